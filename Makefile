@@ -1,0 +1,38 @@
+# Penstock. `make demo` and `make test` do all their own set-up from a bare checkout.
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: help install demo test lint format codegen bench soak clean
+
+help:  ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
+
+install: $(STAMP)  ## make .venv with every extra, pinned by requirements-dev.txt
+
+$(STAMP): pyproject.toml requirements-dev.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	@touch $@
+
+lint: install  ## ruff, mypy strict, import contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+format: install  ## let ruff rewrite what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+test: install  ## the whole suite
+	$(BIN)/python -m pytest -n 2 --dist loadgroup tests
+
+codegen: install  ## rewrite protocol/messages from Kafka's message definitions
+	$(BIN)/python -m tools.codegen ../shared/kafka-messages src/penstock/protocol
+
+clean:  ## remove what the targets made
+	rm -rf $(VENV) .mypy_cache .ruff_cache .import_linter_cache

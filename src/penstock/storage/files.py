@@ -1,0 +1,206 @@
+"""The disk as an argument: every byte that storage reads or writes goes through a `FileSystem`.
+
+`RealFileSystem` is the machine's. `penstock.testing.disk` has one that loses unsynced writes, tears them,
+fails syncs and runs full. Paths are plain strings; errors are `OSError` with the errno the kernel would give.
+"""
+
+import contextlib
+import errno
+import fcntl
+import os
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+Buffer = bytes | bytearray | memoryview
+
+
+class File(Protocol):
+    """An open file. Positions are explicit: nothing depends on a shared cursor."""
+
+    def write(self, buffers: Sequence[Buffer], position: int) -> None:
+        """Write all buffers one after the other at `position`, or raise: nothing is reported half done."""
+        ...
+
+    def read(self, size_bytes: int, position: int) -> bytes:
+        """Up to `size_bytes` from `position`; shorter only at the end of the file. May wait for the disk."""
+        ...
+
+    def read_cached(self, size_bytes: int, position: int) -> Buffer | None:
+        """Like `read`, but never waits: None when any of it is not in memory."""
+        ...
+
+    def size(self) -> int: ...
+
+    def truncate(self, size_bytes: int) -> None: ...
+
+    def sync(self) -> None:
+        """Make every byte written so far survive a power cut. May take milliseconds: call it off the loop."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class FileSystem(Protocol):
+    def open(self, path: str, *, create: bool = False, writable: bool = True) -> File: ...
+
+    def exists(self, path: str) -> bool: ...
+
+    def list(self, path: str) -> list[str]:
+        """Names in a directory, sorted."""
+        ...
+
+    def size(self, path: str) -> int: ...
+
+    def modified_ms(self, path: str) -> int: ...
+
+    def make_dirs(self, path: str) -> None: ...
+
+    def rename(self, source: str, target: str) -> None:
+        """Atomic; replaces `target`. Durable only after `sync_dir` of the directory."""
+        ...
+
+    def remove(self, path: str) -> None: ...
+
+    def remove_tree(self, path: str) -> None: ...
+
+    def sync_dir(self, path: str) -> None:
+        """Make creations, renames and removals in this directory survive a power cut."""
+        ...
+
+    def lock(self, path: str) -> contextlib.AbstractContextManager[None]:
+        """Hold an exclusive lock; raises `BlockingIOError` when another process has it."""
+        ...
+
+
+class RealFile:
+    __slots__ = ("_fd",)
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+
+    def write(self, buffers: Sequence[Buffer], position: int) -> None:
+        total = sum(len(b) for b in buffers)
+        written = os.pwritev(self._fd, buffers, position)
+        if written == total:
+            return
+        rest = memoryview(b"".join(buffers))  # rare: a full disk, or more than the kernel takes at once
+        while written < total:
+            count = os.pwrite(self._fd, rest[written:], position + written)
+            if count == 0:
+                raise OSError(errno.EIO, "write made no progress")
+            written += count
+
+    def read(self, size_bytes: int, position: int) -> bytes:
+        data = os.pread(self._fd, size_bytes, position)
+        if len(data) == size_bytes or not data:
+            return data
+        parts = [data]
+        got = len(data)
+        while got < size_bytes and (data := os.pread(self._fd, size_bytes - got, position + got)):
+            parts.append(data)
+            got += len(data)
+        return b"".join(parts)
+
+    def read_cached(self, size_bytes: int, position: int) -> Buffer | None:
+        data = bytearray(size_bytes)
+        try:
+            got = os.preadv(self._fd, [data], position, os.RWF_NOWAIT)
+        except BlockingIOError:
+            return None
+        except OSError as error:
+            if error.errno in (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL):
+                return None  # a filesystem without NOWAIT: every read takes the thread
+            raise
+        if got < size_bytes and position + got < self.size():
+            return None
+        return data if got == size_bytes else memoryview(data)[:got]
+
+    def size(self) -> int:
+        return os.fstat(self._fd).st_size
+
+    def truncate(self, size_bytes: int) -> None:
+        os.ftruncate(self._fd, size_bytes)
+
+    def sync(self) -> None:
+        os.fdatasync(self._fd)
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+class RealFileSystem:
+    """The machine's own files."""
+
+    def open(self, path: str, *, create: bool = False, writable: bool = True) -> File:
+        flags = os.O_CLOEXEC | (os.O_RDWR if writable else os.O_RDONLY) | (os.O_CREAT if create else 0)
+        return RealFile(os.open(path, flags, 0o644))
+
+    def exists(self, path: str) -> bool:
+        return os.path.exists(path)
+
+    def list(self, path: str) -> list[str]:
+        return sorted(os.listdir(path))
+
+    def size(self, path: str) -> int:
+        return os.stat(path).st_size
+
+    def modified_ms(self, path: str) -> int:
+        return os.stat(path).st_mtime_ns // 1_000_000
+
+    def make_dirs(self, path: str) -> None:
+        os.makedirs(path, exist_ok=True)
+
+    def rename(self, source: str, target: str) -> None:
+        os.replace(source, target)
+
+    def remove(self, path: str) -> None:
+        os.unlink(path)
+
+    def remove_tree(self, path: str) -> None:
+        for name in os.listdir(path):
+            child = os.path.join(path, name)
+            if os.path.isdir(child) and not os.path.islink(child):
+                self.remove_tree(child)
+            else:
+                os.unlink(child)
+        os.rmdir(path)
+
+    def sync_dir(self, path: str) -> None:
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+    @contextlib.contextmanager
+    def lock(self, path: str) -> Iterator[None]:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield
+        finally:
+            os.close(fd)
+
+
+def write_atomically(files: FileSystem, path: str, content: bytes) -> None:
+    """Replace a small file so that a crash leaves the old content or the new, never a mixture."""
+    temporary = path + ".tmp"
+    file = files.open(temporary, create=True)
+    try:
+        file.truncate(0)
+        file.write([content], 0)
+        file.sync()
+    finally:
+        file.close()
+    files.rename(temporary, path)
+    files.sync_dir(os.path.dirname(path))
+
+
+def read_whole(files: FileSystem, path: str) -> bytes:
+    file = files.open(path, writable=False)
+    try:
+        return file.read(file.size(), 0)
+    finally:
+        file.close()
