@@ -1,0 +1,324 @@
+"""A disk in memory that fails as disks do: for fault tests, and for a whole cluster simulated in one process.
+
+`FaultyDisk` is a `FileSystem`. Written bytes survive a power cut only after `sync`, names only after
+`sync_dir`. It can lose, tear or scatter what was not synced, flip bits, fail any operation with any errno,
+run full, answer slowly, and cut the power at a chosen operation. The same seed does the same every time.
+
+    disk = FaultyDisk(Random(7))
+    ...                              # run the code under test on `disk`
+    disk = disk.crash(Keep.PAGES)    # the machine restarts; whoever still holds the old disk gets PowerCut
+
+A `crash` is a power cut; `kill` is the end of the process alone, which leaves the page cache as it is.
+Faults are matched by the path that a file was opened with. All methods may be called from any thread.
+"""
+
+import contextlib
+import errno
+import os
+from collections.abc import Callable, Iterator, Mapping
+from random import Random
+
+from penstock.observability.clock import Clock
+from penstock.storage.files import File
+from penstock.testing.disk_device import Device, Fault, FaultyFile, Operation, PowerCut, os_error
+from penstock.testing.disk_model import DirNode, EntryChange, FileNode, Keep, Node, files_below, settle_names
+
+__all__ = ["Fault", "FaultyDisk", "FaultyFile", "Keep", "Operation", "PowerCut"]
+
+
+class FaultyDisk:
+    def __init__(
+        self, random: Random, *, clock: Clock | None = None, capacity_bytes: int | None = None
+    ) -> None:
+        self._random = random
+        self._clock = clock
+        self._device = Device(clock, capacity_bytes)
+        self._root = DirNode(0)
+        self._locks: set[str] = set()
+
+    # -- faults ---------------------------------------------------------------------------------------
+
+    def fail(
+        self,
+        operation: Operation,
+        path_part: str = "",
+        *,
+        error: int = errno.EIO,
+        times: int | None = None,
+        begin: int = 0,
+        end: int | None = None,
+    ) -> Fault:
+        """From now on fail `operation` where the path contains `path_part` and the byte range is touched."""
+        fault = Fault(operation, path_part, error=error, times=times, begin=begin, end=end)
+        self._device.faults.append(fault)
+        return fault
+
+    def heal(self, fault: Fault | None = None) -> None:
+        """Withdraw one fault, or all."""
+        self._device.faults = [f for f in self._device.faults if fault is not None and f is not fault]
+
+    def set_capacity(self, capacity_bytes: int | None, *, writes_in_part: bool = False) -> None:
+        """Limit the bytes of all files. `writes_in_part`: a write that does not fit leaves its first part
+        behind, as `pwritev` does; otherwise it leaves nothing.
+        """
+        self._device.capacity_bytes = capacity_bytes
+        self._device.writes_in_part_when_full = writes_in_part
+
+    def set_cold(self, cold: bool) -> None:
+        """Whether `read_cached` finds nothing in memory."""
+        self._device.cold = cold
+
+    def before_sync(self, hook: Callable[[str], None] | None) -> None:
+        """Call `hook` with the path at each sync. It may block; that sync covers nothing written later."""
+        self._device.before_sync = hook
+
+    def cut_power_at(self, operation_count: int) -> None:
+        """Let so many more changing operations happen; the next raises `PowerCut`. Then call `crash`."""
+        self._device.power_cut_at = self._device.operation_count + operation_count
+
+    def flip_bit(self, path: str, position: int, bit: int = 0) -> None:
+        """Rot: the bit is wrong in what is read now and after any crash."""
+        node = self._file_node(path)
+        node.cache[position] ^= 1 << bit
+        if position < len(node.durable):
+            node.durable[position] ^= 1 << bit
+
+    def crash(
+        self, keep: Keep = Keep.NOTHING, *, page_bytes: int = 4096, torn: Mapping[str, int] | None = None
+    ) -> "FaultyDisk":
+        """Cut the power and give back the disk as the restarted machine finds it, without faults.
+
+        `torn` names files of which exactly the first so many unsynced bytes survive; `keep` rules the rest.
+        """
+        with self._device.mutex:
+            self._device.dead = True
+            torn_nodes = {id(self._file_node(path)): count for path, count in (torn or {}).items()}
+            settle_names(self._root, keep, self._random)
+            for _, node in files_below(self._root):
+                if (kept_bytes := torn_nodes.get(id(node))) is not None:
+                    node.tear(kept_bytes)
+                else:
+                    node.cut_power(keep, page_bytes, self._random)
+            return self._reborn()
+
+    def kill(self) -> "FaultyDisk":
+        """End the process but not the machine: the page cache stays, unsynced as it is; locks are freed."""
+        with self._device.mutex:
+            self._device.dead = True
+            return self._reborn()
+
+    def _reborn(self) -> "FaultyDisk":
+        old = self._device
+        disk = FaultyDisk(self._random, clock=self._clock)
+        disk.set_capacity(old.capacity_bytes, writes_in_part=old.writes_in_part_when_full)
+        disk.set_cold(old.cold)
+        disk._root = self._root
+        for _, node in files_below(self._root):
+            node.handle_count = 0
+            node.link_count = 1
+            disk._device.used_bytes += len(node.cache)
+        return disk
+
+    # -- what a test looks at -------------------------------------------------------------------------
+
+    @property
+    def operation_count(self) -> int:
+        """Changing operations begun so far."""
+        return self._device.operation_count
+
+    @property
+    def operations(self) -> "list[tuple[Operation, str]]":
+        """The latest changing operations that were begun, in order."""
+        return [*self._device.operations]
+
+    @property
+    def used_bytes(self) -> int:
+        """Bytes of all files, with those that are removed but still open."""
+        return self._device.used_bytes
+
+    def unsynced_bytes(self, path: str) -> int:
+        """How many written bytes a power cut could take from this file."""
+        return sum(len(change.data or b"") for change in self._file_node(path).pending)
+
+    def paths(self) -> list[str]:
+        """Every file, sorted."""
+        return sorted(path for path, _ in files_below(self._root))
+
+    # -- FileSystem -----------------------------------------------------------------------------------
+
+    def open(self, path: str, *, create: bool = False, writable: bool = True) -> File:
+        with self._device.mutex:
+            self._device.check_power()
+            directory, name = self._parent(path)
+            node = directory.entries.get(name)
+            if node is None and create:
+                self._device.start("create", path)
+                node = FileNode(self._device.now_ms())
+                self._link(directory, name, node)
+            else:
+                self._device.start("open", path)
+            if node is None:
+                raise os_error(errno.ENOENT, path)
+            if isinstance(node, DirNode):
+                raise os_error(errno.EISDIR, path)
+            node.handle_count += 1
+            return FaultyFile(self._device, node, path, writable)
+
+    def exists(self, path: str) -> bool:
+        with self._device.mutex:
+            self._device.check_power()
+            return self._find(path) is not None
+
+    def list(self, path: str) -> list[str]:
+        with self._device.mutex:
+            self._device.start("list", path)
+            return sorted(self._dir_node(path).entries)
+
+    def size(self, path: str) -> int:
+        with self._device.mutex:
+            self._device.check_power()
+            return len(self._file_node(path).cache)
+
+    def modified_ms(self, path: str) -> int:
+        with self._device.mutex:
+            self._device.check_power()
+            node = self._find(path)
+            if node is None:
+                raise os_error(errno.ENOENT, path)
+            return node.modified_ms
+
+    def make_dirs(self, path: str) -> None:
+        with self._device.mutex:
+            self._device.start("make_dirs", path)
+            directory = self._root
+            for name in _parts(path):
+                child = directory.entries.get(name)
+                if isinstance(child, FileNode):
+                    raise os_error(errno.EEXIST, path)
+                if child is None:
+                    child = DirNode(self._device.now_ms())
+                    self._link(directory, name, child)
+                directory = child
+
+    def rename(self, source: str, target: str) -> None:
+        with self._device.mutex:
+            self._device.start("rename", source)
+            from_dir, from_name = self._parent(source)
+            to_dir, to_name = self._parent(target)
+            node = from_dir.entries.get(from_name)
+            if node is None:
+                raise os_error(errno.ENOENT, source)
+            replaced = to_dir.entries.get(to_name)
+            if replaced is node:
+                return
+            _check_replaceable(node, replaced, target)
+            del from_dir.entries[from_name]
+            to_dir.entries[to_name] = node
+            change = EntryChange(unlinked=(from_dir, from_name), linked=(to_dir, to_name), node=node)
+            from_dir.pending.append(change)
+            from_dir.modified_ms = to_dir.modified_ms = self._device.now_ms()
+            if to_dir is not from_dir:
+                to_dir.pending.append(change)
+            self._drop_name_of(replaced)
+
+    def remove(self, path: str) -> None:
+        with self._device.mutex:
+            self._device.start("remove", path)
+            self._file_node(path)
+            self._unlink(*self._parent(path))
+
+    def remove_tree(self, path: str) -> None:
+        """Each file and directory below is an operation of its own: a crash may come in between."""
+        for name in self.list(path):
+            child = f"{path}/{name}"
+            if isinstance(self._find(child), DirNode):
+                self.remove_tree(child)
+            else:
+                self.remove(child)
+        with self._device.mutex:
+            self._device.start("remove", path)
+            self._unlink(*self._parent(path))
+
+    def sync_dir(self, path: str) -> None:
+        with self._device.mutex:
+            self._device.start("sync_dir", path)
+            self._dir_node(path).make_durable()
+
+    @contextlib.contextmanager
+    def lock(self, path: str) -> Iterator[None]:
+        self.open(path, create=True).close()
+        with self._device.mutex:
+            if path in self._locks:
+                raise BlockingIOError(errno.EAGAIN, "lock is held", path)
+            self._locks.add(path)
+        try:
+            yield
+        finally:
+            self._locks.discard(path)
+
+    # -- names ----------------------------------------------------------------------------------------
+
+    def _link(self, directory: DirNode, name: str, node: Node) -> None:
+        if isinstance(node, FileNode):
+            node.link_count += 1
+        directory.entries[name] = node
+        directory.pending.append(EntryChange(linked=(directory, name), node=node))
+        directory.modified_ms = self._device.now_ms()
+
+    def _unlink(self, directory: DirNode, name: str) -> None:
+        node = directory.entries.pop(name)
+        directory.pending.append(EntryChange(unlinked=(directory, name)))
+        directory.modified_ms = self._device.now_ms()
+        self._drop_name_of(node)
+
+    def _drop_name_of(self, node: Node | None) -> None:
+        if isinstance(node, FileNode):
+            node.link_count -= 1
+            self._device.release(node)
+
+    def _find(self, path: str) -> Node | None:
+        node: Node = self._root
+        for name in _parts(path):
+            if not isinstance(node, DirNode):
+                return None
+            child = node.entries.get(name)
+            if child is None:
+                return None
+            node = child
+        return node
+
+    def _dir_node(self, path: str) -> DirNode:
+        node = self._find(path)
+        if node is None:
+            raise os_error(errno.ENOENT, path)
+        if isinstance(node, FileNode):
+            raise os_error(errno.ENOTDIR, path)
+        return node
+
+    def _file_node(self, path: str) -> FileNode:
+        node = self._find(path)
+        if node is None:
+            raise os_error(errno.ENOENT, path)
+        if isinstance(node, DirNode):
+            raise os_error(errno.EISDIR, path)
+        return node
+
+    def _parent(self, path: str) -> tuple[DirNode, str]:
+        head, name = os.path.split(path.rstrip("/"))
+        return self._dir_node(head), name
+
+
+def _parts(path: str) -> list[str]:
+    return [part for part in path.split("/") if part and part != "."]
+
+
+def _check_replaceable(node: Node, replaced: Node | None, target: str) -> None:
+    if replaced is None:
+        return
+    if isinstance(replaced, DirNode):
+        if isinstance(node, FileNode):
+            raise os_error(errno.EISDIR, target)
+        if replaced.entries:
+            raise os_error(errno.ENOTEMPTY, target)
+    elif isinstance(node, DirNode):
+        raise os_error(errno.ENOTDIR, target)

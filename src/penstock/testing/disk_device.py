@@ -1,0 +1,202 @@
+"""The machine under a `FaultyDisk`: power, injected faults, room, and the bytes of open files."""
+
+import errno
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from penstock.observability.clock import Clock
+from penstock.storage.files import Buffer
+from penstock.testing.disk_model import Change, FileNode
+
+Operation = Literal[
+    "open", "create", "read", "write", "truncate", "sync", "rename", "remove", "make_dirs", "sync_dir", "list"
+]
+_OPERATIONS_REMEMBERED = 10_000  # a simulation may run for hours
+_CHANGING = frozenset({"create", "write", "truncate", "sync", "rename", "remove", "make_dirs", "sync_dir"})
+
+
+class PowerCut(BaseException):
+    """The machine has lost power: raised by every operation from then on.
+
+    Not an `Exception`, because no code that handles errors may handle this one: it is no longer running.
+    """
+
+
+class Fault:
+    """Makes an operation on matching paths fail. `times` counts down; None lasts until `heal`."""
+
+    __slots__ = ("begin", "end", "error", "operation", "path_part", "times")
+
+    def __init__(
+        self,
+        operation: Operation,
+        path_part: str,
+        *,
+        error: int,
+        times: int | None,
+        begin: int,
+        end: int | None,
+    ) -> None:
+        self.operation = operation
+        self.path_part = path_part
+        self.error = error
+        self.times = times
+        self.begin = begin
+        self.end = end
+
+    def matches(self, operation: Operation, path: str, begin: int, end: int) -> bool:
+        return (
+            operation == self.operation
+            and self.times != 0
+            and self.path_part in path
+            and (end > self.begin or self.begin == 0)
+            and (self.end is None or begin < self.end)
+        )
+
+
+class Device:
+    """Shared by a disk and its open files; every operation passes `start`."""
+
+    def __init__(self, clock: Clock | None, capacity_bytes: int | None) -> None:
+        self.mutex = threading.RLock()
+        self.faults: list[Fault] = []
+        self.operations: deque[tuple[Operation, str]] = deque(maxlen=_OPERATIONS_REMEMBERED)
+        self.operation_count = 0
+        self.power_cut_at: int | None = None
+        self.capacity_bytes = capacity_bytes
+        self.used_bytes = 0
+        self.writes_in_part_when_full = False
+        self.cold = False
+        self.before_sync: Callable[[str], None] | None = None
+        self.dead = False
+        self._clock = clock
+
+    def now_ms(self) -> int:
+        return 0 if self._clock is None else self._clock.now_ms()
+
+    def check_power(self) -> None:
+        if self.dead:
+            raise PowerCut
+
+    def start(self, operation: Operation, path: str, begin: int = 0, end: int = 0) -> None:
+        """The gate of every operation: power, then injected faults."""
+        self.check_power()
+        if operation in _CHANGING:
+            if self.power_cut_at is not None and self.operation_count >= self.power_cut_at:
+                self.dead = True
+                raise PowerCut
+            self.operation_count += 1
+            self.operations.append((operation, path))
+        for fault in self.faults:
+            if fault.matches(operation, path, begin, end):
+                if fault.times is not None:
+                    fault.times -= 1
+                raise os_error(fault.error, path)
+
+    def write(self, node: FileNode, path: str, data: bytes, position: int) -> None:
+        with self.mutex:
+            self.start("write", path, position, position + len(data))
+            growth = max(0, position + len(data) - len(node.cache))
+            room = growth if self.capacity_bytes is None else max(0, self.capacity_bytes - self.used_bytes)
+            if growth > room:
+                if self.writes_in_part_when_full and (fitting := len(data) - growth + room) > 0:
+                    self._change(node, Change(position, data[:fitting]))
+                raise os_error(errno.ENOSPC, path)
+            self._change(node, Change(position, data))
+
+    def truncate(self, node: FileNode, path: str, size_bytes: int) -> None:
+        with self.mutex:
+            self.start("truncate", path, size_bytes, size_bytes)
+            self._change(node, Change(size_bytes, None))
+
+    def _change(self, node: FileNode, change: Change) -> None:
+        self.used_bytes -= len(node.cache)
+        node.change(change)
+        self.used_bytes += len(node.cache)
+        node.modified_ms = self.now_ms()
+
+    def sync(self, node: FileNode, path: str) -> None:
+        """What is written while the sync runs is not covered by it."""
+        with self.mutex:
+            self.check_power()
+            change_count = node.change_count()
+        if self.before_sync is not None:
+            self.before_sync(path)
+        with self.mutex:
+            try:
+                self.start("sync", path)
+            except OSError:
+                node.forget_dirty(change_count)
+                raise
+            node.make_durable(change_count)
+
+    def read(self, node: FileNode, path: str, size_bytes: int, position: int) -> bytes:
+        with self.mutex:
+            self.start("read", path, position, position + size_bytes)
+            return bytes(node.cache[position : position + size_bytes])
+
+    def close(self, node: FileNode) -> None:
+        with self.mutex:
+            if not self.dead:
+                node.handle_count -= 1
+                self.release(node)
+
+    def release(self, node: FileNode) -> None:
+        """Give its bytes back once neither a name nor a handle is left."""
+        if node.link_count == 0 and node.handle_count == 0:
+            self.used_bytes -= len(node.cache)
+
+
+class FaultyFile:
+    """An open file of a `FaultyDisk`."""
+
+    __slots__ = ("_device", "_node", "_open", "_path", "_writable")
+
+    def __init__(self, device: Device, node: FileNode, path: str, writable: bool) -> None:
+        self._device = device
+        self._node = node
+        self._path = path
+        self._writable = writable
+        self._open = True
+
+    def write(self, buffers: Sequence[Buffer], position: int) -> None:
+        self._check(writing=True)
+        self._device.write(self._node, self._path, b"".join(buffers), position)
+
+    def read(self, size_bytes: int, position: int) -> bytes:
+        self._check()
+        return self._device.read(self._node, self._path, size_bytes, position)
+
+    def read_cached(self, size_bytes: int, position: int) -> Buffer | None:
+        if self._device.cold:
+            return None
+        return self.read(size_bytes, position)
+
+    def size(self) -> int:
+        self._check()
+        self._device.check_power()
+        return len(self._node.cache)
+
+    def truncate(self, size_bytes: int) -> None:
+        self._check(writing=True)
+        self._device.truncate(self._node, self._path, size_bytes)
+
+    def sync(self) -> None:
+        self._check()
+        self._device.sync(self._node, self._path)
+
+    def close(self) -> None:
+        if self._open:
+            self._open = False
+            self._device.close(self._node)
+
+    def _check(self, *, writing: bool = False) -> None:
+        if not self._open or (writing and not self._writable):
+            raise os_error(errno.EBADF, self._path)
+
+
+def os_error(number: int, path: str) -> OSError:
+    return OSError(number, os.strerror(number), path)
