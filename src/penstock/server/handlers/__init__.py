@@ -1,0 +1,54 @@
+"""The table of APIs this broker serves: one handler module for each, imported when first needed.
+
+A handler module has `handle(ctx, request)`. What it does before it returns happens in connection order; when it
+returns an awaitable, the rest is waited for while later requests go on, and is answered in its place.
+"""
+
+import msgspec
+
+from penstock.protocol.apis import APIS
+from penstock.protocol.messages.api_versions import ApiVersion
+
+
+class Handler(msgspec.Struct, frozen=True):
+    module: str
+    versions: range
+    advertised_from: int
+
+
+def _entry(key: int, module: str, advertised_from: int | None = None) -> tuple[int, Handler]:
+    versions = APIS[key].versions
+    return key, Handler(module, versions, versions.start if advertised_from is None else advertised_from)
+
+
+HANDLERS: dict[int, Handler] = dict(
+    [
+        # librdkafka before 2.11.1 turns compression off unless Produce is shown from 0 (KAFKA-18659).
+        _entry(0, "produce", advertised_from=0),
+        _entry(1, "fetch"),
+        _entry(2, "list_offsets"),
+        _entry(3, "metadata"),
+        _entry(18, "api_versions"),
+        _entry(19, "create_topics"),
+        _entry(20, "delete_topics"),
+        _entry(21, "delete_records"),
+        _entry(22, "init_producer_id"),
+        _entry(23, "offset_for_leader_epoch"),
+        _entry(32, "describe_configs"),
+        _entry(33, "alter_configs"),
+        _entry(35, "describe_log_dirs"),
+        _entry(37, "create_partitions"),
+        _entry(44, "incremental_alter_configs"),
+        _entry(60, "describe_cluster"),
+        _entry(61, "describe_producers"),
+        _entry(74, "list_config_resources"),
+        _entry(75, "describe_topic_partitions"),
+    ]
+)
+
+
+def advertised_versions() -> list[ApiVersion]:
+    return [
+        ApiVersion(api_key=key, min_version=h.advertised_from, max_version=h.versions.stop - 1)
+        for key, h in HANDLERS.items()
+    ]

@@ -1,0 +1,116 @@
+"""One partition on this broker: its log, its epoch, and what of it may be acknowledged and read.
+
+The high watermark is the offset below which records are committed: synced here (unless the topic waives that)
+and, in a cluster, held by every in-sync replica. Producers wait for it, consumers never see beyond it.
+"""
+
+import asyncio
+from collections import deque
+
+from penstock.protocol.errors import ErrorCode
+from penstock.storage.flusher import Flusher
+from penstock.storage.log import Appended, Log
+from penstock.storage.log_errors import StorageError
+
+
+class Replica:
+    __slots__ = (
+        "_flusher",
+        "_producers",
+        "_readers",
+        "high_watermark",
+        "leader_epoch",
+        "leader_id",
+        "log",
+        "partition",
+        "topic",
+        "topic_id",
+    )
+
+    def __init__(self, topic: str, topic_id: bytes, partition: int, log: Log, flusher: Flusher) -> None:
+        self.topic = topic
+        self.topic_id = topic_id
+        self.partition = partition
+        self.log = log
+        self.leader_id = -1
+        self.leader_epoch = -1
+        self.high_watermark = log.committed_offset
+        self._flusher = flusher
+        # Appends come in offset order, so whoever waits for the lowest offset stands first.
+        self._producers: deque[tuple[int, asyncio.Future[None]]] = deque()
+        self._readers: set[asyncio.Future[None]] = set()
+        log.on_durable = self.advance_high_watermark
+
+    def append(self, records: memoryview, now_ms: int) -> Appended:
+        """Append as the leader. Raises `AppendRejected` or `StorageError`."""
+        appended = self.log.append(records, leader_epoch=self.leader_epoch, now_ms=now_ms)
+        self._flusher.request(self.log)
+        if self.log.committed_offset > self.high_watermark:
+            self.advance_high_watermark()
+        return appended
+
+    def committed(self, last_offset: int) -> "asyncio.Future[None] | None":
+        """What to wait for before records up to `last_offset` are acknowledged; None when they are committed."""
+        if self.high_watermark > last_offset:
+            return None
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        if self.log.failure is not None:
+            waiter.set_exception(self.log.failure)
+        else:
+            self._producers.append((last_offset, waiter))
+        return waiter
+
+    def advance_high_watermark(self) -> None:
+        """Take in that the log became durable further, or that it failed, and wake whoever waited for that."""
+        failure = self.log.failure
+        if failure is not None:
+            self._fail_producers(failure)
+            return
+        high_watermark = self.log.committed_offset
+        if high_watermark <= self.high_watermark:
+            return
+        self.high_watermark = high_watermark
+        producers = self._producers
+        while producers and producers[0][0] < high_watermark:
+            waiter = producers.popleft()[1]
+            if not waiter.done():
+                waiter.set_result(None)
+        self.wake_readers()
+
+    def _fail_producers(self, failure: StorageError) -> None:
+        while self._producers:
+            waiter = self._producers.popleft()[1]
+            if not waiter.done():
+                waiter.set_exception(failure)
+
+    def watch(self, reader: "asyncio.Future[None]") -> None:
+        """Resolve `reader` when there is something new to read or the partition changes hands."""
+        self._readers.add(reader)
+
+    def unwatch(self, reader: "asyncio.Future[None]") -> None:
+        self._readers.discard(reader)
+
+    def wake_readers(self) -> None:
+        for reader in self._readers:
+            if not reader.done():
+                reader.set_result(None)
+        self._readers.clear()
+
+    def close(self, reason: str) -> None:
+        """The partition is deleted or handed over: nobody waits for it any more."""
+        self._fail_producers(StorageError(reason))
+        self.wake_readers()
+
+    @property
+    def last_stable_offset(self) -> int:
+        """Below it every transaction is decided."""
+        unstable = self.log.first_unstable_offset
+        return self.high_watermark if unstable is None else min(unstable, self.high_watermark)
+
+    def check_epoch(self, current_leader_epoch: int) -> ErrorCode:
+        """KIP-320: refuse a client whose idea of the leadership is older or newer than ours."""
+        if current_leader_epoch < 0 or current_leader_epoch == self.leader_epoch:
+            return ErrorCode.NONE
+        if current_leader_epoch < self.leader_epoch:
+            return ErrorCode.FENCED_LEADER_EPOCH
+        return ErrorCode.UNKNOWN_LEADER_EPOCH

@@ -1,0 +1,349 @@
+"""One client connection: frames in, answers out in the order of the requests.
+
+A frame is a big-endian int32 length and that many bytes. Small frames are parsed out of one receive buffer
+that all connections of a loop share (a read and its parsing are one uninterrupted step, so nothing of it
+outlives the step); a frame that is not whole yet gets a buffer of its own that the rest is received into,
+without another copy.
+
+Requests are dispatched as they arrive and may finish in any order; `_slots` keeps their order and only its
+finished head is written. Reading stops while too many requests are in flight or while the client does not
+read its answers.
+"""
+
+import asyncio
+import logging
+import struct
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Protocol
+
+import msgspec
+
+from penstock.observability.clock import Clock
+from penstock.protocol.errors import ProtocolError
+
+log = logging.getLogger(__name__)
+
+Buffer = bytes | bytearray | memoryview
+Answer = Sequence[Buffer]  # an empty answer sends nothing (Produce with acks=0)
+
+_SIZE = struct.Struct(">i")
+_SHARED_BUFFER_BYTES = 256 * 1024
+_BODY_FIRST_BYTES = 1024 * 1024  # a peer that only announces a big frame is not given that much memory yet
+_WRITE_HIGH_WATER_BYTES = 4 * 1024 * 1024
+
+
+class CloseConnection(Exception):  # noqa: N818  an instruction to the connection, not a fault of the broker
+    """Raised by dispatch when a request leaves no way to go on; the message is the reason that is logged."""
+
+
+class Dispatch(Protocol):
+    """What a connection needs of the layer above."""
+
+    def dispatch(self, frame: bytearray, peer: "Peer") -> Answer | Awaitable[Answer]: ...
+
+
+class Peer:
+    """Who is on the other side. Handlers keep what a connection must remember here."""
+
+    __slots__ = ("host", "listener", "long_polls", "port")
+
+    def __init__(self, listener: str, host: str, port: int) -> None:
+        self.listener = listener
+        self.host = host
+        self.port = port
+        self.long_polls: set[asyncio.Future[None]] = set()  # ended when the connection is lost
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """Bounds of one connection, and of all."""
+
+    frame_bytes_max: int
+    in_flight_max: int
+    in_flight_bytes_max: int
+    connections_max: int
+    connections_per_host_max: int
+
+
+class Slot:
+    """The place of one request in the order of answers."""
+
+    __slots__ = ("answer", "request_bytes")
+
+    def __init__(self, request_bytes: int) -> None:
+        self.request_bytes = request_bytes
+        self.answer: Answer | None = None
+
+
+# Another dialect on the same port, chosen by the first byte: given the transport and the bytes read so far.
+Dialect = Callable[[asyncio.Transport, Peer, bytes], asyncio.BaseProtocol]
+
+
+class ConnectionHost:
+    """What all connections of one broker share."""
+
+    __slots__ = ("clock", "connections", "dialects", "dispatcher", "limits", "receive_buffer", "receive_view")
+
+    def __init__(
+        self, dispatcher: Dispatch, limits: Limits, clock: Clock, dialects: Mapping[int, Dialect]
+    ) -> None:
+        self.dispatcher = dispatcher
+        self.limits = limits
+        self.clock = clock
+        self.dialects = dialects
+        self.connections: set[Connection] = set()
+        self.receive_buffer = bytearray(_SHARED_BUFFER_BYTES)
+        self.receive_view = memoryview(self.receive_buffer)
+
+    def admits(self, peer_host: str) -> str | None:
+        """Why the newest connection, already counted, is one too many; None when it is not."""
+        if len(self.connections) > self.limits.connections_max:
+            return f"there are {self.limits.connections_max} connections already (max.connections)"
+        per_host_max = self.limits.connections_per_host_max
+        if len(self.connections) > per_host_max:
+            count = sum(1 for c in self.connections if c.peer.host == peer_host)
+            if count > per_host_max:
+                return f"it has {per_host_max} connections already (max.connections.per.ip)"
+        return None
+
+
+class Connection(asyncio.BufferedProtocol):
+    """See the module's docstring. One is made for each accepted socket."""
+
+    def __init__(self, host: ConnectionHost, listener: str) -> None:
+        self._host = host
+        self._limits = host.limits
+        self._clock = host.clock
+        self._listener = listener
+        self._slots: deque[Slot] = deque()
+        self._in_flight_bytes = 0
+        self._unparsed = b""  # what was read but not dispatched: less than a length, or held back
+        self._body: bytearray | None = None  # a frame whose rest is being received
+        self._body_size = 0
+        self._body_received = 0
+        self._is_first_read = True
+        self._is_paused = False
+        self._is_peer_slow = False
+        self._is_stopping = False
+        self._drained: asyncio.Future[None] | None = None
+        self._transport: asyncio.Transport
+        self.peer: Peer
+        self.last_active_ms = host.clock.monotonic_ms()
+
+    # -- life
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        transport.set_write_buffer_limits(high=_WRITE_HIGH_WATER_BYTES)
+        address = transport.get_extra_info("peername") or ("unknown", 0)
+        self.peer = Peer(self._listener, str(address[0]), int(address[1]))
+        self._host.connections.add(self)
+        refusal = self._host.admits(self.peer.host)
+        if refusal is not None:
+            self.close(refusal)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        log.debug("%s disconnected%s", self.peer, f": {exc}" if exc else "")
+        self._host.connections.discard(self)
+        self._slots.clear()
+        self._is_stopping = True
+        for poll in self.peer.long_polls:
+            poll.cancel()
+        self._resolve_drained()
+
+    def eof_received(self) -> bool:
+        # A client may half-close after its last request: its answers are still owed (`nc -N` does this).
+        self._is_stopping = True
+        if not self._slots:
+            return False
+        self._drained = asyncio.get_running_loop().create_future()
+        self._drained.add_done_callback(lambda _: self._transport.close())
+        return True
+
+    def close(self, reason: str) -> None:
+        """Close at once because of something the client did or did not do."""
+        log.warning("closing the connection of %s: %s", self.peer, reason)
+        self._is_stopping = True
+        self._transport.close()
+
+    def abort(self) -> None:
+        self._transport.abort()
+
+    async def drain_and_close(self) -> None:
+        """Take no more requests, answer those in flight, close."""
+        self._is_stopping = True
+        self._pause()
+        if self._slots:
+            self._drained = asyncio.get_running_loop().create_future()
+            await self._drained
+        self._transport.close()
+
+    def _resolve_drained(self) -> None:
+        if self._drained is not None and not self._drained.done():
+            self._drained.set_result(None)
+
+    # -- bytes in
+
+    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002  the shared buffer has one size
+        body = self._body
+        if body is not None:
+            return memoryview(body)[self._body_received :]
+        rest = self._unparsed
+        self._host.receive_buffer[: len(rest)] = rest
+        return self._host.receive_view[len(rest) :]
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self.last_active_ms = self._clock.monotonic_ms()
+        body = self._body
+        if body is not None:
+            self._body_received += nbytes
+            self._continue_body(body)
+            return
+        size = len(self._unparsed) + nbytes
+        self._unparsed = b""
+        if self._is_first_read:
+            self._is_first_read = False
+            dialect = self._host.dialects.get(self._host.receive_buffer[0])
+            if dialect is not None:
+                self._switch(dialect, bytes(self._host.receive_view[:size]))
+                return
+        self._parse(self._host.receive_view[:size])
+
+    def _switch(self, dialect: Dialect, received: bytes) -> None:
+        self._host.connections.discard(self)
+        self._transport.set_protocol(dialect(self._transport, self.peer, received))
+
+    def _continue_body(self, body: bytearray) -> None:
+        if self._body_received == self._body_size:
+            self._body = None
+            self._accept(body)
+        elif self._body_received == len(body):
+            body.extend(bytes(min(len(body), self._body_size - len(body))))
+
+    def _parse(self, data: memoryview) -> None:
+        """Dispatch every whole frame in `data` and keep what follows the last one."""
+        position = 0
+        end = len(data)
+        while end - position >= 4 and not self._is_paused and not self._is_stopping:
+            size: int = _SIZE.unpack_from(data, position)[0]
+            if not 0 < size <= self._limits.frame_bytes_max:
+                self.close(
+                    f"it announced a frame of {size} bytes; the limit is {self._limits.frame_bytes_max} "
+                    "(socket.request.max.bytes). Is it a Kafka client?"
+                )
+                return
+            position += 4
+            if end - position < size:
+                self._begin_body(size, data[position:])
+                return
+            self._accept(bytearray(data[position : position + size]))
+            position += size
+        if not self._is_stopping:
+            self._unparsed = bytes(data[position:])
+
+    def _begin_body(self, size: int, received: memoryview) -> None:
+        self._body = bytearray(max(min(size, _BODY_FIRST_BYTES), len(received)))
+        self._body[: len(received)] = received
+        self._body_size = size
+        self._body_received = len(received)
+        self._continue_body(self._body)
+
+    def _accept(self, frame: bytearray) -> None:
+        """Dispatch one frame; what it answers takes its place in the order."""
+        slot = Slot(len(frame))
+        self._slots.append(slot)
+        self._in_flight_bytes += slot.request_bytes
+        try:
+            answer = self._host.dispatcher.dispatch(frame, self.peer)
+        except (ProtocolError, CloseConnection) as error:
+            self.close(str(error))
+            return
+        except Exception:
+            log.exception("a request of %s failed in a way the broker did not expect", self.peer)
+            self.close("internal error, see the traceback above")
+            return
+        if isinstance(answer, Awaitable):
+            future = asyncio.ensure_future(answer)
+            future.add_done_callback(lambda done: self._answered(slot, done))
+            self._pause_if_full()
+        else:
+            slot.answer = answer
+            self._write_finished()
+
+    # -- answers out
+
+    def _answered(self, slot: Slot, done: "asyncio.Future[Answer]") -> None:
+        if done.cancelled():
+            self._transport.close()
+            return
+        error = done.exception()
+        if error is None:
+            slot.answer = done.result()
+            self._write_finished()
+        elif isinstance(error, ProtocolError | CloseConnection):
+            self.close(str(error))
+        else:
+            log.error("a request of %s failed in a way the broker did not expect", self.peer, exc_info=error)
+            self.close("internal error, see the traceback above")
+
+    def _write_finished(self) -> None:
+        """Write the answers at the head of the order that are complete."""
+        slots = self._slots
+        buffers: list[Buffer] = []
+        while slots and (answer := slots[0].answer) is not None:
+            buffers.extend(answer)
+            self._in_flight_bytes -= slots.popleft().request_bytes
+        if buffers and not self._transport.is_closing():
+            if len(buffers) == 1:
+                self._transport.write(buffers[0])
+            else:
+                self._transport.writelines(buffers)
+            self.last_active_ms = self._clock.monotonic_ms()
+        if not slots:
+            self._resolve_drained()
+        if self._is_paused:
+            self._resume_if_room()
+
+    # -- back-pressure
+
+    def pause_writing(self) -> None:
+        self._is_peer_slow = True
+        self._pause()
+
+    def resume_writing(self) -> None:
+        self._is_peer_slow = False
+        self._resume_if_room()
+
+    def _has_room(self) -> bool:
+        return (
+            not self._is_peer_slow
+            and len(self._slots) < self._limits.in_flight_max
+            and self._in_flight_bytes < self._limits.in_flight_bytes_max
+        )
+
+    def _pause_if_full(self) -> None:
+        if not self._has_room():
+            self._pause()
+
+    def _pause(self) -> None:
+        if not self._is_paused:
+            self._is_paused = True
+            self._transport.pause_reading()
+
+    def _resume_if_room(self) -> None:
+        if self._is_stopping or self._transport.is_closing() or not self._is_paused or not self._has_room():
+            return
+        self._is_paused = False
+        held, self._unparsed = self._unparsed, b""
+        if held:
+            self._parse(memoryview(held))  # may fill the room again
+        if not self._is_paused and not self._is_stopping:
+            self._transport.resume_reading()
+
+    @property
+    def is_waiting_for_answers(self) -> bool:
+        return bool(self._slots)

@@ -1,0 +1,61 @@
+"""What a handler is given: the request's particulars and the parts of the broker it may use."""
+
+import random
+
+from penstock.cluster.controller import Controller
+from penstock.cluster.replicas import Replicas
+from penstock.config.broker import BrokerConfig
+from penstock.observability.clock import Clock
+from penstock.server.connection import Peer
+from penstock.server.fetch_sessions import FetchSessions
+from penstock.server.listeners import Endpoint
+
+
+class Services:
+    """The parts of one broker that handlers use; put together by `Broker`."""
+
+    __slots__ = (
+        "advertised",
+        "clock",
+        "cluster_id",
+        "config",
+        "controller",
+        "fetch_sessions",
+        "node_id",
+        "random",
+        "replicas",
+    )
+
+    def __init__(
+        self,
+        *,
+        config: BrokerConfig,
+        clock: Clock,
+        randomness: random.Random,
+        node_id: int,
+        cluster_id: str,
+        controller: Controller,
+        replicas: Replicas,
+        fetch_sessions: FetchSessions,
+    ) -> None:
+        self.config = config
+        self.clock = clock
+        self.random = randomness
+        self.node_id = node_id
+        self.cluster_id = cluster_id
+        self.controller = controller
+        self.replicas = replicas
+        self.fetch_sessions = fetch_sessions
+        self.advertised: dict[str, Endpoint] = {}  # by listener name; known once the sockets are bound
+
+
+class RequestContext:
+    """One request on its way through a handler."""
+
+    __slots__ = ("broker", "client_id", "peer", "version")
+
+    def __init__(self, broker: Services, peer: Peer, version: int, client_id: str | None) -> None:
+        self.broker = broker
+        self.peer = peer
+        self.version = version
+        self.client_id = client_id

@@ -1,0 +1,110 @@
+"""From a frame to its handler and back: header, version check, decode, handle, encode.
+
+The table of handlers is `handlers.HANDLERS`; a handler module and its message codec are imported when the first
+such request comes, so that a broker starts quickly.
+"""
+
+import importlib
+import logging
+import struct
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from penstock.protocol import apis
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.fetch_frame import encode_fetch_response
+from penstock.protocol.headers import RequestHeader, decode_request_header, encode_response_header
+from penstock.protocol.messages.api_versions import ApiVersionsResponse
+from penstock.server.connection import Answer, CloseConnection, Peer
+from penstock.server.context import RequestContext, Services
+from penstock.server.handlers import HANDLERS, advertised_versions
+
+log = logging.getLogger(__name__)
+
+_KEY_AND_VERSION = struct.Struct(">hh")
+_SIZE = struct.Struct(">i")
+_FETCH = 1
+_API_VERSIONS = 18
+
+
+class _Route:
+    """One API, ready to serve."""
+
+    __slots__ = ("decode", "encode_into", "handle", "key", "name", "versions")
+
+    def __init__(self, key: int) -> None:
+        codec: Any = apis.codec(key)
+        self.key = key
+        self.name = apis.APIS[key].name
+        self.versions = HANDLERS[key].versions
+        self.decode: Callable[[memoryview, int], Any] = codec.decode_request
+        self.encode_into: Callable[[bytearray, Any, int], None] = codec.encode_response_into
+        handler = importlib.import_module(f"penstock.server.handlers.{HANDLERS[key].module}")
+        self.handle: Callable[[RequestContext, Any], Any] = handler.handle
+
+    def encode(self, header: RequestHeader, response: Any) -> Answer:
+        if response is None:  # Produce with acks=0 answers nothing
+            return ()
+        out = bytearray(4)
+        encode_response_header(out, self.key, header.api_version, header.correlation_id)
+        if self.key == _FETCH:
+            buffers = encode_fetch_response(response, header.api_version)
+            _SIZE.pack_into(out, 0, len(out) - 4 + sum(len(b) for b in buffers))
+            return [out, *buffers]
+        self.encode_into(out, response, header.api_version)
+        _SIZE.pack_into(out, 0, len(out) - 4)
+        return (out,)
+
+
+class Dispatcher:
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._routes: dict[int, _Route] = {}
+
+    def dispatch(self, frame: bytearray, peer: Peer) -> Answer | Awaitable[Answer]:
+        """Handle one request; raises `ProtocolError` or `CloseConnection` when the connection cannot go on."""
+        view = memoryview(frame)
+        header, position = decode_request_header(view)
+        route = self._routes.get(header.api_key) or self._route(header.api_key, peer)
+        version = header.api_version
+        if version not in route.versions:
+            return self._refuse_version(route, header)
+        request = route.decode(view[position:], version)
+        if log.isEnabledFor(logging.DEBUG):
+            log.debug("%s #%d %s v%d", peer, header.correlation_id, route.name, version)
+        context = RequestContext(self._services, peer, version, header.client_id)
+        response = route.handle(context, request)
+        if isinstance(response, Awaitable):
+            return _encode_later(route, header, response)
+        return route.encode(header, response)
+
+    def _route(self, key: int, peer: Peer) -> _Route:
+        if key not in HANDLERS:
+            raise CloseConnection(f"{peer} sent API key {key}, which this broker does not serve")
+        route = self._routes[key] = _Route(key)
+        return route
+
+    def _refuse_version(self, route: _Route, header: RequestHeader) -> Answer:
+        """KIP-511: only ApiVersions is answered in a version we do not know, in v0's form, with what we do know."""
+        if route.key != _API_VERSIONS:
+            raise CloseConnection(
+                f"it sent {route.name} v{header.api_version}; this broker serves "
+                f"v{route.versions.start} to v{route.versions.stop - 1}"
+            )
+        response = ApiVersionsResponse(
+            error_code=ErrorCode.UNSUPPORTED_VERSION,
+            api_keys=[v for v in advertised_versions() if v.api_key == _API_VERSIONS],
+        )
+        return route.encode(
+            RequestHeader(
+                api_key=_API_VERSIONS,
+                api_version=0,
+                correlation_id=header.correlation_id,
+                client_id=header.client_id,
+            ),
+            response,
+        )
+
+
+async def _encode_later(route: _Route, header: RequestHeader, response: Awaitable[Any]) -> Answer:
+    return route.encode(header, await response)

@@ -1,0 +1,42 @@
+"""ApiVersions (key 18), v0-v4: what this broker serves, and the features that are switched on.
+
+An unknown version is answered by `dispatch` in v0's form.
+"""
+
+import re
+
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.api_versions import (
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
+)
+from penstock.server.context import RequestContext
+from penstock.server.handlers import advertised_versions
+
+# KIP-511: what a client says of itself must be safe to show and to log.
+_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+
+
+def handle(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse:
+    if ctx.version >= 3 and not (
+        _SOFTWARE.fullmatch(request.client_software_name)
+        and _SOFTWARE.fullmatch(request.client_software_version)
+    ):
+        return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
+    features = ctx.broker.controller.image.features
+    return ApiVersionsResponse(
+        api_keys=advertised_versions(),
+        supported_features=[
+            SupportedFeatureKey(name=name, min_version=low, max_version=high)
+            for name, (low, high) in features.supported.items()
+            # KIP-584: before v4 a feature whose range starts at 0 cannot be shown.
+            if low > 0 or ctx.version >= 4
+        ],
+        finalized_features_epoch=features.epoch,
+        finalized_features=[
+            FinalizedFeatureKey(name=name, min_version_level=level, max_version_level=level)
+            for name, level in features.finalized.items()
+        ],
+    )

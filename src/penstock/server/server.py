@@ -1,0 +1,97 @@
+"""The listening sockets of one broker: bind, accept within limits, sweep the idle, stop gracefully."""
+
+import asyncio
+import contextlib
+import logging
+import socket
+from functools import partial
+
+from penstock.observability.clock import Clock
+from penstock.server.connection import Connection, ConnectionHost
+from penstock.server.listeners import Endpoint
+
+log = logging.getLogger(__name__)
+
+_BACKLOG = 1024
+_IDLE_SWEEP_MS = 10_000
+
+
+class ListenFailed(Exception):  # noqa: N818  named for what happened
+    """A listener's address cannot be bound; the message says which and what to do."""
+
+
+class Server:
+    def __init__(self, host: ConnectionHost, clock: Clock, *, idle_ms_max: int) -> None:
+        self._host = host
+        self._clock = clock
+        self._idle_ms_max = idle_ms_max
+        self._servers: list[asyncio.Server] = []
+        self._sweeper: asyncio.Task[None] | None = None
+
+    async def listen(self, endpoints: list[Endpoint]) -> list[Endpoint]:
+        """Bind all endpoints and give them back with the ports they really have (port 0 picks a free one)."""
+        bound = []
+        for endpoint in endpoints:
+            listening = _bind(endpoint)
+            port: int = listening.getsockname()[1]
+            name = endpoint.name
+            server = await asyncio.get_running_loop().create_server(
+                partial(Connection, self._host, name),
+                sock=listening,
+                backlog=_BACKLOG,
+                start_serving=False,
+            )
+            self._servers.append(server)
+            bound.append(Endpoint(name, endpoint.host, port))
+        return bound
+
+    async def start(self) -> None:
+        for server in self._servers:
+            await server.start_serving()
+        self._sweeper = asyncio.get_running_loop().create_task(self._sweep(), name="idle-connection-sweep")
+
+    async def stop(self, drain_ms_max: int) -> None:
+        """Accept nobody, answer what is in flight, close; those still waiting after the limit are cut off."""
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+        for server in self._servers:
+            server.close()
+        draining = [asyncio.ensure_future(c.drain_and_close()) for c in list(self._host.connections)]
+        if draining:
+            _, late = await asyncio.wait(draining, timeout=drain_ms_max / 1000)
+            for task in late:
+                task.cancel()
+        for connection in list(self._host.connections):
+            connection.abort()
+        for server in self._servers:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(server.wait_closed(), 1)
+
+    async def _sweep(self) -> None:
+        while True:
+            await self._clock.sleep(min(_IDLE_SWEEP_MS, self._idle_ms_max))
+            oldest_ms = self._clock.monotonic_ms() - self._idle_ms_max
+            for connection in list(self._host.connections):
+                if connection.last_active_ms < oldest_ms and not connection.is_waiting_for_answers:
+                    connection.close(f"idle for {self._idle_ms_max} ms (connections.max.idle.ms)")
+
+
+def _bind(endpoint: Endpoint) -> socket.socket:
+    try:
+        family, _, _, _, address = socket.getaddrinfo(
+            endpoint.host or None, endpoint.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listening = socket.socket(family, socket.SOCK_STREAM)
+    except OSError as error:
+        raise ListenFailed(f"cannot listen on {endpoint}: {error.strerror or error}") from error
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+    except OSError as error:
+        listening.close()
+        raise ListenFailed(
+            f"cannot listen on {endpoint}: {error.strerror}. Stop whatever uses the port or choose another "
+            "with --listen HOST:PORT"
+        ) from error
+    listening.setblocking(False)
+    return listening
