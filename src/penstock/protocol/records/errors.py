@@ -1,0 +1,11 @@
+"""What can be wrong with record batches, apart from what a handler answers."""
+
+from penstock.protocol.errors import ProtocolError
+
+
+class CorruptRecords(ProtocolError):  # noqa: N818 - names what the bytes are, as callers read it
+    """The bytes are not a well-formed batch: a bad checksum, length, count, varint or compressed stream."""
+
+
+class DecompressedTooLarge(CorruptRecords):
+    """The compressed records expand beyond the bound that the caller set."""

@@ -1,0 +1,161 @@
+"""Single records inside a batch of magic 2.
+
+    length          varint   bytes that follow
+    attributes      i8       unused
+    timestamp delta varlong  to the batch's base timestamp
+    offset delta    varint   to the batch's base offset
+    key             varint length, bytes; -1 for null
+    value           varint length, bytes; -1 for null
+    headers         varint count, then each: varint length, key bytes; varint length, value bytes, -1 for null
+
+All varints are zigzag. Every length is checked against the record it stands in, and the record against the batch.
+"""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from penstock.protocol.compression import DECOMPRESSED_BYTES_MAX, decompress
+from penstock.protocol.records.batch import HEADER_SIZE, MAGIC, BatchHeader, Buffer, parse_header
+from penstock.protocol.records.errors import CorruptRecords
+
+VARINT_BYTES_MAX = 5
+VARLONG_BYTES_MAX = 10
+
+_INT64_MASK = 2**64 - 1
+_INT64_SIGN = 2**63
+
+
+class Record(msgspec.Struct, frozen=True):
+    """One record with its absolute offset and timestamp."""
+
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+
+
+def decode_records(
+    batch: Buffer, *, pos: int = 0, decompressed_bytes_max: int = DECOMPRESSED_BYTES_MAX
+) -> list[Record]:
+    """Every record of the batch at `pos`. The CRC is the caller's to check."""
+    return list(iter_records(batch, pos=pos, decompressed_bytes_max=decompressed_bytes_max))
+
+
+def iter_records(
+    batch: Buffer, *, pos: int = 0, decompressed_bytes_max: int = DECOMPRESSED_BYTES_MAX
+) -> Iterator[Record]:
+    """The records of the batch at `pos`, one by one; raises `CorruptRecords` at the first that is malformed."""
+    header = parse_header(batch, pos)
+    data = records_of(batch, pos, header, decompressed_bytes_max)
+    count = header.record_count
+    if count < 0:
+        raise CorruptRecords(f"a batch of {count} records")
+    append_timestamp = header.max_timestamp if header.is_log_append_time else None
+    position = 0
+    for _ in range(count):
+        record, position = _decode_record(
+            data, position, header.base_offset, header.base_timestamp, append_timestamp
+        )
+        yield record
+    if position != len(data):
+        raise CorruptRecords(f"{len(data) - position} bytes after the last of {count} records")
+
+
+def records_of(batch: Buffer, pos: int, header: BatchHeader, decompressed_bytes_max: int) -> bytes:
+    """The uncompressed records section of the batch at `pos`."""
+    if header.magic != MAGIC:
+        raise CorruptRecords(f"magic {header.magic}: only version 2 batches are read")
+    size = header.size_bytes
+    if size < HEADER_SIZE or size > len(batch) - pos:
+        raise CorruptRecords(f"a batch of {size} bytes does not fit in {len(batch) - pos}")
+    section = memoryview(batch)[pos + HEADER_SIZE : pos + size]
+    if header.is_compressed:
+        return decompress(header.codec, section, decompressed_bytes_max)
+    return bytes(section)
+
+
+def _decode_record(
+    data: bytes, position: int, base_offset: int, base_timestamp: int, append_timestamp: int | None
+) -> tuple[Record, int]:
+    size, position = read_varint(data, position, len(data))
+    end = position + size
+    if size < 0 or end > len(data):
+        raise CorruptRecords(f"a record of {size} bytes does not fit in its batch")
+    if size == 0:
+        raise CorruptRecords("a record without attributes")
+    timestamp_delta, position = read_varlong(data, position + 1, end)
+    offset_delta, position = read_varint(data, position, end)
+    key, position = _read_bytes(data, position, end)
+    value, position = _read_bytes(data, position, end)
+    header_count, position = read_varint(data, position, end)
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+    if header_count:
+        headers, position = _read_headers(data, position, end, header_count)
+    if position != end:
+        raise CorruptRecords(f"{end - position} bytes after the end of a record")
+    timestamp = wrap_int64(base_timestamp + timestamp_delta) if append_timestamp is None else append_timestamp
+    return Record(base_offset + offset_delta, timestamp, key, value, headers), end
+
+
+def _read_headers(
+    data: bytes, position: int, end: int, count: int
+) -> tuple[tuple[tuple[str, bytes | None], ...], int]:
+    if count < 0 or count > end - position:
+        raise CorruptRecords(f"{count} headers in {end - position} bytes")
+    headers: list[tuple[str, bytes | None]] = []
+    for _ in range(count):
+        key, position = _read_bytes(data, position, end)
+        if key is None:
+            raise CorruptRecords("a header without a key")
+        value, position = _read_bytes(data, position, end)
+        # Java replaces what is not UTF-8 in a header key instead of refusing the record.
+        headers.append((key.decode("utf-8", "replace"), value))
+    return tuple(headers), position
+
+
+def _read_bytes(data: bytes, position: int, end: int) -> tuple[bytes | None, int]:
+    size, position = read_varint(data, position, end)
+    if size < 0:
+        return None, position
+    if size > end - position:
+        raise CorruptRecords(f"a field of {size} bytes does not fit in its record")
+    return data[position : position + size], position + size
+
+
+def read_varint(data: bytes, position: int, end: int) -> tuple[int, int]:
+    """A zigzag varint of at most 32 bits, and the position after it."""
+    if position < end:
+        byte = data[position]
+        if byte < 0x80:
+            return (byte >> 1) ^ -(byte & 1), position + 1
+    value, position = _read_unsigned(data, position, end, VARINT_BYTES_MAX)
+    value &= 0xFFFFFFFF
+    return (value >> 1) ^ -(value & 1), position
+
+
+def read_varlong(data: bytes, position: int, end: int) -> tuple[int, int]:
+    """A zigzag varint of at most 64 bits, and the position after it."""
+    value, position = _read_unsigned(data, position, end, VARLONG_BYTES_MAX)
+    value &= _INT64_MASK
+    return (value >> 1) ^ -(value & 1), position
+
+
+def _read_unsigned(data: bytes, position: int, end: int, bytes_max: int) -> tuple[int, int]:
+    value = 0
+    shift = 0
+    stop = min(end, position + bytes_max)
+    while position < stop:
+        byte = data[position]
+        position += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, position
+        shift += 7
+    raise CorruptRecords("a varint is too long or runs beyond its record")
+
+
+def wrap_int64(value: int) -> int:
+    """The sum of two int64 as Java computes it, so that a hostile delta stays a timestamp that fits."""
+    return ((value + _INT64_SIGN) & _INT64_MASK) - _INT64_SIGN
