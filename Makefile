@@ -32,7 +32,7 @@ test: install  ## the whole suite
 	$(BIN)/python -m pytest -n 2 --dist loadgroup tests
 
 codegen: install  ## rewrite protocol/messages from Kafka's message definitions
-	$(BIN)/python -m tools.codegen ../shared/kafka-messages src/penstock/protocol
+	$(BIN)/python -m tools.codegen ../shared/kafka-messages tools/codegen/metadata_records src/penstock/protocol/messages
 
 clean:  ## remove what the targets made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .import_linter_cache

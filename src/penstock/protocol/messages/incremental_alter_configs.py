@@ -1,0 +1,362 @@
+"""IncrementalAlterConfigsRequest and IncrementalAlterConfigsResponse.
+
+Written by tools.codegen from Kafka's message definitions: change those or the generator, not this file.
+"""
+
+import struct
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from penstock.protocol.errors import ProtocolError
+from penstock.protocol.wire import (
+    Buffer,
+    read_array_length,
+    read_compact_array_length,
+    read_compact_nullable_string,
+    read_compact_string,
+    read_nullable_string,
+    read_string,
+    skip_tagged_fields,
+    unsupported_version,
+    write_array_length,
+    write_compact_array_length,
+    write_compact_nullable_string,
+    write_compact_string,
+    write_nullable_string,
+    write_string,
+)
+
+API_KEY: Final = 44
+VERSIONS: Final = range(0, 2)
+FLEXIBLE_FROM: Final = 1
+
+_PACKED_b: Final = struct.Struct(">b")
+_PACKED_h: Final = struct.Struct(">h")
+_PACKED_i: Final = struct.Struct(">i")
+_PACKED_o: Final = struct.Struct(">?")
+
+
+class AlterableConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    name: str = ""
+    config_operation: int = 0
+    value: str | None = ""
+
+
+class AlterConfigsResource(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    resource_type: int = 0
+    resource_name: str = ""
+    configs: list[AlterableConfig] = []
+
+
+class IncrementalAlterConfigsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    resources: list[AlterConfigsResource] = []
+    validate_only: bool = False
+
+
+class AlterConfigsResourceResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    error_code: int = 0
+    error_message: str | None = ""
+    resource_type: int = 0
+    resource_name: str = ""
+
+
+class IncrementalAlterConfigsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    throttle_time_ms: int = 0
+    responses: list[AlterConfigsResourceResponse] = []
+
+
+def _read_alterable_config_v0(buf: Buffer, pos: int) -> tuple[AlterableConfig, int]:
+    name, pos = read_string(buf, pos)
+    config_operation = _PACKED_b.unpack_from(buf, pos)[0]
+    pos += 1
+    value_, pos = read_nullable_string(buf, pos)
+    return AlterableConfig(name=name, config_operation=config_operation, value=value_), pos
+
+
+def _write_alterable_config_v0(out: bytearray, message: AlterableConfig) -> None:
+    write_string(out, message.name)
+    out += _PACKED_b.pack(message.config_operation)
+    write_nullable_string(out, message.value)
+
+
+def _read_alterable_config_v1(buf: Buffer, pos: int) -> tuple[AlterableConfig, int]:
+    name, pos = read_compact_string(buf, pos)
+    config_operation = _PACKED_b.unpack_from(buf, pos)[0]
+    pos += 1
+    value_, pos = read_compact_nullable_string(buf, pos)
+    if buf[pos] == 0:
+        pos += 1
+    else:
+        pos = skip_tagged_fields(buf, pos)
+    return AlterableConfig(name=name, config_operation=config_operation, value=value_), pos
+
+
+def _write_alterable_config_v1(out: bytearray, message: AlterableConfig) -> None:
+    write_compact_string(out, message.name)
+    out += _PACKED_b.pack(message.config_operation)
+    write_compact_nullable_string(out, message.value)
+    out.append(0)
+
+
+def _read_alter_configs_resource_v0(buf: Buffer, pos: int) -> tuple[AlterConfigsResource, int]:
+    resource_type = _PACKED_b.unpack_from(buf, pos)[0]
+    pos += 1
+    resource_name, pos = read_string(buf, pos)
+    count, pos = read_array_length(buf, pos, 5)
+    configs: list[AlterableConfig] = []
+    for _ in range(count):
+        configs_item, pos = _read_alterable_config_v0(buf, pos)
+        configs.append(configs_item)
+    value = AlterConfigsResource(
+        resource_type=resource_type,
+        resource_name=resource_name,
+        configs=configs,
+    )
+    return value, pos
+
+
+def _write_alter_configs_resource_v0(out: bytearray, message: AlterConfigsResource) -> None:
+    out += _PACKED_b.pack(message.resource_type)
+    write_string(out, message.resource_name)
+    configs = message.configs
+    write_array_length(out, len(configs))
+    for configs_item in configs:
+        _write_alterable_config_v0(out, configs_item)
+
+
+def _read_alter_configs_resource_v1(buf: Buffer, pos: int) -> tuple[AlterConfigsResource, int]:
+    resource_type = _PACKED_b.unpack_from(buf, pos)[0]
+    pos += 1
+    resource_name, pos = read_compact_string(buf, pos)
+    count, pos = read_compact_array_length(buf, pos, 4)
+    configs: list[AlterableConfig] = []
+    for _ in range(count):
+        configs_item, pos = _read_alterable_config_v1(buf, pos)
+        configs.append(configs_item)
+    if buf[pos] == 0:
+        pos += 1
+    else:
+        pos = skip_tagged_fields(buf, pos)
+    value = AlterConfigsResource(
+        resource_type=resource_type,
+        resource_name=resource_name,
+        configs=configs,
+    )
+    return value, pos
+
+
+def _write_alter_configs_resource_v1(out: bytearray, message: AlterConfigsResource) -> None:
+    out += _PACKED_b.pack(message.resource_type)
+    write_compact_string(out, message.resource_name)
+    configs = message.configs
+    write_compact_array_length(out, len(configs))
+    for configs_item in configs:
+        _write_alterable_config_v1(out, configs_item)
+    out.append(0)
+
+
+def _read_incremental_alter_configs_request_v0(buf: Buffer, pos: int) -> tuple[IncrementalAlterConfigsRequest, int]:
+    count, pos = read_array_length(buf, pos, 7)
+    resources: list[AlterConfigsResource] = []
+    for _ in range(count):
+        resources_item, pos = _read_alter_configs_resource_v0(buf, pos)
+        resources.append(resources_item)
+    validate_only = _PACKED_o.unpack_from(buf, pos)[0]
+    pos += 1
+    return IncrementalAlterConfigsRequest(resources=resources, validate_only=validate_only), pos
+
+
+def _write_incremental_alter_configs_request_v0(out: bytearray, message: IncrementalAlterConfigsRequest) -> None:
+    resources = message.resources
+    write_array_length(out, len(resources))
+    for resources_item in resources:
+        _write_alter_configs_resource_v0(out, resources_item)
+    out += _PACKED_o.pack(message.validate_only)
+
+
+def _read_incremental_alter_configs_request_v1(buf: Buffer, pos: int) -> tuple[IncrementalAlterConfigsRequest, int]:
+    count, pos = read_compact_array_length(buf, pos, 4)
+    resources: list[AlterConfigsResource] = []
+    for _ in range(count):
+        resources_item, pos = _read_alter_configs_resource_v1(buf, pos)
+        resources.append(resources_item)
+    validate_only = _PACKED_o.unpack_from(buf, pos)[0]
+    pos += 1
+    if buf[pos] == 0:
+        pos += 1
+    else:
+        pos = skip_tagged_fields(buf, pos)
+    return IncrementalAlterConfigsRequest(resources=resources, validate_only=validate_only), pos
+
+
+def _write_incremental_alter_configs_request_v1(out: bytearray, message: IncrementalAlterConfigsRequest) -> None:
+    resources = message.resources
+    write_compact_array_length(out, len(resources))
+    for resources_item in resources:
+        _write_alter_configs_resource_v1(out, resources_item)
+    out += _PACKED_o.pack(message.validate_only)
+    out.append(0)
+
+
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[IncrementalAlterConfigsRequest, int]], ...]] = (
+    _read_incremental_alter_configs_request_v0,
+    _read_incremental_alter_configs_request_v1,
+)
+_REQUEST_WRITERS: Final[tuple[Callable[[bytearray, IncrementalAlterConfigsRequest], None], ...]] = (
+    _write_incremental_alter_configs_request_v0,
+    _write_incremental_alter_configs_request_v1,
+)
+
+
+def decode_request(buf: Buffer, version: int, pos: int = 0) -> IncrementalAlterConfigsRequest:
+    if not 0 <= version <= 1:
+        raise unsupported_version("IncrementalAlterConfigsRequest", version)
+    try:
+        return _REQUEST_READERS[version](buf, pos)[0]
+    except (IndexError, struct.error) as error:
+        raise ProtocolError("IncrementalAlterConfigsRequest is cut short") from error
+
+
+def encode_request_into(out: bytearray, message: IncrementalAlterConfigsRequest, version: int) -> None:
+    if not 0 <= version <= 1:
+        raise unsupported_version("IncrementalAlterConfigsRequest", version)
+    try:
+        _REQUEST_WRITERS[version](out, message)
+    except struct.error as error:
+        raise ProtocolError(f"IncrementalAlterConfigsRequest holds a value out of range: {error}") from error
+
+
+def encode_request(message: IncrementalAlterConfigsRequest, version: int) -> bytes:
+    out = bytearray()
+    encode_request_into(out, message, version)
+    return bytes(out)
+
+
+def _read_alter_configs_resource_response_v0(buf: Buffer, pos: int) -> tuple[AlterConfigsResourceResponse, int]:
+    error_code = _PACKED_h.unpack_from(buf, pos)[0]
+    pos += 2
+    error_message, pos = read_nullable_string(buf, pos)
+    resource_type = _PACKED_b.unpack_from(buf, pos)[0]
+    pos += 1
+    resource_name, pos = read_string(buf, pos)
+    value = AlterConfigsResourceResponse(
+        error_code=error_code,
+        error_message=error_message,
+        resource_type=resource_type,
+        resource_name=resource_name,
+    )
+    return value, pos
+
+
+def _write_alter_configs_resource_response_v0(out: bytearray, message: AlterConfigsResourceResponse) -> None:
+    out += _PACKED_h.pack(message.error_code)
+    write_nullable_string(out, message.error_message)
+    out += _PACKED_b.pack(message.resource_type)
+    write_string(out, message.resource_name)
+
+
+def _read_alter_configs_resource_response_v1(buf: Buffer, pos: int) -> tuple[AlterConfigsResourceResponse, int]:
+    error_code = _PACKED_h.unpack_from(buf, pos)[0]
+    pos += 2
+    error_message, pos = read_compact_nullable_string(buf, pos)
+    resource_type = _PACKED_b.unpack_from(buf, pos)[0]
+    pos += 1
+    resource_name, pos = read_compact_string(buf, pos)
+    if buf[pos] == 0:
+        pos += 1
+    else:
+        pos = skip_tagged_fields(buf, pos)
+    value = AlterConfigsResourceResponse(
+        error_code=error_code,
+        error_message=error_message,
+        resource_type=resource_type,
+        resource_name=resource_name,
+    )
+    return value, pos
+
+
+def _write_alter_configs_resource_response_v1(out: bytearray, message: AlterConfigsResourceResponse) -> None:
+    out += _PACKED_h.pack(message.error_code)
+    write_compact_nullable_string(out, message.error_message)
+    out += _PACKED_b.pack(message.resource_type)
+    write_compact_string(out, message.resource_name)
+    out.append(0)
+
+
+def _read_incremental_alter_configs_response_v0(buf: Buffer, pos: int) -> tuple[IncrementalAlterConfigsResponse, int]:
+    throttle_time_ms = _PACKED_i.unpack_from(buf, pos)[0]
+    pos += 4
+    count, pos = read_array_length(buf, pos, 7)
+    responses: list[AlterConfigsResourceResponse] = []
+    for _ in range(count):
+        responses_item, pos = _read_alter_configs_resource_response_v0(buf, pos)
+        responses.append(responses_item)
+    return IncrementalAlterConfigsResponse(throttle_time_ms=throttle_time_ms, responses=responses), pos
+
+
+def _write_incremental_alter_configs_response_v0(out: bytearray, message: IncrementalAlterConfigsResponse) -> None:
+    out += _PACKED_i.pack(message.throttle_time_ms)
+    responses = message.responses
+    write_array_length(out, len(responses))
+    for responses_item in responses:
+        _write_alter_configs_resource_response_v0(out, responses_item)
+
+
+def _read_incremental_alter_configs_response_v1(buf: Buffer, pos: int) -> tuple[IncrementalAlterConfigsResponse, int]:
+    throttle_time_ms = _PACKED_i.unpack_from(buf, pos)[0]
+    pos += 4
+    count, pos = read_compact_array_length(buf, pos, 6)
+    responses: list[AlterConfigsResourceResponse] = []
+    for _ in range(count):
+        responses_item, pos = _read_alter_configs_resource_response_v1(buf, pos)
+        responses.append(responses_item)
+    if buf[pos] == 0:
+        pos += 1
+    else:
+        pos = skip_tagged_fields(buf, pos)
+    return IncrementalAlterConfigsResponse(throttle_time_ms=throttle_time_ms, responses=responses), pos
+
+
+def _write_incremental_alter_configs_response_v1(out: bytearray, message: IncrementalAlterConfigsResponse) -> None:
+    out += _PACKED_i.pack(message.throttle_time_ms)
+    responses = message.responses
+    write_compact_array_length(out, len(responses))
+    for responses_item in responses:
+        _write_alter_configs_resource_response_v1(out, responses_item)
+    out.append(0)
+
+
+_RESPONSE_READERS: Final[tuple[Callable[[Buffer, int], tuple[IncrementalAlterConfigsResponse, int]], ...]] = (
+    _read_incremental_alter_configs_response_v0,
+    _read_incremental_alter_configs_response_v1,
+)
+_RESPONSE_WRITERS: Final[tuple[Callable[[bytearray, IncrementalAlterConfigsResponse], None], ...]] = (
+    _write_incremental_alter_configs_response_v0,
+    _write_incremental_alter_configs_response_v1,
+)
+
+
+def decode_response(buf: Buffer, version: int, pos: int = 0) -> IncrementalAlterConfigsResponse:
+    if not 0 <= version <= 1:
+        raise unsupported_version("IncrementalAlterConfigsResponse", version)
+    try:
+        return _RESPONSE_READERS[version](buf, pos)[0]
+    except (IndexError, struct.error) as error:
+        raise ProtocolError("IncrementalAlterConfigsResponse is cut short") from error
+
+
+def encode_response_into(out: bytearray, message: IncrementalAlterConfigsResponse, version: int) -> None:
+    if not 0 <= version <= 1:
+        raise unsupported_version("IncrementalAlterConfigsResponse", version)
+    try:
+        _RESPONSE_WRITERS[version](out, message)
+    except struct.error as error:
+        raise ProtocolError(f"IncrementalAlterConfigsResponse holds a value out of range: {error}") from error
+
+
+def encode_response(message: IncrementalAlterConfigsResponse, version: int) -> bytes:
+    out = bytearray()
+    encode_response_into(out, message, version)
+    return bytes(out)

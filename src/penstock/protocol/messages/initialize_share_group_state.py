@@ -1,0 +1,251 @@
+"""InitializeShareGroupStateRequest and InitializeShareGroupStateResponse.
+
+Written by tools.codegen from Kafka's message definitions: change those or the generator, not this file.
+"""
+
+import struct
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from penstock.protocol.errors import ProtocolError
+from penstock.protocol.wire import (
+    Buffer,
+    ZERO_UUID,
+    read_compact_array_length,
+    read_compact_nullable_string,
+    read_compact_string,
+    skip_tagged_fields,
+    unsupported_version,
+    write_compact_array_length,
+    write_compact_nullable_string,
+    write_compact_string,
+)
+
+API_KEY: Final = 83
+VERSIONS: Final = range(0, 1)
+FLEXIBLE_FROM: Final = 0
+
+_PACKED_ih: Final = struct.Struct(">ih")
+_PACKED_iiq: Final = struct.Struct(">iiq")
+_PACKED_u: Final = struct.Struct(">16s")
+
+
+class PartitionData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    partition: int = 0
+    state_epoch: int = 0
+    start_offset: int = 0
+
+
+class InitializeStateData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    topic_id: bytes = ZERO_UUID
+    partitions: list[PartitionData] = []
+
+
+class InitializeShareGroupStateRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    group_id: str = ""
+    topics: list[InitializeStateData] = []
+
+
+class PartitionResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    partition: int = 0
+    error_code: int = 0
+    error_message: str | None = None
+
+
+class InitializeStateResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    topic_id: bytes = ZERO_UUID
+    partitions: list[PartitionResult] = []
+
+
+class InitializeShareGroupStateResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    results: list[InitializeStateResult] = []
+
+
+def _read_partition_data_v0(buf: Buffer, pos: int) -> tuple[PartitionData, int]:
+    partition, state_epoch, start_offset = _PACKED_iiq.unpack_from(buf, pos)
+    pos += 16
+    if buf[pos] == 0:
+        pos += 1
+    else:
+        pos = skip_tagged_fields(buf, pos)
+    return PartitionData(partition=partition, state_epoch=state_epoch, start_offset=start_offset), pos
+
+
+def _write_partition_data_v0(out: bytearray, message: PartitionData) -> None:
+    out += _PACKED_iiq.pack(message.partition, message.state_epoch, message.start_offset)
+    out.append(0)
+
+
+def _read_initialize_state_data_v0(buf: Buffer, pos: int) -> tuple[InitializeStateData, int]:
+    topic_id = _PACKED_u.unpack_from(buf, pos)[0]
+    pos += 16
+    count, pos = read_compact_array_length(buf, pos, 17)
+    partitions: list[PartitionData] = []
+    for _ in range(count):
+        partitions_item, pos = _read_partition_data_v0(buf, pos)
+        partitions.append(partitions_item)
+    if buf[pos] == 0:
+        pos += 1
+    else:
+        pos = skip_tagged_fields(buf, pos)
+    return InitializeStateData(topic_id=topic_id, partitions=partitions), pos
+
+
+def _write_initialize_state_data_v0(out: bytearray, message: InitializeStateData) -> None:
+    out += _PACKED_u.pack(message.topic_id)
+    partitions = message.partitions
+    write_compact_array_length(out, len(partitions))
+    for partitions_item in partitions:
+        _write_partition_data_v0(out, partitions_item)
+    out.append(0)
+
+
+def _read_initialize_share_group_state_request_v0(buf: Buffer, pos: int) -> tuple[InitializeShareGroupStateRequest, int]:
+    group_id, pos = read_compact_string(buf, pos)
+    count, pos = read_compact_array_length(buf, pos, 18)
+    topics: list[InitializeStateData] = []
+    for _ in range(count):
+        topics_item, pos = _read_initialize_state_data_v0(buf, pos)
+        topics.append(topics_item)
+    if buf[pos] == 0:
+        pos += 1
+    else:
+        pos = skip_tagged_fields(buf, pos)
+    return InitializeShareGroupStateRequest(group_id=group_id, topics=topics), pos
+
+
+def _write_initialize_share_group_state_request_v0(out: bytearray, message: InitializeShareGroupStateRequest) -> None:
+    write_compact_string(out, message.group_id)
+    topics = message.topics
+    write_compact_array_length(out, len(topics))
+    for topics_item in topics:
+        _write_initialize_state_data_v0(out, topics_item)
+    out.append(0)
+
+
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[InitializeShareGroupStateRequest, int]], ...]] = (
+    _read_initialize_share_group_state_request_v0,
+)
+_REQUEST_WRITERS: Final[tuple[Callable[[bytearray, InitializeShareGroupStateRequest], None], ...]] = (
+    _write_initialize_share_group_state_request_v0,
+)
+
+
+def decode_request(buf: Buffer, version: int, pos: int = 0) -> InitializeShareGroupStateRequest:
+    if not 0 <= version <= 0:
+        raise unsupported_version("InitializeShareGroupStateRequest", version)
+    try:
+        return _REQUEST_READERS[version](buf, pos)[0]
+    except (IndexError, struct.error) as error:
+        raise ProtocolError("InitializeShareGroupStateRequest is cut short") from error
+
+
+def encode_request_into(out: bytearray, message: InitializeShareGroupStateRequest, version: int) -> None:
+    if not 0 <= version <= 0:
+        raise unsupported_version("InitializeShareGroupStateRequest", version)
+    try:
+        _REQUEST_WRITERS[version](out, message)
+    except struct.error as error:
+        raise ProtocolError(f"InitializeShareGroupStateRequest holds a value out of range: {error}") from error
+
+
+def encode_request(message: InitializeShareGroupStateRequest, version: int) -> bytes:
+    out = bytearray()
+    encode_request_into(out, message, version)
+    return bytes(out)
+
+
+def _read_partition_result_v0(buf: Buffer, pos: int) -> tuple[PartitionResult, int]:
+    partition, error_code = _PACKED_ih.unpack_from(buf, pos)
+    pos += 6
+    error_message, pos = read_compact_nullable_string(buf, pos)
+    if buf[pos] == 0:
+        pos += 1
+    else:
+        pos = skip_tagged_fields(buf, pos)
+    return PartitionResult(partition=partition, error_code=error_code, error_message=error_message), pos
+
+
+def _write_partition_result_v0(out: bytearray, message: PartitionResult) -> None:
+    out += _PACKED_ih.pack(message.partition, message.error_code)
+    write_compact_nullable_string(out, message.error_message)
+    out.append(0)
+
+
+def _read_initialize_state_result_v0(buf: Buffer, pos: int) -> tuple[InitializeStateResult, int]:
+    topic_id = _PACKED_u.unpack_from(buf, pos)[0]
+    pos += 16
+    count, pos = read_compact_array_length(buf, pos, 8)
+    partitions: list[PartitionResult] = []
+    for _ in range(count):
+        partitions_item, pos = _read_partition_result_v0(buf, pos)
+        partitions.append(partitions_item)
+    if buf[pos] == 0:
+        pos += 1
+    else:
+        pos = skip_tagged_fields(buf, pos)
+    return InitializeStateResult(topic_id=topic_id, partitions=partitions), pos
+
+
+def _write_initialize_state_result_v0(out: bytearray, message: InitializeStateResult) -> None:
+    out += _PACKED_u.pack(message.topic_id)
+    partitions = message.partitions
+    write_compact_array_length(out, len(partitions))
+    for partitions_item in partitions:
+        _write_partition_result_v0(out, partitions_item)
+    out.append(0)
+
+
+def _read_initialize_share_group_state_response_v0(buf: Buffer, pos: int) -> tuple[InitializeShareGroupStateResponse, int]:
+    count, pos = read_compact_array_length(buf, pos, 18)
+    results: list[InitializeStateResult] = []
+    for _ in range(count):
+        results_item, pos = _read_initialize_state_result_v0(buf, pos)
+        results.append(results_item)
+    if buf[pos] == 0:
+        pos += 1
+    else:
+        pos = skip_tagged_fields(buf, pos)
+    return InitializeShareGroupStateResponse(results=results), pos
+
+
+def _write_initialize_share_group_state_response_v0(out: bytearray, message: InitializeShareGroupStateResponse) -> None:
+    results = message.results
+    write_compact_array_length(out, len(results))
+    for results_item in results:
+        _write_initialize_state_result_v0(out, results_item)
+    out.append(0)
+
+
+_RESPONSE_READERS: Final[tuple[Callable[[Buffer, int], tuple[InitializeShareGroupStateResponse, int]], ...]] = (
+    _read_initialize_share_group_state_response_v0,
+)
+_RESPONSE_WRITERS: Final[tuple[Callable[[bytearray, InitializeShareGroupStateResponse], None], ...]] = (
+    _write_initialize_share_group_state_response_v0,
+)
+
+
+def decode_response(buf: Buffer, version: int, pos: int = 0) -> InitializeShareGroupStateResponse:
+    if not 0 <= version <= 0:
+        raise unsupported_version("InitializeShareGroupStateResponse", version)
+    try:
+        return _RESPONSE_READERS[version](buf, pos)[0]
+    except (IndexError, struct.error) as error:
+        raise ProtocolError("InitializeShareGroupStateResponse is cut short") from error
+
+
+def encode_response_into(out: bytearray, message: InitializeShareGroupStateResponse, version: int) -> None:
+    if not 0 <= version <= 0:
+        raise unsupported_version("InitializeShareGroupStateResponse", version)
+    try:
+        _RESPONSE_WRITERS[version](out, message)
+    except struct.error as error:
+        raise ProtocolError(f"InitializeShareGroupStateResponse holds a value out of range: {error}") from error
+
+
+def encode_response(message: InitializeShareGroupStateResponse, version: int) -> bytes:
+    out = bytearray()
+    encode_response_into(out, message, version)
+    return bytes(out)

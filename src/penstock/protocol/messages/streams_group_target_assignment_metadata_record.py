@@ -1,0 +1,145 @@
+"""StreamsGroupTargetAssignmentMetadataKey and StreamsGroupTargetAssignmentMetadataValue.
+
+Written by tools.codegen from Kafka's message definitions: change those or the generator, not this file.
+"""
+
+import struct
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from penstock.protocol.errors import ProtocolError
+from penstock.protocol.wire import (
+    Buffer,
+    read_string,
+    read_tag,
+    read_uvarint,
+    unsupported_version,
+    write_string,
+    write_tagged_fields,
+    wrong_tag_size,
+)
+
+RECORD_TYPE: Final = 20
+KEY_VERSIONS: Final = range(0, 1)
+VALUE_VERSIONS: Final = range(0, 1)
+
+_PACKED_i: Final = struct.Struct(">i")
+_PACKED_q: Final = struct.Struct(">q")
+
+
+class StreamsGroupTargetAssignmentMetadataKey(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    group_id: str = ""
+
+
+class StreamsGroupTargetAssignmentMetadataValue(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    assignment_epoch: int = 0
+    assignment_timestamp: int = 0
+
+
+def _read_streams_group_target_assignment_metadata_key_v0(buf: Buffer, pos: int) -> tuple[StreamsGroupTargetAssignmentMetadataKey, int]:
+    group_id, pos = read_string(buf, pos)
+    return StreamsGroupTargetAssignmentMetadataKey(group_id=group_id), pos
+
+
+def _write_streams_group_target_assignment_metadata_key_v0(out: bytearray, message: StreamsGroupTargetAssignmentMetadataKey) -> None:
+    write_string(out, message.group_id)
+
+
+_KEY_READERS: Final[tuple[Callable[[Buffer, int], tuple[StreamsGroupTargetAssignmentMetadataKey, int]], ...]] = (
+    _read_streams_group_target_assignment_metadata_key_v0,
+)
+_KEY_WRITERS: Final[tuple[Callable[[bytearray, StreamsGroupTargetAssignmentMetadataKey], None], ...]] = (
+    _write_streams_group_target_assignment_metadata_key_v0,
+)
+
+
+def decode_key(buf: Buffer, version: int, pos: int = 0) -> StreamsGroupTargetAssignmentMetadataKey:
+    if not 0 <= version <= 0:
+        raise unsupported_version("StreamsGroupTargetAssignmentMetadataKey", version)
+    try:
+        return _KEY_READERS[version](buf, pos)[0]
+    except (IndexError, struct.error) as error:
+        raise ProtocolError("StreamsGroupTargetAssignmentMetadataKey is cut short") from error
+
+
+def encode_key_into(out: bytearray, message: StreamsGroupTargetAssignmentMetadataKey, version: int) -> None:
+    if not 0 <= version <= 0:
+        raise unsupported_version("StreamsGroupTargetAssignmentMetadataKey", version)
+    try:
+        _KEY_WRITERS[version](out, message)
+    except struct.error as error:
+        raise ProtocolError(f"StreamsGroupTargetAssignmentMetadataKey holds a value out of range: {error}") from error
+
+
+def encode_key(message: StreamsGroupTargetAssignmentMetadataKey, version: int) -> bytes:
+    out = bytearray()
+    encode_key_into(out, message, version)
+    return bytes(out)
+
+
+def _read_streams_group_target_assignment_metadata_value_v0(buf: Buffer, pos: int) -> tuple[StreamsGroupTargetAssignmentMetadataValue, int]:
+    assignment_epoch = _PACKED_i.unpack_from(buf, pos)[0]
+    pos += 4
+    assignment_timestamp: int = 0
+    if buf[pos] == 0:
+        pos += 1
+    else:
+        count, pos = read_uvarint(buf, pos)
+        for _ in range(count):
+            tag, pos, end = read_tag(buf, pos)
+            if tag == 0:
+                assignment_timestamp = _PACKED_q.unpack_from(buf, pos)[0]
+                pos += 8
+            else:
+                pos = end
+            if pos != end:
+                raise wrong_tag_size("StreamsGroupTargetAssignmentMetadataValue", tag)
+    value = StreamsGroupTargetAssignmentMetadataValue(
+        assignment_epoch=assignment_epoch,
+        assignment_timestamp=assignment_timestamp,
+    )
+    return value, pos
+
+
+def _write_streams_group_target_assignment_metadata_value_v0(out: bytearray, message: StreamsGroupTargetAssignmentMetadataValue) -> None:
+    out += _PACKED_i.pack(message.assignment_epoch)
+    tagged: list[tuple[int, bytearray]] = []
+    if message.assignment_timestamp != 0:
+        value = bytearray()
+        value += _PACKED_q.pack(message.assignment_timestamp)
+        tagged.append((0, value))
+    write_tagged_fields(out, tagged)
+
+
+_VALUE_READERS: Final[tuple[Callable[[Buffer, int], tuple[StreamsGroupTargetAssignmentMetadataValue, int]], ...]] = (
+    _read_streams_group_target_assignment_metadata_value_v0,
+)
+_VALUE_WRITERS: Final[tuple[Callable[[bytearray, StreamsGroupTargetAssignmentMetadataValue], None], ...]] = (
+    _write_streams_group_target_assignment_metadata_value_v0,
+)
+
+
+def decode_value(buf: Buffer, version: int, pos: int = 0) -> StreamsGroupTargetAssignmentMetadataValue:
+    if not 0 <= version <= 0:
+        raise unsupported_version("StreamsGroupTargetAssignmentMetadataValue", version)
+    try:
+        return _VALUE_READERS[version](buf, pos)[0]
+    except (IndexError, struct.error) as error:
+        raise ProtocolError("StreamsGroupTargetAssignmentMetadataValue is cut short") from error
+
+
+def encode_value_into(out: bytearray, message: StreamsGroupTargetAssignmentMetadataValue, version: int) -> None:
+    if not 0 <= version <= 0:
+        raise unsupported_version("StreamsGroupTargetAssignmentMetadataValue", version)
+    try:
+        _VALUE_WRITERS[version](out, message)
+    except struct.error as error:
+        raise ProtocolError(f"StreamsGroupTargetAssignmentMetadataValue holds a value out of range: {error}") from error
+
+
+def encode_value(message: StreamsGroupTargetAssignmentMetadataValue, version: int) -> bytes:
+    out = bytearray()
+    encode_value_into(out, message, version)
+    return bytes(out)

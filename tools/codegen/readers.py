@@ -1,0 +1,151 @@
+"""Emits the functions that decode a struct: one for each of its layouts."""
+
+from tools.codegen.classes import default_expression, python_type
+from tools.codegen.layout import FieldLayout, Layouts, StructLayout
+from tools.codegen.names import Member
+from tools.codegen.naming import local_name
+from tools.codegen.source import LINE_LENGTH, Needs, indent, split_into_runs
+
+
+class ReaderEmitter:
+    def __init__(self, member: Member, layouts: Layouts, needs: Needs) -> None:
+        self._member = member
+        self._layouts = layouts
+        self._needs = needs
+
+    def emit(self, layout: StructLayout) -> list[str]:
+        class_name = self._member.class_name(layout.struct)
+        reader = self._member.reader(layout.struct, layout.first)
+        body: list[str] = []
+        for run in split_into_runs(layout.regular):
+            body += self._packed_run(run) if run[0].field.is_fixed else self._field(run[0])
+        if layout.is_flexible:
+            body += self._tagged_section(layout)
+        body += self._construction(layout, class_name)
+        return [f"def {reader}(buf: Buffer, pos: int) -> tuple[{class_name}, int]:", *indent(body)]
+
+    def _construction(self, layout: StructLayout, class_name: str) -> list[str]:
+        names = [each.field.python_name for each in (*layout.regular, *layout.tagged)]
+        arguments = [f"{name}={local_name(name)}" for name in names]
+        whole = f"return {class_name}({', '.join(arguments)}), pos"
+        if len(whole) <= LINE_LENGTH:
+            return [whole]
+        return [
+            f"value = {class_name}(",
+            *indent([f"{argument}," for argument in arguments]),
+            ")",
+            "return value, pos",
+        ]
+
+    def _packed_run(self, run: list[FieldLayout]) -> list[str]:
+        packed, size = self._needs.packed(run)
+        targets = [local_name(each.field.python_name) for each in run]
+        if len(targets) == 1:
+            assignment = f"{targets[0]} = {packed}.unpack_from(buf, pos)[0]"
+        else:
+            assignment = f"{', '.join(targets)} = {packed}.unpack_from(buf, pos)"
+        return [assignment, f"pos += {size}"]
+
+    def _field(self, layout: FieldLayout) -> list[str]:
+        field = layout.field
+        target = local_name(field.python_name)
+        if field.is_array:
+            return self._array(layout, target)
+        if field.is_struct:
+            return self._struct(layout, target)
+        reader = self._needs.use(f"read_{_style(layout)}{field.type}")
+        return [f"{target}, pos = {reader}(buf, pos)"]
+
+    def _struct(self, layout: FieldLayout, target: str) -> list[str]:
+        read = [f"{target}, pos = {self._nested_reader(layout)}(buf, pos)"]
+        if not layout.is_nullable:
+            return read
+        return [
+            f"{target}: {python_type(self._member, layout.field)} = None",
+            "pos += 1",
+            "if buf[pos - 1] < 0x80:",
+            *indent(read),
+        ]
+
+    def _nested_reader(self, layout: FieldLayout) -> str:
+        struct = self._member.struct_named(layout.field.type)
+        return self._member.reader(struct, self._layouts.first_version(struct, layout.version))
+
+    def _array(self, layout: FieldLayout, target: str) -> list[str]:
+        length = self._needs.use(f"read_{_style(layout)}array_length")
+        size = self._layouts.element_size_min(layout)
+        lines = [f"count, pos = {length}(buf, pos, {size})"]
+        annotation = python_type(self._member, layout.field)
+        if not layout.is_nullable:
+            return lines + self._elements(layout, target, annotation)
+        return [
+            *lines,
+            f"{target}: {annotation} = None",
+            "if count >= 0:",
+            *indent(self._elements(layout, target, None)),
+        ]
+
+    def _elements(self, layout: FieldLayout, target: str, annotation: str | None) -> list[str]:
+        field = layout.field
+        if field.is_struct:
+            return [
+                f"{target}: {annotation} = []" if annotation else f"{target} = []",
+                "for _ in range(count):",
+                f"    {target}_item, pos = {self._nested_reader(layout)}(buf, pos)",
+                f"    {target}.append({target}_item)",
+            ]
+        compact = "compact_" if field.type == "string" and layout.is_compact else ""
+        reader = self._needs.use(f"read_{compact}{field.type}s")
+        return [f"{target}, pos = {reader}(buf, pos, count)"]
+
+    def _tagged_section(self, layout: StructLayout) -> list[str]:
+        if not layout.tagged:
+            skip = self._needs.use("skip_tagged_fields")
+            return ["if buf[pos] == 0:", "    pos += 1", "else:", f"    pos = {skip}(buf, pos)"]
+        lines = []
+        for each in layout.tagged:
+            name = local_name(each.field.python_name)
+            annotation = python_type(self._member, each.field)
+            lines.append(f"{name}: {annotation} = {default_expression(self._member, each.field)}")
+            self._note_default(each)
+        return [*lines, "if buf[pos] == 0:", "    pos += 1", "else:", *indent(self._tag_loop(layout))]
+
+    def _note_default(self, layout: FieldLayout) -> None:
+        field = layout.field
+        if field.is_struct and not field.is_array and field.default is not None:
+            struct = self._member.struct_named(field.type)
+            self._needs.defaults[self._member.default_instance(struct)] = self._member.class_name(struct)
+
+    def _tag_loop(self, layout: StructLayout) -> list[str]:
+        count = self._needs.use("read_uvarint")
+        head = self._needs.use("read_tag")
+        wrong = self._needs.use("wrong_tag_size")
+        lines = []
+        for each in layout.tagged:
+            lines.append(f"{'elif' if lines else 'if'} tag == {each.field.tag}:")
+            lines += indent(self._tagged_field(each))
+        return [
+            f"count, pos = {count}(buf, pos)",
+            "for _ in range(count):",
+            *indent(
+                [
+                    f"tag, pos, end = {head}(buf, pos)",
+                    *lines,
+                    "else:",
+                    "    pos = end",
+                    "if pos != end:",
+                    f'    raise {wrong}("{layout.struct.name}", tag)',
+                ]
+            ),
+        ]
+
+    def _tagged_field(self, layout: FieldLayout) -> list[str]:
+        if layout.field.is_fixed:
+            return self._packed_run([layout])
+        # The variable is already declared, with its default: an annotation would declare it again.
+        annotation = f": {python_type(self._member, layout.field)} = "
+        return [line.replace(annotation, " = ") for line in self._field(layout)]
+
+
+def _style(layout: FieldLayout) -> str:
+    return ("compact_" if layout.is_compact else "") + ("nullable_" if layout.is_nullable else "")
