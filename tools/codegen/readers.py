@@ -46,50 +46,55 @@ class ReaderEmitter:
             assignment = f"{', '.join(targets)} = {packed}.unpack_from(buf, pos)"
         return [assignment, f"pos += {size}"]
 
-    def _field(self, layout: FieldLayout) -> list[str]:
+    def _field(self, layout: FieldLayout, *, is_declared: bool = False) -> list[str]:
         field = layout.field
         target = local_name(field.python_name)
         if field.is_array:
-            return self._array(layout, target)
+            return self._array(layout, target, is_declared=is_declared)
         if field.is_struct:
-            return self._struct(layout, target)
+            return self._struct(layout, target, is_declared=is_declared)
         reader = self._needs.use(f"read_{_style(layout)}{field.type}")
         return [f"{target}, pos = {reader}(buf, pos)"]
 
-    def _struct(self, layout: FieldLayout, target: str) -> list[str]:
+    def _struct(self, layout: FieldLayout, target: str, *, is_declared: bool) -> list[str]:
         read = [f"{target}, pos = {self._nested_reader(layout)}(buf, pos)"]
         if not layout.is_nullable:
             return read
         return [
-            f"{target}: {python_type(self._member, layout.field)} = None",
+            f"{self._declaration(layout, target, is_declared=is_declared)} = None",
             "pos += 1",
             "if buf[pos - 1] < 0x80:",
             *indent(read),
         ]
 
+    def _declaration(self, layout: FieldLayout, target: str, *, is_declared: bool) -> str:
+        if is_declared:
+            return target
+        annotation = python_type(self._member, layout.field)
+        return f"{target}: {annotation if layout.is_nullable else annotation.removesuffix(' | None')}"
+
     def _nested_reader(self, layout: FieldLayout) -> str:
         struct = self._member.struct_named(layout.field.type)
         return self._member.reader(struct, self._layouts.first_version(struct, layout.version))
 
-    def _array(self, layout: FieldLayout, target: str) -> list[str]:
+    def _array(self, layout: FieldLayout, target: str, *, is_declared: bool) -> list[str]:
         length = self._needs.use(f"read_{_style(layout)}array_length")
         size = self._layouts.element_size_min(layout)
         lines = [f"count, pos = {length}(buf, pos, {size})"]
-        annotation = python_type(self._member, layout.field)
         if not layout.is_nullable:
-            return lines + self._elements(layout, target, annotation)
+            return lines + self._elements(layout, target, is_declared=is_declared)
         return [
             *lines,
-            f"{target}: {annotation} = None",
+            f"{self._declaration(layout, target, is_declared=is_declared)} = None",
             "if count >= 0:",
-            *indent(self._elements(layout, target, None)),
+            *indent(self._elements(layout, target, is_declared=True)),
         ]
 
-    def _elements(self, layout: FieldLayout, target: str, annotation: str | None) -> list[str]:
+    def _elements(self, layout: FieldLayout, target: str, *, is_declared: bool) -> list[str]:
         field = layout.field
         if field.is_struct:
             return [
-                f"{target}: {annotation} = []" if annotation else f"{target} = []",
+                f"{self._declaration(layout, target, is_declared=is_declared)} = []",
                 "for _ in range(count):",
                 f"    {target}_item, pos = {self._nested_reader(layout)}(buf, pos)",
                 f"    {target}.append({target}_item)",
@@ -120,7 +125,7 @@ class ReaderEmitter:
         count = self._needs.use("read_uvarint")
         head = self._needs.use("read_tag")
         wrong = self._needs.use("wrong_tag_size")
-        lines = []
+        lines: list[str] = []
         for each in layout.tagged:
             lines.append(f"{'elif' if lines else 'if'} tag == {each.field.tag}:")
             lines += indent(self._tagged_field(each))
@@ -142,9 +147,7 @@ class ReaderEmitter:
     def _tagged_field(self, layout: FieldLayout) -> list[str]:
         if layout.field.is_fixed:
             return self._packed_run([layout])
-        # The variable is already declared, with its default: an annotation would declare it again.
-        annotation = f": {python_type(self._member, layout.field)} = "
-        return [line.replace(annotation, " = ") for line in self._field(layout)]
+        return self._field(layout, is_declared=True)
 
 
 def _style(layout: FieldLayout) -> str:

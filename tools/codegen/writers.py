@@ -51,43 +51,42 @@ class WriterEmitter:
         values = ", ".join(f"message.{each.field.python_name}" for each in run)
         return f"{out} += {packed}.pack({values})"
 
-    def _field(self, layout: FieldLayout, struct_layout: StructLayout, out: str) -> list[str]:
+    def _field(
+        self, layout: FieldLayout, struct_layout: StructLayout, out: str, *, may_be_null: bool = True
+    ) -> list[str]:
         field = layout.field
         value = f"message.{field.python_name}"
         if field.is_optional and not layout.is_nullable:
-            require = self._needs.use("required")
+            require = self._needs.use("required_records" if field.type == "records" else "required")
             value = f'{require}({value}, "{struct_layout.struct.name}.{field.python_name}")'
         if field.is_array:
-            return self._array(layout, value, out)
+            return self._array(layout, value, out, may_be_null=may_be_null)
         if field.is_struct:
-            return self._struct(layout, value, out)
+            return self._struct(layout, value, out, may_be_null=may_be_null)
         type_name = "bytes" if field.type == "records" else field.type
         writer = self._needs.use(f"write_{_style(layout)}{type_name}")
         return [f"{writer}({out}, {value})"]
 
-    def _struct(self, layout: FieldLayout, value: str, out: str) -> list[str]:
-        writer = self._nested_writer(layout)
+    def _struct(self, layout: FieldLayout, value: str, out: str, *, may_be_null: bool) -> list[str]:
+        write = f"{self._nested_writer(layout)}({out}, {value})"
         if not layout.is_nullable:
-            return [f"{writer}({out}, {value})"]
-        return [
-            f"if {value} is None:",
-            f"    {out}.append(0xFF)",
-            "else:",
-            f"    {out}.append(1)",
-            f"    {writer}({out}, {value})",
-        ]
+            return [write]
+        present = [f"{out}.append(1)", write]
+        if not may_be_null:
+            return present
+        return [f"if {value} is None:", f"    {out}.append(0xFF)", "else:", *indent(present)]
 
     def _nested_writer(self, layout: FieldLayout) -> str:
         struct = self._member.struct_named(layout.field.type)
         return self._member.writer(struct, self._layouts.first_version(struct, layout.version))
 
-    def _array(self, layout: FieldLayout, value: str, out: str) -> list[str]:
+    def _array(self, layout: FieldLayout, value: str, out: str, *, may_be_null: bool) -> list[str]:
         compact = "compact_" if layout.is_compact else ""
         length = self._needs.use(f"write_{compact}array_length")
         name = local_name(layout.field.python_name)
         lines = [f"{name} = {value}"]
         written = [f"{length}({out}, len({name}))", *self._elements(layout, name, out)]
-        if not layout.is_nullable:
+        if not layout.is_nullable or not may_be_null:
             return lines + written
         null = f"{length}({out}, -1)"
         return [*lines, f"if {name} is None:", f"    {null}", "else:", *indent(written)]
@@ -108,7 +107,7 @@ class WriterEmitter:
             if each.field.is_fixed:
                 written = [self._packed_run([each], "value")]
             else:
-                written = self._field(each, layout, "value")
+                written = self._field(each, layout, "value", may_be_null=each.field.default is not None)
             lines += [
                 f"if {self._differs_from_default(each.field)}:",
                 "    value = bytearray()",

@@ -57,6 +57,13 @@ def required(value: T | None, field: str) -> T:
     return value
 
 
+def required_records(value: RecordsBuffer | None, field: str) -> RecordsBuffer:
+    """As `required`, for a union of types that mypy would otherwise widen."""
+    if value is None:
+        raise ProtocolError(f"{field} is null, which this version of the message cannot carry")
+    return value
+
+
 # --- varints and tagged fields --------------------------------------------------------------------------------
 
 

@@ -167,11 +167,8 @@ def _write_broker_heartbeat_request_v2(out: bytearray, message: BrokerHeartbeatR
     if message.cordoned_log_dirs is not None:
         value = bytearray()
         cordoned_log_dirs = message.cordoned_log_dirs
-        if cordoned_log_dirs is None:
-            write_compact_array_length(value, -1)
-        else:
-            write_compact_array_length(value, len(cordoned_log_dirs))
-            write_uuids(value, cordoned_log_dirs)
+        write_compact_array_length(value, len(cordoned_log_dirs))
+        write_uuids(value, cordoned_log_dirs)
         tagged.append((1, value))
     write_tagged_fields(out, tagged)
 

@@ -136,11 +136,8 @@ def _write_topic_partitions_v0(out: bytearray, message: TopicPartitions) -> None
     if message.assignment_epochs is not None:
         value = bytearray()
         assignment_epochs = message.assignment_epochs
-        if assignment_epochs is None:
-            write_compact_array_length(value, -1)
-        else:
-            write_compact_array_length(value, len(assignment_epochs))
-            write_int32s(value, assignment_epochs)
+        write_compact_array_length(value, len(assignment_epochs))
+        write_int32s(value, assignment_epochs)
         tagged.append((0, value))
     write_tagged_fields(out, tagged)
 

@@ -208,11 +208,8 @@ def _write_consumer_group_member_metadata_value_v0(out: bytearray, message: Cons
     tagged: list[tuple[int, bytearray]] = []
     if message.classic_member_metadata is not None:
         value = bytearray()
-        if message.classic_member_metadata is None:
-            value.append(0xFF)
-        else:
-            value.append(1)
-            _write_classic_member_metadata_v0(value, message.classic_member_metadata)
+        value.append(1)
+        _write_classic_member_metadata_v0(value, message.classic_member_metadata)
         tagged.append((0, value))
     write_tagged_fields(out, tagged)
 

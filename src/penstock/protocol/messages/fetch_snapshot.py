@@ -20,7 +20,7 @@ from penstock.protocol.wire import (
     read_compact_string,
     read_tag,
     read_uvarint,
-    required,
+    required_records,
     skip_tagged_fields,
     unsupported_field,
     unsupported_version,
@@ -429,7 +429,7 @@ def _write_response_partition_snapshot_v0(out: bytearray, message: ResponseParti
     out += _PACKED_ih.pack(message.index, message.error_code)
     _write_response_snapshot_id_v0(out, message.snapshot_id)
     out += _PACKED_qq.pack(message.size, message.position)
-    write_compact_bytes(out, required(message.unaligned_records, "PartitionSnapshot.unaligned_records"))
+    write_compact_bytes(out, required_records(message.unaligned_records, "PartitionSnapshot.unaligned_records"))
     tagged: list[tuple[int, bytearray]] = []
     if message.current_leader != _DEFAULT_LEADER_ID_AND_EPOCH:
         value = bytearray()

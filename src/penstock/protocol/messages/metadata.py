@@ -140,7 +140,7 @@ def _write_metadata_request_topic_v10(out: bytearray, message: MetadataRequestTo
 
 def _read_metadata_request_v0(buf: Buffer, pos: int) -> tuple[MetadataRequest, int]:
     count, pos = read_array_length(buf, pos, 2)
-    topics: list[MetadataRequestTopic] | None = []
+    topics: list[MetadataRequestTopic] = []
     for _ in range(count):
         topics_item, pos = _read_metadata_request_topic_v0(buf, pos)
         topics.append(topics_item)

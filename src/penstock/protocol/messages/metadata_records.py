@@ -988,11 +988,8 @@ def _write_partition_change_record_v0(out: bytearray, message: PartitionChangeRe
     if message.isr is not None:
         value = bytearray()
         isr = message.isr
-        if isr is None:
-            write_compact_array_length(value, -1)
-        else:
-            write_compact_array_length(value, len(isr))
-            write_int32s(value, isr)
+        write_compact_array_length(value, len(isr))
+        write_int32s(value, isr)
         tagged.append((0, value))
     if message.leader != -2:
         value = bytearray()
@@ -1001,29 +998,20 @@ def _write_partition_change_record_v0(out: bytearray, message: PartitionChangeRe
     if message.replicas is not None:
         value = bytearray()
         replicas = message.replicas
-        if replicas is None:
-            write_compact_array_length(value, -1)
-        else:
-            write_compact_array_length(value, len(replicas))
-            write_int32s(value, replicas)
+        write_compact_array_length(value, len(replicas))
+        write_int32s(value, replicas)
         tagged.append((2, value))
     if message.removing_replicas is not None:
         value = bytearray()
         removing_replicas = message.removing_replicas
-        if removing_replicas is None:
-            write_compact_array_length(value, -1)
-        else:
-            write_compact_array_length(value, len(removing_replicas))
-            write_int32s(value, removing_replicas)
+        write_compact_array_length(value, len(removing_replicas))
+        write_int32s(value, removing_replicas)
         tagged.append((3, value))
     if message.adding_replicas is not None:
         value = bytearray()
         adding_replicas = message.adding_replicas
-        if adding_replicas is None:
-            write_compact_array_length(value, -1)
-        else:
-            write_compact_array_length(value, len(adding_replicas))
-            write_int32s(value, adding_replicas)
+        write_compact_array_length(value, len(adding_replicas))
+        write_int32s(value, adding_replicas)
         tagged.append((4, value))
     if message.leader_recovery_state != -1:
         value = bytearray()
@@ -1107,11 +1095,8 @@ def _write_partition_change_record_v1(out: bytearray, message: PartitionChangeRe
     if message.isr is not None:
         value = bytearray()
         isr = message.isr
-        if isr is None:
-            write_compact_array_length(value, -1)
-        else:
-            write_compact_array_length(value, len(isr))
-            write_int32s(value, isr)
+        write_compact_array_length(value, len(isr))
+        write_int32s(value, isr)
         tagged.append((0, value))
     if message.leader != -2:
         value = bytearray()
@@ -1120,29 +1105,20 @@ def _write_partition_change_record_v1(out: bytearray, message: PartitionChangeRe
     if message.replicas is not None:
         value = bytearray()
         replicas = message.replicas
-        if replicas is None:
-            write_compact_array_length(value, -1)
-        else:
-            write_compact_array_length(value, len(replicas))
-            write_int32s(value, replicas)
+        write_compact_array_length(value, len(replicas))
+        write_int32s(value, replicas)
         tagged.append((2, value))
     if message.removing_replicas is not None:
         value = bytearray()
         removing_replicas = message.removing_replicas
-        if removing_replicas is None:
-            write_compact_array_length(value, -1)
-        else:
-            write_compact_array_length(value, len(removing_replicas))
-            write_int32s(value, removing_replicas)
+        write_compact_array_length(value, len(removing_replicas))
+        write_int32s(value, removing_replicas)
         tagged.append((3, value))
     if message.adding_replicas is not None:
         value = bytearray()
         adding_replicas = message.adding_replicas
-        if adding_replicas is None:
-            write_compact_array_length(value, -1)
-        else:
-            write_compact_array_length(value, len(adding_replicas))
-            write_int32s(value, adding_replicas)
+        write_compact_array_length(value, len(adding_replicas))
+        write_int32s(value, adding_replicas)
         tagged.append((4, value))
     if message.leader_recovery_state != -1:
         value = bytearray()
@@ -1151,11 +1127,8 @@ def _write_partition_change_record_v1(out: bytearray, message: PartitionChangeRe
     if message.directories is not None:
         value = bytearray()
         directories = message.directories
-        if directories is None:
-            write_compact_array_length(value, -1)
-        else:
-            write_compact_array_length(value, len(directories))
-            write_uuids(value, directories)
+        write_compact_array_length(value, len(directories))
+        write_uuids(value, directories)
         tagged.append((8, value))
     write_tagged_fields(out, tagged)
 
@@ -1245,11 +1218,8 @@ def _write_partition_change_record_v2(out: bytearray, message: PartitionChangeRe
     if message.isr is not None:
         value = bytearray()
         isr = message.isr
-        if isr is None:
-            write_compact_array_length(value, -1)
-        else:
-            write_compact_array_length(value, len(isr))
-            write_int32s(value, isr)
+        write_compact_array_length(value, len(isr))
+        write_int32s(value, isr)
         tagged.append((0, value))
     if message.leader != -2:
         value = bytearray()
@@ -1258,29 +1228,20 @@ def _write_partition_change_record_v2(out: bytearray, message: PartitionChangeRe
     if message.replicas is not None:
         value = bytearray()
         replicas = message.replicas
-        if replicas is None:
-            write_compact_array_length(value, -1)
-        else:
-            write_compact_array_length(value, len(replicas))
-            write_int32s(value, replicas)
+        write_compact_array_length(value, len(replicas))
+        write_int32s(value, replicas)
         tagged.append((2, value))
     if message.removing_replicas is not None:
         value = bytearray()
         removing_replicas = message.removing_replicas
-        if removing_replicas is None:
-            write_compact_array_length(value, -1)
-        else:
-            write_compact_array_length(value, len(removing_replicas))
-            write_int32s(value, removing_replicas)
+        write_compact_array_length(value, len(removing_replicas))
+        write_int32s(value, removing_replicas)
         tagged.append((3, value))
     if message.adding_replicas is not None:
         value = bytearray()
         adding_replicas = message.adding_replicas
-        if adding_replicas is None:
-            write_compact_array_length(value, -1)
-        else:
-            write_compact_array_length(value, len(adding_replicas))
-            write_int32s(value, adding_replicas)
+        write_compact_array_length(value, len(adding_replicas))
+        write_int32s(value, adding_replicas)
         tagged.append((4, value))
     if message.leader_recovery_state != -1:
         value = bytearray()
@@ -1289,29 +1250,20 @@ def _write_partition_change_record_v2(out: bytearray, message: PartitionChangeRe
     if message.eligible_leader_replicas is not None:
         value = bytearray()
         eligible_leader_replicas = message.eligible_leader_replicas
-        if eligible_leader_replicas is None:
-            write_compact_array_length(value, -1)
-        else:
-            write_compact_array_length(value, len(eligible_leader_replicas))
-            write_int32s(value, eligible_leader_replicas)
+        write_compact_array_length(value, len(eligible_leader_replicas))
+        write_int32s(value, eligible_leader_replicas)
         tagged.append((6, value))
     if message.last_known_elr is not None:
         value = bytearray()
         last_known_elr = message.last_known_elr
-        if last_known_elr is None:
-            write_compact_array_length(value, -1)
-        else:
-            write_compact_array_length(value, len(last_known_elr))
-            write_int32s(value, last_known_elr)
+        write_compact_array_length(value, len(last_known_elr))
+        write_int32s(value, last_known_elr)
         tagged.append((7, value))
     if message.directories is not None:
         value = bytearray()
         directories = message.directories
-        if directories is None:
-            write_compact_array_length(value, -1)
-        else:
-            write_compact_array_length(value, len(directories))
-            write_uuids(value, directories)
+        write_compact_array_length(value, len(directories))
+        write_uuids(value, directories)
         tagged.append((8, value))
     write_tagged_fields(out, tagged)
 
@@ -1583,20 +1535,14 @@ def _write_partition_record_v2(out: bytearray, message: PartitionRecord) -> None
     if message.eligible_leader_replicas is not None:
         value = bytearray()
         eligible_leader_replicas = message.eligible_leader_replicas
-        if eligible_leader_replicas is None:
-            write_compact_array_length(value, -1)
-        else:
-            write_compact_array_length(value, len(eligible_leader_replicas))
-            write_int32s(value, eligible_leader_replicas)
+        write_compact_array_length(value, len(eligible_leader_replicas))
+        write_int32s(value, eligible_leader_replicas)
         tagged.append((1, value))
     if message.last_known_elr is not None:
         value = bytearray()
         last_known_elr = message.last_known_elr
-        if last_known_elr is None:
-            write_compact_array_length(value, -1)
-        else:
-            write_compact_array_length(value, len(last_known_elr))
-            write_int32s(value, last_known_elr)
+        write_compact_array_length(value, len(last_known_elr))
+        write_int32s(value, last_known_elr)
         tagged.append((2, value))
     write_tagged_fields(out, tagged)
 

@@ -293,7 +293,7 @@ def _write_offset_fetch_request_group_v10(out: bytearray, message: OffsetFetchRe
 def _read_offset_fetch_request_v1(buf: Buffer, pos: int) -> tuple[OffsetFetchRequest, int]:
     group_id, pos = read_string(buf, pos)
     count, pos = read_array_length(buf, pos, 6)
-    topics: list[OffsetFetchRequestTopic] | None = []
+    topics: list[OffsetFetchRequestTopic] = []
     for _ in range(count):
         topics_item, pos = _read_offset_fetch_request_topic_v1(buf, pos)
         topics.append(topics_item)

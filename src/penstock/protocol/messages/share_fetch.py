@@ -20,7 +20,7 @@ from penstock.protocol.wire import (
     read_compact_string,
     read_int32s,
     read_int8s,
-    required,
+    required_records,
     skip_tagged_fields,
     unsupported_field,
     unsupported_version,
@@ -434,7 +434,7 @@ def _write_partition_data_v1(out: bytearray, message: PartitionData) -> None:
     out += _PACKED_h.pack(message.acknowledge_error_code)
     write_compact_nullable_string(out, message.acknowledge_error_message)
     _write_leader_id_and_epoch_v1(out, message.current_leader)
-    write_compact_bytes(out, required(message.records, "PartitionData.records"))
+    write_compact_bytes(out, required_records(message.records, "PartitionData.records"))
     acquired_records = message.acquired_records
     write_compact_array_length(out, len(acquired_records))
     for acquired_records_item in acquired_records:

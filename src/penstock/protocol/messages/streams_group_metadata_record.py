@@ -152,12 +152,9 @@ def _write_streams_group_metadata_value_v0(out: bytearray, message: StreamsGroup
     if message.last_assignment_configs is not None:
         value = bytearray()
         last_assignment_configs = message.last_assignment_configs
-        if last_assignment_configs is None:
-            write_compact_array_length(value, -1)
-        else:
-            write_compact_array_length(value, len(last_assignment_configs))
-            for last_assignment_configs_item in last_assignment_configs:
-                _write_last_assignment_config_v0(value, last_assignment_configs_item)
+        write_compact_array_length(value, len(last_assignment_configs))
+        for last_assignment_configs_item in last_assignment_configs:
+            _write_last_assignment_config_v0(value, last_assignment_configs_item)
         tagged.append((1, value))
     write_tagged_fields(out, tagged)
 
