@@ -222,7 +222,9 @@ class Connection(asyncio.BufferedProtocol):
             self._body = None
             self._accept(body)
         elif self._body_received == len(body):
-            body.extend(bytes(min(len(body), self._body_size - len(body))))
+            # Not resized in place: the transport still holds a view of the old one.
+            self._body = bytearray(min(2 * len(body), self._body_size))
+            self._body[: len(body)] = body
 
     def _parse(self, data: memoryview) -> None:
         """Dispatch every whole frame in `data` and keep what follows the last one."""

@@ -5,10 +5,10 @@ import random
 from penstock.cluster.controller import Controller
 from penstock.cluster.replicas import Replicas
 from penstock.config.broker import BrokerConfig
+from penstock.config.listeners import Endpoint
 from penstock.observability.clock import Clock
 from penstock.server.connection import Peer
 from penstock.server.fetch_sessions import FetchSessions
-from penstock.server.listeners import Endpoint
 
 
 class Services:

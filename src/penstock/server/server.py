@@ -6,9 +6,11 @@ import logging
 import socket
 from functools import partial
 
+import msgspec
+
+from penstock.config.listeners import Endpoint
 from penstock.observability.clock import Clock
 from penstock.server.connection import Connection, ConnectionHost
-from penstock.server.listeners import Endpoint
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +44,7 @@ class Server:
                 start_serving=False,
             )
             self._servers.append(server)
-            bound.append(Endpoint(name, endpoint.host, port))
+            bound.append(msgspec.structs.replace(endpoint, port=port))
         return bound
 
     async def start(self) -> None:
@@ -83,15 +85,17 @@ def _bind(endpoint: Endpoint) -> socket.socket:
         )[0]
         listening = socket.socket(family, socket.SOCK_STREAM)
     except OSError as error:
-        raise ListenFailed(f"cannot listen on {endpoint}: {error.strerror or error}") from error
+        raise ListenFailed(
+            f"cannot listen on {endpoint.host}:{endpoint.port}: {error.strerror or error}"
+        ) from error
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
     except OSError as error:
         listening.close()
         raise ListenFailed(
-            f"cannot listen on {endpoint}: {error.strerror}. Stop whatever uses the port or choose another "
-            "with --listen HOST:PORT"
+            f"cannot listen on {endpoint.host}:{endpoint.port}: {error.strerror}. Stop whatever uses the port or "
+            "choose another with --listen HOST:PORT"
         ) from error
     listening.setblocking(False)
     return listening

@@ -1,0 +1,55 @@
+"""DeleteRecords (key 21), v0-v2: move the start of a log forward; -1 means up to the high watermark."""
+
+from collections.abc import Awaitable
+
+from penstock.cluster.replica import Replica
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsPartitionResult,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopicResult,
+)
+from penstock.server.context import RequestContext
+from penstock.storage.log_errors import StorageError
+
+
+def handle(ctx: RequestContext, request: DeleteRecordsRequest) -> Awaitable[DeleteRecordsResponse]:
+    return _delete(ctx, request)
+
+
+async def _delete(ctx: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
+    topics = []
+    for topic in request.topics:
+        results = [await _delete_one(ctx, topic.name, wanted) for wanted in topic.partitions]
+        topics.append(DeleteRecordsTopicResult(name=topic.name, partitions=results))
+    return DeleteRecordsResponse(topics=topics)
+
+
+async def _delete_one(
+    ctx: RequestContext, topic: str, wanted: DeleteRecordsPartition
+) -> DeleteRecordsPartitionResult:
+    if ctx.broker.controller.image.is_internal(topic):
+        return _failed(wanted, ErrorCode.INVALID_TOPIC_EXCEPTION)
+    leader = ctx.broker.replicas.leader_of(topic, wanted.partition_index)
+    if not isinstance(leader, Replica):
+        return _failed(wanted, leader)
+    if "delete" not in leader.log.config.cleanup_policy:
+        return _failed(wanted, ErrorCode.POLICY_VIOLATION)
+    offset = leader.high_watermark if wanted.offset == -1 else wanted.offset
+    if not 0 <= offset <= leader.high_watermark:
+        return _failed(wanted, ErrorCode.OFFSET_OUT_OF_RANGE)
+    try:
+        await ctx.broker.replicas.delete_records(leader, offset)
+    except StorageError:
+        return _failed(wanted, ErrorCode.KAFKA_STORAGE_ERROR)
+    return DeleteRecordsPartitionResult(
+        partition_index=wanted.partition_index, low_watermark=leader.log.log_start_offset, error_code=0
+    )
+
+
+def _failed(wanted: DeleteRecordsPartition, code: ErrorCode) -> DeleteRecordsPartitionResult:
+    return DeleteRecordsPartitionResult(
+        partition_index=wanted.partition_index, low_watermark=-1, error_code=code
+    )

@@ -1,0 +1,44 @@
+"""DescribeProducers (key 61), v0: the producers whose sequences a partition remembers."""
+
+from penstock.cluster.replica import Replica
+from penstock.protocol.messages.describe_producers import (
+    DescribeProducersRequest,
+    DescribeProducersResponse,
+    PartitionResponse,
+    ProducerState,
+    TopicResponse,
+)
+from penstock.server.context import RequestContext
+
+
+def handle(ctx: RequestContext, request: DescribeProducersRequest) -> DescribeProducersResponse:
+    return DescribeProducersResponse(
+        topics=[
+            TopicResponse(
+                name=topic.name,
+                partitions=[_describe(ctx, topic.name, index) for index in topic.partition_indexes],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _describe(ctx: RequestContext, topic: str, index: int) -> PartitionResponse:
+    leader = ctx.broker.replicas.leader_of(topic, index)
+    if not isinstance(leader, Replica):
+        return PartitionResponse(partition_index=index, error_code=leader)
+    return PartitionResponse(
+        partition_index=index,
+        error_code=0,
+        active_producers=[
+            ProducerState(
+                producer_id=p.producer_id,
+                producer_epoch=p.producer_epoch,
+                last_sequence=p.last_sequence,
+                last_timestamp=p.last_timestamp,
+                coordinator_epoch=p.coordinator_epoch,
+                current_txn_start_offset=-1 if p.txn_first_offset is None else p.txn_first_offset,
+            )
+            for p in leader.log.producers.entries()
+        ],
+    )

@@ -1,0 +1,96 @@
+"""ListOffsets (key 2), v1-v11: offsets by position or by timestamp.
+
+timestamp  -1  the end that the client may read (the last stable offset under read_committed)
+-2  the start of the log
+-3  the record with the greatest timestamp (v7)
+-4  the start of what is stored here, which is the start of the log (v8)
+-5  the end of what is in remote storage (v9): there is none, so -1
+-6  the first offset not yet in remote storage (v11): likewise -1
+>=0  the first record at or after that time
+"""
+
+from collections import Counter
+from collections.abc import Awaitable
+
+from penstock.cluster.replica import Replica
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from penstock.server.context import RequestContext
+from penstock.storage.log_errors import StorageError
+
+LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = range(-1, -7, -1)
+_SINCE_VERSION = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
+_READ_COMMITTED = 1
+
+
+def handle(ctx: RequestContext, request: ListOffsetsRequest) -> Awaitable[ListOffsetsResponse]:
+    return _list(ctx, request)
+
+
+async def _list(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
+    counts = Counter((t.name, p.partition_index) for t in request.topics for p in t.partitions)
+    topics = []
+    for topic in request.topics:
+        partitions = []
+        for wanted in topic.partitions:
+            if counts[topic.name, wanted.partition_index] > 1:
+                found = _failed(wanted, ErrorCode.INVALID_REQUEST)
+            else:
+                found = await _list_one(ctx, topic.name, wanted, request.isolation_level == _READ_COMMITTED)
+            partitions.append(found)
+        topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=partitions))
+    return ListOffsetsResponse(topics=topics)
+
+
+async def _list_one(
+    ctx: RequestContext, topic: str, wanted: ListOffsetsPartition, read_committed: bool
+) -> ListOffsetsPartitionResponse:
+    leader = ctx.broker.replicas.leader_of(topic, wanted.partition_index)
+    if not isinstance(leader, Replica):
+        return _failed(wanted, leader)
+    code = leader.check_epoch(wanted.current_leader_epoch)
+    if code:
+        return _failed(wanted, code)
+    timestamp = wanted.timestamp
+    if timestamp < EARLIEST_PENDING_UPLOAD or ctx.version < _SINCE_VERSION.get(timestamp, 0):
+        return _failed(wanted, ErrorCode.UNSUPPORTED_VERSION)
+    log = leader.log
+    limit = leader.last_stable_offset if read_committed else leader.high_watermark
+    if timestamp == LATEST:
+        return _found(wanted, -1, limit, leader.leader_epoch)
+    if timestamp in (EARLIEST, EARLIEST_LOCAL):
+        return _found(wanted, -1, log.log_start_offset, log.epoch_of(log.log_start_offset))
+    if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
+        return _found(wanted, -1, -1, -1)
+    try:
+        if timestamp == MAX_TIMESTAMP:
+            found = await log.offset_of_max_timestamp()
+        else:
+            found = await log.offset_for_timestamp(timestamp)
+    except StorageError:
+        return _failed(wanted, ErrorCode.KAFKA_STORAGE_ERROR)
+    if found is None or found.offset >= limit:
+        return _found(wanted, -1, -1, -1)
+    return _found(wanted, found.timestamp, found.offset, log.epoch_of(found.offset))
+
+
+def _found(
+    wanted: ListOffsetsPartition, timestamp: int, offset: int, leader_epoch: int
+) -> ListOffsetsPartitionResponse:
+    return ListOffsetsPartitionResponse(
+        partition_index=wanted.partition_index,
+        error_code=0,
+        timestamp=timestamp,
+        offset=offset,
+        leader_epoch=leader_epoch,
+    )
+
+
+def _failed(wanted: ListOffsetsPartition, code: ErrorCode) -> ListOffsetsPartitionResponse:
+    return ListOffsetsPartitionResponse(partition_index=wanted.partition_index, error_code=code)
