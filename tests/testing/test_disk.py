@@ -371,3 +371,14 @@ def test_modification_times_follow_the_clock() -> None:
     assert disk.modified_ms(PATH) == 1000
     file.write([b"b"], 0)
     assert disk.modified_ms(PATH) == 1500
+
+
+def test_a_file_grown_by_truncation_takes_room_only_when_it_is_written() -> None:
+    disk = new_disk(capacity_bytes=4)
+    file = durable_file(disk, b"ab")
+    file.truncate(100)
+    assert file.size() == 100
+    assert disk.used_bytes == 2
+    file.write([b"cd"], 2)
+    with pytest.raises(OSError):
+        file.write([b"e"], 4)

@@ -116,7 +116,7 @@ class FaultyDisk:
         for _, node in files_below(self._root):
             node.handle_count = 0
             node.link_count = 1
-            disk._device.used_bytes += len(node.cache)
+            disk._device.used_bytes += node.allocated_bytes
         return disk
 
     # -- what a test looks at -------------------------------------------------------------------------
@@ -133,7 +133,7 @@ class FaultyDisk:
 
     @property
     def used_bytes(self) -> int:
-        """Bytes of all files, with those that are removed but still open."""
+        """Written bytes of all files, with those that are removed but still open."""
         return self._device.used_bytes
 
     def unsynced_bytes(self, path: str) -> int:

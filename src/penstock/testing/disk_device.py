@@ -99,7 +99,7 @@ class Device:
     def write(self, node: FileNode, path: str, data: bytes, position: int) -> None:
         with self.mutex:
             self.start("write", path, position, position + len(data))
-            growth = max(0, position + len(data) - len(node.cache))
+            growth = max(0, position + len(data) - node.allocated_bytes)
             room = growth if self.capacity_bytes is None else max(0, self.capacity_bytes - self.used_bytes)
             if growth > room:
                 if self.writes_in_part_when_full and (fitting := len(data) - growth + room) > 0:
@@ -113,9 +113,9 @@ class Device:
             self._change(node, Change(size_bytes, None))
 
     def _change(self, node: FileNode, change: Change) -> None:
-        self.used_bytes -= len(node.cache)
+        self.used_bytes -= node.allocated_bytes
         node.change(change)
-        self.used_bytes += len(node.cache)
+        self.used_bytes += node.allocated_bytes
         node.modified_ms = self.now_ms()
 
     def sync(self, node: FileNode, path: str) -> None:
@@ -147,7 +147,7 @@ class Device:
     def release(self, node: FileNode) -> None:
         """Give its bytes back once neither a name nor a handle is left."""
         if node.link_count == 0 and node.handle_count == 0:
-            self.used_bytes -= len(node.cache)
+            self.used_bytes -= node.allocated_bytes
 
 
 class FaultyFile:

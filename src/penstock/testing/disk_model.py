@@ -66,13 +66,24 @@ def set_length(content: bytearray, size_bytes: int) -> None:
 class FileNode:
     """An inode: it outlives its names while a handle is open or a lost removal can bring it back."""
 
-    __slots__ = ("cache", "durable", "handle_count", "link_count", "modified_ms", "pending", "settled_count")
+    __slots__ = (
+        "allocated_bytes",
+        "cache",
+        "durable",
+        "handle_count",
+        "link_count",
+        "modified_ms",
+        "pending",
+        "settled_count",
+    )
 
     def __init__(self, modified_ms: int) -> None:
         self.cache = bytearray()
         self.durable = bytearray()
         self.pending: list[Change] = []
         self.settled_count = 0
+        self.allocated_bytes = 0
+        """What the file takes of the disk's room: a truncation that lengthens it takes nothing."""
         self.modified_ms = modified_ms
         self.handle_count = 0
         self.link_count = 0
@@ -80,6 +91,10 @@ class FileNode:
     def change(self, change: Change) -> None:
         change.apply(self.cache)
         self.pending.append(change)
+        if change.data is None:
+            self.allocated_bytes = min(self.allocated_bytes, change.position)
+        else:
+            self.allocated_bytes = max(self.allocated_bytes, change.position + len(change.data))
 
     def change_count(self) -> int:
         """Number of all changes so far: what a sync that begins now will cover."""
@@ -121,6 +136,7 @@ class FileNode:
     def _restart(self) -> None:
         self.pending.clear()
         self.cache = bytearray(self.durable)
+        self.allocated_bytes = len(self.cache.rstrip(b"\0"))
         self.handle_count = 0
         self.link_count = 0
 
