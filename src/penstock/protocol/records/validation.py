@@ -1,0 +1,346 @@
+"""What a leader checks in a produced batch before it is stored, and how it may have to change it.
+
+The checks, their order and their error codes are Kafka's (ProduceRequest, UnifiedLog, LogValidator), with these
+differences, each a refusal where Kafka stores something that readers stumble over or answers an unknown error:
+- offset deltas must be 0..n-1 in uncompressed batches too: INVALID_RECORD;
+- a transactional batch must have a producer id: INVALID_RECORD;
+- a codec that does not exist is UNSUPPORTED_COMPRESSION_TYPE, a stream that cannot be decompressed is
+  INVALID_RECORD, and one that expands beyond the bound is MESSAGE_TOO_LARGE, at which producers split the batch.
+
+Nothing in the header is believed before it is checked; compressed records are decompressed, bounded, and walked.
+"""
+
+import enum
+
+import msgspec
+
+from penstock.config.topic import TopicConfig
+from penstock.protocol.compression import (
+    CODEC_BY_NAME,
+    DECOMPRESSED_BYTES_MAX,
+    Buffer,
+    Codec,
+    compress,
+    decompress,
+)
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.records.batch import (
+    CODEC_MASK,
+    HEADER_SIZE,
+    LOG_APPEND_TIME_FLAG,
+    MAGIC,
+    MAGIC_POSITION,
+    NO_TIMESTAMP,
+    BatchHeader,
+    crc_is_valid,
+    parse_header,
+    set_max_timestamp,
+)
+from penstock.protocol.records.builder import assemble_batch
+from penstock.protocol.records.errors import CorruptRecords, DecompressedTooLarge
+from penstock.protocol.records.record import read_varint, read_varlong
+from penstock.protocol.records.walk import walk_records
+
+# Kafka reports every bad record of a batch; a bound keeps the answer from being larger than the request.
+RECORD_ERRORS_MAX = 1000
+
+_INT64_MIN = -(2**63)
+_INT64_MAX = 2**63 - 1
+
+
+class RecordError(msgspec.Struct, frozen=True):
+    """Why one record of a refused batch was refused (KIP-467)."""
+
+    batch_index: int
+    message: str
+
+
+class InvalidBatch(Exception):  # noqa: N818 - what is invalid is the client's batch; this is the answer to it
+    """The batch must not be stored; `code` is the answer to its producer."""
+
+    def __init__(self, code: ErrorCode, message: str, record_errors: tuple[RecordError, ...] = ()) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.record_errors = record_errors
+
+
+class Rewrite(enum.Enum):
+    """What has to change in a valid batch before it is stored."""
+
+    NONE = 0
+    TIMESTAMPS = 1  # attributes and max timestamp, in place
+    RECOMPRESS = 2  # another codec: a new batch
+
+
+class ValidationRules(msgspec.Struct, frozen=True, kw_only=True):
+    """The part of a topic's configuration that decides about batches; made once for each change of it."""
+
+    size_bytes_max: int = 1_048_588
+    segment_bytes_max: int = 1_073_741_824
+    is_compacted: bool = False
+    is_log_append_time: bool = False
+    timestamp_before_max_ms: int = _INT64_MAX
+    timestamp_after_max_ms: int = 3_600_000
+    codec: Codec | None = None  # None keeps the producer's
+    level: int | None = None
+    decompressed_bytes_max: int = DECOMPRESSED_BYTES_MAX
+
+
+class ValidatedBatch(msgspec.Struct, frozen=True):
+    """A batch that may be stored once `rewrite_batch` has done what `rewrite` says."""
+
+    header: BatchHeader
+    max_timestamp: int  # what the header must say when the batch is stored
+    rewrite: Rewrite
+    records: bytes  # the uncompressed records section
+
+
+def rules_for(config: TopicConfig) -> ValidationRules:
+    """What a topic's settings mean for the batches that are produced to it."""
+    codec = None if config.compression_type == "producer" else CODEC_BY_NAME[config.compression_type]
+    levels = {
+        Codec.GZIP: config.compression_gzip_level,
+        Codec.LZ4: config.compression_lz4_level,
+        Codec.ZSTD: config.compression_zstd_level,
+    }
+    return ValidationRules(
+        size_bytes_max=config.max_message_bytes,
+        segment_bytes_max=config.segment_bytes,
+        is_compacted="compact" in config.cleanup_policy,
+        is_log_append_time=config.message_timestamp_type == "LogAppendTime",
+        timestamp_before_max_ms=config.message_timestamp_before_max_ms,
+        timestamp_after_max_ms=config.message_timestamp_after_max_ms,
+        codec=codec,
+        level=None if codec is None else levels.get(codec),
+    )
+
+
+def validate_batch(
+    batch: Buffer, rules: ValidationRules, now_ms: int, *, is_from_client: bool = True
+) -> ValidatedBatch:
+    """Check all of `batch`, which must be exactly one batch; raises `InvalidBatch` when it must not be stored.
+
+    What the broker itself appends (`is_from_client=False`) may be a control batch and may lack sequences.
+    """
+    header = _check_frame(batch)
+    if is_from_client and header.base_offset != 0:
+        raise InvalidBatch(ErrorCode.INVALID_RECORD, f"The base offset must be 0, not {header.base_offset}")
+    if header.size_bytes > rules.size_bytes_max:
+        raise InvalidBatch(
+            ErrorCode.MESSAGE_TOO_LARGE,
+            f"The batch of {header.size_bytes} bytes exceeds max.message.bytes, which is {rules.size_bytes_max}",
+        )
+    if not crc_is_valid(batch, 0, header.size_bytes):
+        raise InvalidBatch(ErrorCode.CORRUPT_MESSAGE, "The batch does not match its CRC")
+    if header.size_bytes > rules.segment_bytes_max:
+        _refuse_larger_than_segment(header.size_bytes, rules)
+    if is_from_client:
+        _check_client_header(header)
+
+    records = _uncompressed(batch, header, rules)
+    try:
+        delta_min, delta_max, has_null_key = walk_records(records, header.record_count)
+    except CorruptRecords as error:
+        raise InvalidBatch(ErrorCode.INVALID_RECORD, f"Malformed batch: {error}") from None
+
+    if rules.is_compacted and has_null_key:
+        _refuse_records(records, header, rules, now_ms)
+    max_timestamp = _check_timestamps(records, header, rules, now_ms, (delta_min, delta_max))
+    return ValidatedBatch(header, max_timestamp, _rewrite_needed(header, rules, max_timestamp), records)
+
+
+def rewrite_batch(batch: Buffer, validated: ValidatedBatch, rules: ValidationRules) -> Buffer:
+    """The bytes to store: `batch` itself, patched in place where it is writable, or a new batch."""
+    if validated.rewrite is Rewrite.NONE:
+        return batch
+    if validated.rewrite is Rewrite.TIMESTAMPS:
+        target = bytearray(batch) if memoryview(batch).readonly else batch
+        assert not isinstance(target, bytes)
+        set_max_timestamp(
+            target,
+            0,
+            is_log_append_time=rules.is_log_append_time,
+            max_timestamp=validated.max_timestamp,
+        )
+        return target
+    return _recompress(validated, rules)
+
+
+def _check_frame(batch: Buffer) -> BatchHeader:
+    available = len(batch)
+    if available <= MAGIC_POSITION:
+        raise InvalidBatch(ErrorCode.INVALID_RECORD, "There must be one record batch for each partition")
+    magic = batch[MAGIC_POSITION]
+    if magic != MAGIC:
+        code = ErrorCode.INVALID_RECORD if magic < MAGIC else ErrorCode.CORRUPT_MESSAGE
+        raise InvalidBatch(code, f"Only record batches of magic 2 are taken, not {magic}")
+    if available < HEADER_SIZE:
+        raise InvalidBatch(ErrorCode.CORRUPT_MESSAGE, f"{available} bytes are too few for a batch header")
+    header = parse_header(batch, 0)
+    size = header.size_bytes
+    if size < HEADER_SIZE:
+        raise InvalidBatch(ErrorCode.CORRUPT_MESSAGE, f"A batch of {size} bytes is shorter than its header")
+    if size > available:
+        raise InvalidBatch(
+            ErrorCode.INVALID_RECORD, f"The batch says it has {size} bytes, but only {available} came"
+        )
+    if size < available:
+        raise InvalidBatch(
+            ErrorCode.INVALID_RECORD, "There must be exactly one record batch for each partition"
+        )
+    return header
+
+
+def _check_client_header(header: BatchHeader) -> None:
+    count = header.record_count
+    if header.last_offset_delta < 0:
+        raise InvalidBatch(ErrorCode.INVALID_RECORD, f"The last offset delta is {header.last_offset_delta}")
+    if count <= 0:
+        raise InvalidBatch(ErrorCode.INVALID_RECORD, f"The batch says it has {count} records")
+    if header.last_offset_delta + 1 != count:
+        raise InvalidBatch(
+            ErrorCode.INVALID_RECORD,
+            f"The last offset delta {header.last_offset_delta} does not fit with {count} records",
+        )
+    if header.is_control:
+        raise InvalidBatch(ErrorCode.INVALID_RECORD, "Clients may not write control records")
+    if header.has_producer_id:
+        if header.base_sequence < 0:
+            raise InvalidBatch(
+                ErrorCode.INVALID_RECORD,
+                f"The batch of producer {header.producer_id} has sequence {header.base_sequence}",
+            )
+    elif header.is_transactional:
+        raise InvalidBatch(ErrorCode.INVALID_RECORD, "A transactional batch must have a producer id")
+
+
+def _uncompressed(batch: Buffer, header: BatchHeader, rules: ValidationRules) -> bytes:
+    section = memoryview(batch)[HEADER_SIZE:]
+    if not header.is_compressed:
+        return bytes(section)
+    if header.attributes & CODEC_MASK > Codec.ZSTD:
+        raise InvalidBatch(
+            ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"There is no codec {header.attributes & CODEC_MASK}"
+        )
+    try:
+        return decompress(header.codec, section, rules.decompressed_bytes_max)
+    except DecompressedTooLarge as error:
+        raise InvalidBatch(ErrorCode.MESSAGE_TOO_LARGE, f"Decompressed batch too large: {error}") from None
+    except CorruptRecords as error:
+        raise InvalidBatch(ErrorCode.INVALID_RECORD, f"Malformed batch: {error}") from None
+
+
+def _check_timestamps(
+    records: bytes, header: BatchHeader, rules: ValidationRules, now_ms: int, deltas: tuple[int, int]
+) -> int:
+    """The max timestamp to store. Raises when any record's time is not acceptable."""
+    if rules.is_log_append_time:
+        if header.is_log_append_time:
+            raise InvalidBatch(
+                ErrorCode.INVALID_TIMESTAMP, "Producers may not set the timestamp type LogAppendTime"
+            )
+        return now_ms
+    if header.is_log_append_time:
+        # Kafka takes the header's max timestamp for the time of every record here, then clears the flag.
+        least = greatest = header.max_timestamp
+        if greatest == NO_TIMESTAMP:
+            raise InvalidBatch(
+                ErrorCode.INVALID_TIMESTAMP, "Producers may not set the timestamp type LogAppendTime"
+            )
+    else:
+        least = header.base_timestamp + deltas[0]
+        greatest = header.base_timestamp + deltas[1]
+    earliest, latest = _time_range(rules, now_ms)
+    if least < earliest or greatest > latest:
+        _refuse_records(records, header, rules, now_ms)
+    return max(NO_TIMESTAMP, greatest)
+
+
+def _time_range(rules: ValidationRules, now_ms: int) -> tuple[int, int]:
+    """The earliest and latest time that a record may carry; a sum that is not an int64 never is in it."""
+    return (
+        max(_INT64_MIN, now_ms - rules.timestamp_before_max_ms),
+        min(_INT64_MAX, now_ms + rules.timestamp_after_max_ms),
+    )
+
+
+def _refuse_records(records: bytes, header: BatchHeader, rules: ValidationRules, now_ms: int) -> None:
+    """Raise with the records that are at fault; returns when there is none after all."""
+    errors: list[RecordError] = []
+    has_bad_time = False
+    earliest, latest = _time_range(rules, now_ms)
+    position = 0
+    for index in range(header.record_count):
+        size, position = read_varint(records, position, len(records))
+        end = position + size
+        delta, position = read_varlong(records, position + 1, end)
+        _, position = read_varint(records, position, end)
+        key_size, _ = read_varint(records, position, end)
+        position = end
+        timestamp = header.max_timestamp if header.is_log_append_time else header.base_timestamp + delta
+        if rules.is_compacted and key_size < 0:
+            errors.append(RecordError(index, "A compacted topic takes no record without a key"))
+        elif (
+            not rules.is_log_append_time and timestamp != NO_TIMESTAMP and not earliest <= timestamp <= latest
+        ):
+            has_bad_time = True
+            message = f"Timestamp {timestamp} is out of range: it must be within [{earliest}, {latest}]"
+            errors.append(RecordError(index, message))
+        if len(errors) == RECORD_ERRORS_MAX:
+            break
+    if has_bad_time:
+        raise InvalidBatch(
+            ErrorCode.INVALID_TIMESTAMP, "One or more records have an invalid timestamp", tuple(errors)
+        )
+    if errors:
+        raise InvalidBatch(
+            ErrorCode.INVALID_RECORD, f"{len(errors)} or more records are invalid", tuple(errors)
+        )
+
+
+def _rewrite_needed(header: BatchHeader, rules: ValidationRules, max_timestamp: int) -> Rewrite:
+    target = header.codec if rules.codec is None else rules.codec
+    is_bare_control = header.is_control and not header.is_compressed  # control records stay uncompressed
+    if target is not header.codec and not is_bare_control:
+        return Rewrite.RECOMPRESS
+    if header.max_timestamp != max_timestamp or header.is_log_append_time != rules.is_log_append_time:
+        return Rewrite.TIMESTAMPS
+    return Rewrite.NONE
+
+
+def _recompress(validated: ValidatedBatch, rules: ValidationRules) -> bytes:
+    header = validated.header
+    assert rules.codec is not None
+    attributes = header.attributes & ~CODEC_MASK & ~LOG_APPEND_TIME_FLAG | rules.codec
+    if rules.is_log_append_time:
+        attributes |= LOG_APPEND_TIME_FLAG
+    batch = assemble_batch(
+        compress(rules.codec, validated.records, rules.level),
+        base_offset=header.base_offset,
+        leader_epoch=header.leader_epoch,
+        attributes=attributes,
+        last_offset_delta=header.last_offset_delta,
+        base_timestamp=header.base_timestamp,
+        max_timestamp=validated.max_timestamp,
+        producer_id=header.producer_id,
+        producer_epoch=header.producer_epoch,
+        base_sequence=header.base_sequence,
+        record_count=header.record_count,
+    )
+    if len(batch) > rules.size_bytes_max:
+        raise InvalidBatch(
+            ErrorCode.MESSAGE_TOO_LARGE,
+            f"As {rules.codec.name.lower()} the batch has {len(batch)} bytes, "
+            f"which exceeds max.message.bytes, {rules.size_bytes_max}",
+        )
+    if len(batch) > rules.segment_bytes_max:
+        _refuse_larger_than_segment(len(batch), rules)
+    return batch
+
+
+def _refuse_larger_than_segment(size_bytes: int, rules: ValidationRules) -> None:
+    raise InvalidBatch(
+        ErrorCode.RECORD_LIST_TOO_LARGE,
+        f"The batch of {size_bytes} bytes exceeds segment.bytes, which is {rules.segment_bytes_max}",
+    )
