@@ -1,0 +1,204 @@
+"""A broker's settings: what its file and command line say, overlaid with what was changed while running.
+
+Three layers, the first that has a value wins: this broker's dynamic settings, the cluster's dynamic defaults, the
+static settings; then the table's default. A setting with synonyms (`log.retention.ms`, `.minutes`, `.hours`) is looked
+for under all its names in one layer before the next layer is asked, as Kafka does (KIP-226).
+"""
+
+import enum
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeVar, cast
+
+import msgspec
+
+from penstock.config import java_properties
+from penstock.config.listeners import Endpoint, parse_endpoints, parse_protocol_map
+from penstock.config.property import ConfigError, Property, Value, render, split_list
+from penstock.config.table import BROKER, broker_property, known_broker_property
+from penstock.config.themes import coordinators, logs, network, replication
+
+T = TypeVar("T")
+
+
+class ConfigSource(enum.IntEnum):
+    """Where a value comes from; the numbers are those of DescribeConfigs responses."""
+
+    DYNAMIC_TOPIC = 1
+    DYNAMIC_BROKER = 2
+    DYNAMIC_DEFAULT_BROKER = 3
+    STATIC_BROKER = 4
+    DEFAULT = 5
+    GROUP = 8
+
+
+class Found(msgspec.Struct, frozen=True):
+    """A value of a setting in one of the layers, as text."""
+
+    name: str
+    value: str
+    source: ConfigSource
+
+
+class BrokerConfig:
+    """Read a value with `config[PROPERTY]`; the properties are in `penstock.config.themes`."""
+
+    __slots__ = ("_cluster_wide", "_per_broker", "_static", "_values")
+
+    def __init__(
+        self,
+        static: Mapping[str, str] | None = None,
+        *,
+        cluster_wide: Mapping[str, str] | None = None,
+        per_broker: Mapping[str, str] | None = None,
+    ) -> None:
+        self._static = dict(static or {})
+        self._values: dict[str, Value] = {}
+        for name, text in self._static.items():
+            self._values[name] = known_broker_property(name).parse(text)
+        self._cluster_wide = self._overlay(cluster_wide or {})
+        self._per_broker = self._overlay(per_broker or {})
+        _check_together(self)
+
+    def __getitem__(self, prop: Property[T]) -> T:
+        return cast("T", self._values.get(prop.name, prop.default))
+
+    def with_dynamic(
+        self, *, cluster_wide: Mapping[str, str], per_broker: Mapping[str, str]
+    ) -> "BrokerConfig":
+        """Give the same static settings under other dynamic ones."""
+        return BrokerConfig(self._static, cluster_wide=cluster_wide, per_broker=per_broker)
+
+    def for_listener(self, listener: str, prop: Property[T], mechanism: str | None = None) -> T:
+        """Give a setting as it holds for one listener, and of SASL for one mechanism."""
+        prefix = f"listener.name.{listener.lower()}."
+        names = [f"{prefix}{mechanism.lower()}.{prop.name}"] if mechanism else []
+        for name in (*names, prefix + prop.name):
+            if name in self._values:
+                return cast("T", self._values[name])
+        return self[prop]
+
+    def lookup(self, names: Iterable[str]) -> Iterator[Found]:
+        """Every value that a setting with these names has, the one that counts first."""
+        names = tuple(names)
+        layers = (
+            (self._per_broker, ConfigSource.DYNAMIC_BROKER),
+            (self._cluster_wide, ConfigSource.DYNAMIC_DEFAULT_BROKER),
+            (self._static, ConfigSource.STATIC_BROKER),
+        )
+        for layer, source in layers:
+            for name in names:
+                if name in layer:
+                    yield Found(name, layer[name], source)
+        for name in names:
+            if name in BROKER and (text := render(BROKER[name].default)) is not None:
+                yield Found(name, text, ConfigSource.DEFAULT)
+
+    @property
+    def node_id(self) -> int:
+        node_id = self[network.NODE_ID]
+        return node_id if node_id >= 0 else self[network.BROKER_ID]
+
+    @property
+    def log_dirs(self) -> tuple[str, ...]:
+        return tuple(split_list(self[logs.LOG_DIRS] or self[logs.LOG_DIR]))
+
+    @property
+    def listeners(self) -> tuple[Endpoint, ...]:
+        return parse_endpoints("listeners", self[network.LISTENERS], self._protocols())
+
+    @property
+    def advertised_listeners(self) -> tuple[Endpoint, ...]:
+        text = self[network.ADVERTISED_LISTENERS]
+        if text is None:
+            return self.listeners
+        return parse_endpoints("advertised.listeners", text, self._protocols())
+
+    @property
+    def inter_broker_listener(self) -> str:
+        if (name := self[network.INTER_BROKER_LISTENER_NAME]) is not None:
+            return name.upper()
+        protocol = self[network.SECURITY_INTER_BROKER_PROTOCOL]
+        matching = [each.name for each in self.listeners if each.security_protocol == protocol]
+        return matching[0] if matching else self.listeners[0].name
+
+    def settings(self) -> Mapping[str, Value]:
+        """What is set in any layer, without the table's defaults."""
+        return self._values
+
+    def static_settings(self) -> Mapping[str, str]:
+        return self._static
+
+    def cluster_wide_settings(self) -> Mapping[str, str]:
+        return self._cluster_wide
+
+    def _protocols(self) -> dict[str, str]:
+        return parse_protocol_map(self[network.LISTENER_SECURITY_PROTOCOL_MAP])
+
+    def _overlay(self, layer: Mapping[str, str]) -> dict[str, str]:
+        """Put a dynamic layer on top. What a newer version wrote and this one does not know is passed over."""
+        kept: dict[str, str] = {}
+        for name, text in layer.items():
+            prop = broker_property(name)
+            if prop is None:
+                continue
+            try:
+                self._values[name] = prop.parse(text)
+            except ConfigError:
+                continue
+            kept[name] = text
+        return kept
+
+
+def load(text: str | None = None, settings: Iterable[str] = ()) -> BrokerConfig:
+    """Make a broker's settings from the text of a .properties file and from `key=value` settings, which win."""
+    static = java_properties.parse(text) if text is not None else {}
+    for setting in settings:
+        name, separator, value = setting.partition("=")
+        if not separator:
+            raise ConfigError(f"{setting!r} is not a setting: write it as name=value")
+        static[name.strip()] = value.strip()
+    return BrokerConfig(static)
+
+
+def _check_together(config: BrokerConfig) -> None:
+    """Refuse settings that are good one by one but not together."""
+    node_id, broker_id = config[network.NODE_ID], config[network.BROKER_ID]
+    if "broker.id" in config.static_settings() and node_id >= 0 and node_id != broker_id:
+        raise ConfigError(f"node.id is {node_id} but broker.id is {broker_id}: set only node.id")
+    listening = {endpoint.name for endpoint in config.listeners}
+    for endpoint in config.advertised_listeners:
+        if endpoint.name not in listening:
+            raise ConfigError(f"advertised.listeners names {endpoint.name}, which is not among listeners")
+    if config.inter_broker_listener not in {endpoint.name for endpoint in config.advertised_listeners}:
+        raise ConfigError(
+            f"inter.broker.listener.name is {config.inter_broker_listener}, which is not among advertised.listeners"
+        )
+    for low, high in _ORDERED:
+        if config[low] > config[high]:
+            raise ConfigError(f"{low.name} is {config[low]}, which is more than {high.name} ({config[high]})")
+    queue_bytes, request_bytes = (
+        config[network.QUEUED_MAX_REQUEST_BYTES],
+        config[network.SOCKET_REQUEST_MAX_BYTES],
+    )
+    if 0 < queue_bytes < request_bytes:
+        raise ConfigError(
+            f"queued.max.request.bytes is {queue_bytes}: it must be -1 or at least socket.request.max.bytes "
+            f"({request_bytes}), or a large request could never be read"
+        )
+
+
+_ORDERED: tuple[tuple[Property[int], Property[int]], ...] = (
+    (replication.BROKER_HEARTBEAT_INTERVAL_MS, replication.BROKER_SESSION_TIMEOUT_MS),
+    (coordinators.GROUP_MIN_SESSION_TIMEOUT_MS, coordinators.GROUP_MAX_SESSION_TIMEOUT_MS),
+    (coordinators.GROUP_CONSUMER_MIN_SESSION_TIMEOUT_MS, coordinators.GROUP_CONSUMER_SESSION_TIMEOUT_MS),
+    (coordinators.GROUP_CONSUMER_SESSION_TIMEOUT_MS, coordinators.GROUP_CONSUMER_MAX_SESSION_TIMEOUT_MS),
+    (
+        coordinators.GROUP_CONSUMER_MIN_HEARTBEAT_INTERVAL_MS,
+        coordinators.GROUP_CONSUMER_HEARTBEAT_INTERVAL_MS,
+    ),
+    (
+        coordinators.GROUP_CONSUMER_HEARTBEAT_INTERVAL_MS,
+        coordinators.GROUP_CONSUMER_MAX_HEARTBEAT_INTERVAL_MS,
+    ),
+    (replication.REPLICA_FETCH_WAIT_MAX_MS, replication.REPLICA_SOCKET_TIMEOUT_MS),
+)

@@ -1,0 +1,126 @@
+"""What DescribeConfigs answers: each setting with its value, where that comes from, and what else is behind it."""
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from penstock.config.broker import BrokerConfig, ConfigSource, Found
+from penstock.config.overrides import in_topic_unit
+from penstock.config.property import Live, Property, render
+from penstock.config.table import BROKER, GROUP, TOPIC, broker_property
+
+
+class Synonym(msgspec.Struct, frozen=True):
+    """A value that counts, or would if the ones before it were not there; None where it is hidden."""
+
+    name: str
+    value: str | None
+    source: ConfigSource
+
+
+class Described(msgspec.Struct, frozen=True, kw_only=True):
+    """One setting. The value of a sensitive one is never told."""
+
+    name: str
+    value: str | None
+    source: ConfigSource
+    synonyms: tuple[Synonym, ...]
+    kind: int
+    doc: str
+    read_only: bool
+    sensitive: bool
+
+
+def describe_topic(
+    broker: BrokerConfig, overrides: Mapping[str, str], names: Iterable[str] | None = None
+) -> list[Described]:
+    """Give a topic's settings; `names` limits them, unknown names are left out as Kafka does."""
+    return [
+        _described(broker, prop, overrides, ConfigSource.DYNAMIC_TOPIC) for prop in _selected(TOPIC, names)
+    ]
+
+
+def describe_group(
+    broker: BrokerConfig, overrides: Mapping[str, str], names: Iterable[str] | None = None
+) -> list[Described]:
+    """Give a group's settings."""
+    return [_described(broker, prop, overrides, ConfigSource.GROUP) for prop in _selected(GROUP, names)]
+
+
+def describe_broker(broker: BrokerConfig, names: Iterable[str] | None = None) -> list[Described]:
+    """Give all settings of this broker, with those that were set for one listener."""
+    wanted = None if names is None else set(names)
+    special = [name for name in broker.settings() if name not in BROKER]
+    return [
+        _described_broker(name, prop, tuple(broker.lookup(broker_synonyms(name))))
+        for name in (*BROKER, *special)
+        if (wanted is None or name in wanted) and (prop := broker_property(name)) is not None
+    ]
+
+
+def describe_cluster_defaults(broker: BrokerConfig, names: Iterable[str] | None = None) -> list[Described]:
+    """Give what was set dynamically for all brokers (resource BROKER with an empty name)."""
+    wanted = None if names is None else set(names)
+    described = []
+    for name, text in broker.cluster_wide_settings().items():
+        prop = broker_property(name)
+        if prop is not None and (wanted is None or name in wanted):
+            found = Found(name, text, ConfigSource.DYNAMIC_DEFAULT_BROKER)
+            described.append(_described_broker(name, prop, (found,)))
+    return described
+
+
+def broker_synonyms(name: str) -> tuple[str, ...]:
+    """All names a broker setting goes by, the one that counts most first."""
+    for prop in TOPIC.values():
+        if name in prop.synonyms and (name == prop.synonyms[0] or BROKER[name].scale != 1):
+            return prop.synonyms
+    prop_of_listener = None if name in BROKER else broker_property(name)
+    return (name,) if prop_of_listener is None else (name, prop_of_listener.name)
+
+
+def _selected(table: Mapping[str, Property[object]], names: Iterable[str] | None) -> list[Property[object]]:
+    if names is None:
+        return list(table.values())
+    wanted = set(names)
+    return [prop for name, prop in table.items() if name in wanted]
+
+
+def _described(
+    broker: BrokerConfig, prop: Property[object], overrides: Mapping[str, str], own: ConfigSource
+) -> Described:
+    behind = tuple(broker.lookup(prop.synonyms))
+    synonyms = tuple(Synonym(each.name, each.value, each.source) for each in behind)
+    text = overrides.get(prop.name)
+    if text is not None:
+        synonyms = (Synonym(prop.name, text, own), *synonyms)
+    elif behind:
+        text = render(in_topic_unit(BROKER[behind[0].name], behind[0].value))
+    else:
+        text = render(prop.default)
+    return Described(
+        name=prop.name,
+        value=text,
+        source=synonyms[0].source if synonyms else ConfigSource.DEFAULT,
+        synonyms=synonyms,
+        kind=prop.kind,
+        doc=prop.doc,
+        read_only=False,
+        sensitive=prop.sensitive,
+    )
+
+
+def _described_broker(name: str, prop: Property[object], found: tuple[Found, ...]) -> Described:
+    own = [each for each in found if each.name == name]
+    return Described(
+        name=name,
+        value=None if prop.sensitive or not own else own[0].value,
+        source=found[0].source if found else ConfigSource.DEFAULT,
+        synonyms=tuple(
+            Synonym(each.name, None if prop.sensitive else each.value, each.source) for each in found
+        ),
+        kind=prop.kind,
+        doc=prop.doc,
+        read_only=prop.live is Live.READ_ONLY,
+        sensitive=prop.sensitive,
+    )

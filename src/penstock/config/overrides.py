@@ -1,0 +1,129 @@
+"""What a topic's own settings may be, and what they make together with the broker's: a `TopicConfig`."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from penstock.config.broker import BrokerConfig
+from penstock.config.property import ConfigError, Live, Property, Value
+from penstock.config.table import BROKER, GROUP, TOPIC, known_broker_property, suggestion
+from penstock.config.themes import coordinators, group, topic
+from penstock.config.topic import TopicConfig
+
+
+def topic_config(broker: BrokerConfig, overrides: Mapping[str, str]) -> TopicConfig:
+    """Give the settings a topic works with. Overrides that this version does not understand are passed over."""
+    fields: dict[str, Value | frozenset[str]] = {}
+    for name, prop in TOPIC.items():
+        field = name.replace(".", "_")
+        if field not in TopicConfig.__struct_fields__:
+            continue
+        value = _value(broker, prop, overrides)
+        fields[field] = frozenset(value) if isinstance(value, tuple) else value
+    return msgspec.convert(fields, TopicConfig)
+
+
+def validate_topic_overrides(broker: BrokerConfig, overrides: Mapping[str, str]) -> None:
+    """Raise `ConfigError` when these settings cannot be a topic's."""
+    for name, text in overrides.items():
+        if (prop := TOPIC.get(name)) is None:
+            raise ConfigError(f"Unknown topic config name: {name}{suggestion(name, TOPIC)}")
+        prop.parse(text)
+    if overrides.get("remote.storage.enable", "").strip().lower() == "true":
+        raise ConfigError(
+            "Tiered Storage functionality is disabled in the broker. "
+            "Topic cannot be configured with remote log storage."
+        )
+    made = topic_config(broker, overrides)
+    if made.min_compaction_lag_ms > made.max_compaction_lag_ms:
+        raise ConfigError(
+            f"conflict topic config setting {topic.MIN_COMPACTION_LAG_MS.name} ({made.min_compaction_lag_ms}) > "
+            f"{topic.MAX_COMPACTION_LAG_MS.name} ({made.max_compaction_lag_ms})"
+        )
+
+
+def validate_group_overrides(broker: BrokerConfig, overrides: Mapping[str, str]) -> None:
+    """Raise `ConfigError` when these settings cannot be a group's."""
+    for name, text in overrides.items():
+        if (prop := GROUP.get(name)) is None:
+            raise ConfigError(f"Unknown group config name: {name}{suggestion(name, GROUP)}")
+        prop.parse(text)
+    for prop, low, high in _GROUP_BOUNDS:
+        value = _integer(_value(broker, prop, overrides))
+        if value < broker[low]:
+            raise ConfigError(f"{prop.name} must be greater than or equal to {low.name}")
+        if value > broker[high]:
+            raise ConfigError(f"{prop.name} must be less than or equal to {high.name}")
+    for session, heartbeat in _GROUP_PAIRS:
+        if _integer(_value(broker, session, overrides)) <= _integer(_value(broker, heartbeat, overrides)):
+            raise ConfigError(f"{session.name} must be greater than {heartbeat.name}")
+
+
+def validate_dynamic_broker_settings(settings: Mapping[str, str], *, one_broker: bool) -> None:
+    """Raise `ConfigError` when these cannot be set while running, for one broker or for all (KIP-226)."""
+    properties = {name: known_broker_property(name) for name in settings}
+    fixed = [name for name, prop in properties.items() if prop.live is Live.READ_ONLY]
+    if fixed:
+        raise ConfigError(f"Cannot update these configs dynamically: {', '.join(fixed)}")
+    single = [name for name, prop in properties.items() if prop.live is Live.PER_BROKER]
+    if single and not one_broker:
+        raise ConfigError(f"Cannot update these configs at default cluster level: {', '.join(single)}")
+    for name, prop in properties.items():
+        prop.parse(settings[name])
+
+
+def _value(broker: BrokerConfig, prop: Property[object], overrides: Mapping[str, str]) -> Value:
+    if (text := overrides.get(prop.name)) is not None:
+        try:
+            return prop.parse(text)
+        except ConfigError:
+            pass  # written by another version: the default is nearer to what was meant than a crash
+    for found in broker.lookup(prop.synonyms):
+        return in_topic_unit(BROKER[found.name], found.value)
+    return prop.default
+
+
+def in_topic_unit(prop: Property[object], text: str) -> Value:
+    """Give a broker setting's value in the unit of the topic setting that it stands in for."""
+    value = prop.parse(text)
+    if prop.scale == 1 or not isinstance(value, int):
+        return value
+    return value * prop.scale if value >= 0 else -1
+
+
+def _integer(value: Value) -> int:
+    assert isinstance(value, int)
+    return value
+
+
+_GROUP_BOUNDS = (
+    (
+        group.CONSUMER_HEARTBEAT_INTERVAL_MS,
+        coordinators.GROUP_CONSUMER_MIN_HEARTBEAT_INTERVAL_MS,
+        coordinators.GROUP_CONSUMER_MAX_HEARTBEAT_INTERVAL_MS,
+    ),
+    (
+        group.CONSUMER_SESSION_TIMEOUT_MS,
+        coordinators.GROUP_CONSUMER_MIN_SESSION_TIMEOUT_MS,
+        coordinators.GROUP_CONSUMER_MAX_SESSION_TIMEOUT_MS,
+    ),
+    (
+        group.SHARE_HEARTBEAT_INTERVAL_MS,
+        coordinators.GROUP_SHARE_MIN_HEARTBEAT_INTERVAL_MS,
+        coordinators.GROUP_SHARE_MAX_HEARTBEAT_INTERVAL_MS,
+    ),
+    (
+        group.SHARE_SESSION_TIMEOUT_MS,
+        coordinators.GROUP_SHARE_MIN_SESSION_TIMEOUT_MS,
+        coordinators.GROUP_SHARE_MAX_SESSION_TIMEOUT_MS,
+    ),
+    (
+        group.SHARE_RECORD_LOCK_DURATION_MS,
+        coordinators.GROUP_SHARE_MIN_RECORD_LOCK_DURATION_MS,
+        coordinators.GROUP_SHARE_MAX_RECORD_LOCK_DURATION_MS,
+    ),
+)
+_GROUP_PAIRS = (
+    (group.CONSUMER_SESSION_TIMEOUT_MS, group.CONSUMER_HEARTBEAT_INTERVAL_MS),
+    (group.SHARE_SESSION_TIMEOUT_MS, group.SHARE_HEARTBEAT_INTERVAL_MS),
+)

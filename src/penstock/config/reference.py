@@ -1,0 +1,63 @@
+"""The configuration reference in docs/configuration.md, written from the table.
+
+Run `python -m penstock.config.reference > docs/configuration.md` after a change; a test keeps the two together.
+"""
+
+import sys
+from collections.abc import Iterator
+
+from penstock.config.property import LONG_MAX, Property, render
+from penstock.config.table import BROKER_THEMES
+from penstock.config.theme import Theme
+from penstock.config.themes import group, topic
+
+_INTRODUCTION = """\
+# Configuration
+
+Written from the property table in `src/penstock/config`; do not edit by hand.
+
+A broker reads a `.properties` file (`--config FILE`) and `--set name=value`, which wins. Names, meanings and defaults
+are Kafka's unless a row says otherwise. An unknown name is refused. *Update* says how a setting changes while the
+broker runs: `read-only` needs a restart, `per-broker` can be altered for one broker, `cluster-wide` also for all.
+"""
+
+
+def configuration_reference() -> str:
+    """Give the whole page."""
+    parts = [_INTRODUCTION]
+    for theme in (topic.THEME, group.THEME, *BROKER_THEMES):
+        parts.append(f"\n## {theme.title}\n\n")
+        parts.extend(_rows(theme))
+    return "".join(parts)
+
+
+def _rows(theme: Theme) -> Iterator[str]:
+    with_synonyms = any(prop.synonyms for prop in theme.properties)
+    last = "Broker setting" if with_synonyms else "Update"
+    yield f"| Name | Type | Default | Values | {last} | Meaning |\n|---|---|---|---|---|---|\n"
+    for prop in sorted(theme.properties, key=lambda each: each.name):
+        shown = ", ".join(f"`{name}`" for name in prop.synonyms) if with_synonyms else prop.live.value
+        cells = (f"`{prop.name}`", prop.kind.name.lower(), _default(prop), _values(prop), shown, prop.doc)
+        yield f"| {' | '.join(cells)} |\n"
+
+
+def _default(prop: Property[object]) -> str:
+    text = render(prop.default)
+    if text is None:
+        return ""
+    if prop.default == LONG_MAX:
+        return "no limit"
+    return f"`{text}`" if text else "empty"
+
+
+def _values(prop: Property[object]) -> str:
+    if prop.choices:
+        return ", ".join(f"`{choice}`" for choice in prop.choices)
+    low, high = prop.at_least, prop.at_most
+    if low is not None and high is not None:
+        return f"{low:.12g} to {high:.12g}"
+    return f"≥ {low:.12g}" if low is not None else ""
+
+
+if __name__ == "__main__":
+    sys.stdout.write(configuration_reference())

@@ -1,0 +1,71 @@
+"""All settings in one table, looked up by name; an unknown name is answered with the nearest known one."""
+
+import difflib
+from collections.abc import Mapping
+
+from penstock.config.property import ConfigError, Property
+from penstock.config.theme import Theme
+from penstock.config.themes import (
+    compatibility,
+    coordinators,
+    group,
+    logs,
+    network,
+    replication,
+    security,
+    topic,
+)
+
+BROKER_THEMES: tuple[Theme, ...] = (
+    *network.THEMES,
+    *logs.THEMES,
+    *replication.THEMES,
+    *coordinators.THEMES,
+    *security.THEMES,
+    *compatibility.THEMES,
+)
+
+
+def _by_name(*themes: Theme) -> dict[str, Property[object]]:
+    table: dict[str, Property[object]] = {}
+    for theme in themes:
+        for prop in theme.properties:
+            assert prop.name not in table, f"{prop.name} is in the table twice"
+            table[prop.name] = prop
+    return table
+
+
+BROKER: Mapping[str, Property[object]] = _by_name(*BROKER_THEMES)
+TOPIC: Mapping[str, Property[object]] = _by_name(topic.THEME)
+GROUP: Mapping[str, Property[object]] = _by_name(group.THEME)
+
+_LISTENER_PREFIX = "listener.name."
+_PER_LISTENER = {
+    "max.connections",
+    "max.connection.creation.rate",
+    "connections.max.reauth.ms",
+    *(prop.name for prop in (*security.TLS.properties, *security.SASL.properties)),
+}
+
+
+def broker_property(name: str) -> Property[object] | None:
+    """Find a broker setting; `listener.name.<listener>.[<mechanism>.]<setting>` is the setting for one listener."""
+    if (known := BROKER.get(name)) is not None or not name.startswith(_LISTENER_PREFIX):
+        return known
+    _listener, _, rest = name.removeprefix(_LISTENER_PREFIX).partition(".")
+    _mechanism, _, inner = rest.partition(".")
+    for candidate in (rest, inner):
+        if candidate in _PER_LISTENER:
+            return BROKER[candidate]
+    return None
+
+
+def known_broker_property(name: str) -> Property[object]:
+    if (known := broker_property(name)) is None:
+        raise ConfigError(f"Unknown broker config name: {name}{suggestion(name, BROKER)}")
+    return known
+
+
+def suggestion(name: str, table: Mapping[str, Property[object]]) -> str:
+    near = difflib.get_close_matches(name, table, n=1)
+    return f". Did you mean {near[0]}?" if near else ""

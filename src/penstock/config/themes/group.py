@@ -1,0 +1,53 @@
+"""Settings of a single group (resource type GROUP, KIP-848 and KIP-932), with the broker settings behind them."""
+
+from penstock.config.property import Live
+from penstock.config.theme import Theme
+
+THEME = Theme("Group settings", live=Live.CLUSTER_WIDE)
+
+CONSUMER_SESSION_TIMEOUT_MS = THEME.integer(
+    "consumer.session.timeout.ms",
+    45_000,
+    "How long a member may be silent before it is removed.",
+    at_least=1,
+    synonyms=("group.consumer.session.timeout.ms",),
+)
+CONSUMER_HEARTBEAT_INTERVAL_MS = THEME.integer(
+    "consumer.heartbeat.interval.ms",
+    5000,
+    "How often a member reports.",
+    at_least=1,
+    synonyms=("group.consumer.heartbeat.interval.ms",),
+)
+SHARE_SESSION_TIMEOUT_MS = THEME.integer(
+    "share.session.timeout.ms",
+    45_000,
+    "How long a member of a share group may be silent before it is removed.",
+    at_least=1,
+    synonyms=("group.share.session.timeout.ms",),
+)
+SHARE_HEARTBEAT_INTERVAL_MS = THEME.integer(
+    "share.heartbeat.interval.ms",
+    5000,
+    "How often a member of a share group reports.",
+    at_least=1,
+    synonyms=("group.share.heartbeat.interval.ms",),
+)
+SHARE_RECORD_LOCK_DURATION_MS = THEME.integer(
+    "share.record.lock.duration.ms",
+    30_000,
+    "How long a member has to acknowledge a record before others get it.",
+    at_least=1000,
+    synonyms=("group.share.record.lock.duration.ms",),
+)
+SHARE_AUTO_OFFSET_RESET = THEME.string(
+    "share.auto.offset.reset",
+    "latest",
+    "Where a share group starts: `earliest`, `latest`, or `by_duration:` and an ISO 8601 duration.",
+)
+SHARE_ISOLATION_LEVEL = THEME.string(
+    "share.isolation.level",
+    "read_uncommitted",
+    "Whether a share group sees records of open and aborted transactions.",
+    choices=("read_committed", "read_uncommitted"),
+)

@@ -1,0 +1,137 @@
+import pytest
+
+from penstock.config.broker import BrokerConfig, ConfigSource, load
+from penstock.config.property import ConfigError
+from penstock.config.themes import logs, network, replication, security
+
+
+def test_without_settings_the_defaults_are_kafkas() -> None:
+    config = load()
+    assert config[replication.NUM_PARTITIONS] == 1
+    assert config[network.SOCKET_REQUEST_MAX_BYTES] == 104_857_600
+    assert config[logs.LOG_RETENTION_MS] is None
+    assert config.node_id == 1
+
+
+def test_a_setting_on_the_command_line_wins_over_the_file() -> None:
+    config = load("num.partitions=3\nbroker.rack=a\n", ["num.partitions=5"])
+    assert config[replication.NUM_PARTITIONS] == 5
+    assert config[network.BROKER_RACK] == "a"
+
+
+def test_an_unknown_setting_is_refused_with_the_nearest_known_one() -> None:
+    with pytest.raises(
+        ConfigError, match=r"Unknown broker config name: num.partition. Did you mean num.partitions\?"
+    ):
+        load("num.partition=3")
+
+
+def test_a_setting_without_a_value_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"'num.partitions' is not a setting: write it as name=value"):
+        load(None, ["num.partitions"])
+
+
+def test_a_file_written_for_kafka_is_taken_as_it_is() -> None:
+    text = """
+process.roles=broker,controller
+node.id=1
+controller.quorum.bootstrap.servers=localhost:9093
+listeners=PLAINTEXT://:9092,CONTROLLER://:9093
+inter.broker.listener.name=PLAINTEXT
+advertised.listeners=PLAINTEXT://localhost:9092,CONTROLLER://localhost:9093
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SSL:SSL
+num.network.threads=3
+num.io.threads=8
+socket.send.buffer.bytes=102400
+log.dirs=/var/lib/one, /var/lib/two
+num.recovery.threads.per.data.dir=1
+offsets.topic.replication.factor=1
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+transaction.state.log.replication.factor=1
+log.retention.hours=168
+log.segment.bytes=1073741824
+log.retention.check.interval.ms=300000
+"""
+    config = load(text)
+    assert config.log_dirs == ("/var/lib/one", "/var/lib/two")
+    assert [(each.name, each.host, each.port) for each in config.advertised_listeners] == [
+        ("PLAINTEXT", "localhost", 9092),
+        ("CONTROLLER", "localhost", 9093),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        (["node.id=1", "broker.id=2"], "node.id is 1 but broker.id is 2"),
+        (["advertised.listeners=SSL://a:1"], "advertised.listeners names SSL, which is not among listeners"),
+        (["inter.broker.listener.name=SSL"], "inter.broker.listener.name is SSL"),
+        (["broker.heartbeat.interval.ms=10000"], "broker.heartbeat.interval.ms is 10000, which is more than"),
+        (["queued.max.request.bytes=5"], "it must be -1 or at least socket.request.max.bytes"),
+        (["listeners=PLAINTEXT://:1,PLAINTEXT://:2"], "PLAINTEXT comes twice in listeners"),
+        (["listeners=EXTERNAL://:1"], "no security protocol is defined for listener EXTERNAL"),
+        (["listeners=9092"], "expected NAME://host:port"),
+        (["listeners=PLAINTEXT://:70000"], "expected NAME://host:port"),
+        (["listeners="], "at least one address is needed"),
+        (["listener.security.protocol.map=A:B"], "expected NAME:PROTOCOL"),
+    ],
+)
+def test_settings_that_do_not_go_together_are_refused(settings: list[str], reason: str) -> None:
+    with pytest.raises(ConfigError, match=reason):
+        load(None, settings)
+
+
+def test_an_ipv6_listener_loses_its_brackets() -> None:
+    assert load(None, ["listeners=PLAINTEXT://[::1]:9092"]).listeners[0].host == "::1"
+
+
+def test_the_inter_broker_listener_is_the_first_that_speaks_the_inter_broker_protocol() -> None:
+    config = load(None, ["listeners=SSL://:1,PLAINTEXT://:2,SASL_SSL://:3"])
+    assert config.inter_broker_listener == "PLAINTEXT"
+
+
+def test_a_setting_for_one_listener_and_mechanism_holds_only_there() -> None:
+    config = load(
+        None,
+        [
+            "ssl.client.auth=requested",
+            "listener.name.external.ssl.client.auth=required",
+            "listener.name.external.scram-sha-256.sasl.jaas.config=x",
+        ],
+    )
+    assert config.for_listener("EXTERNAL", security.SSL_CLIENT_AUTH) == "required"
+    assert config.for_listener("INTERNAL", security.SSL_CLIENT_AUTH) == "requested"
+    assert config.for_listener("EXTERNAL", security.SASL_JAAS_CONFIG, "SCRAM-SHA-256") == "x"
+    assert config.for_listener("EXTERNAL", security.SASL_JAAS_CONFIG, "PLAIN") is None
+
+
+def test_a_setting_that_no_listener_can_have_is_refused_for_a_listener() -> None:
+    with pytest.raises(ConfigError, match=r"Unknown broker config name: listener.name.a.num.partitions"):
+        load(None, ["listener.name.a.num.partitions=1"])
+
+
+def test_dynamic_settings_lie_over_static_ones_and_this_brokers_over_the_clusters() -> None:
+    static = BrokerConfig({"max.connections": "1", "log.cleaner.threads": "1", "background.threads": "1"})
+    config = static.with_dynamic(
+        cluster_wide={"max.connections": "2", "log.cleaner.threads": "2"}, per_broker={"max.connections": "3"}
+    )
+    assert config[network.MAX_CONNECTIONS] == 3
+    assert config[logs.LOG_CLEANER_THREADS] == 2
+    assert static[network.MAX_CONNECTIONS] == 1
+
+
+def test_a_dynamic_setting_that_this_version_does_not_know_is_passed_over() -> None:
+    config = BrokerConfig(cluster_wide={"from.the.future": "1", "max.connections": "none"})
+    assert config.settings() == {}
+
+
+def test_a_synonym_in_a_higher_layer_wins_over_a_better_name_below() -> None:
+    config = BrokerConfig({"log.retention.ms": "5"}, cluster_wide={"log.retention.hours": "1"})
+    names = ("log.retention.ms", "log.retention.minutes", "log.retention.hours")
+    assert [(each.name, each.source) for each in config.lookup(names)] == [
+        ("log.retention.hours", ConfigSource.DYNAMIC_DEFAULT_BROKER),
+        ("log.retention.ms", ConfigSource.STATIC_BROKER),
+        ("log.retention.hours", ConfigSource.DEFAULT),
+    ]

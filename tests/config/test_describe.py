@@ -1,0 +1,81 @@
+from penstock.config.broker import BrokerConfig, ConfigSource
+from penstock.config.describe import (
+    Synonym,
+    describe_broker,
+    describe_cluster_defaults,
+    describe_group,
+    describe_topic,
+)
+from penstock.config.property import Kind
+from penstock.config.table import BROKER, TOPIC
+
+
+def test_a_topic_setting_of_its_own_is_shown_with_all_that_it_hides() -> None:
+    broker = BrokerConfig({"log.retention.hours": "2"}, cluster_wide={"log.retention.ms": "7"})
+    (retention,) = describe_topic(broker, {"retention.ms": "9"}, ["retention.ms"])
+    assert (retention.value, retention.source, retention.kind) == ("9", ConfigSource.DYNAMIC_TOPIC, Kind.LONG)
+    assert retention.synonyms == (
+        Synonym("retention.ms", "9", ConfigSource.DYNAMIC_TOPIC),
+        Synonym("log.retention.ms", "7", ConfigSource.DYNAMIC_DEFAULT_BROKER),
+        Synonym("log.retention.hours", "2", ConfigSource.STATIC_BROKER),
+        Synonym("log.retention.hours", "168", ConfigSource.DEFAULT),
+    )
+
+
+def test_a_topic_setting_taken_from_the_broker_is_shown_in_the_topics_unit() -> None:
+    (retention,) = describe_topic(BrokerConfig({"log.retention.hours": "2"}), {}, ["retention.ms"])
+    assert (retention.value, retention.source) == ("7200000", ConfigSource.STATIC_BROKER)
+
+
+def test_a_topic_setting_without_a_broker_setting_shows_its_default() -> None:
+    (throttled,) = describe_topic(BrokerConfig(), {}, ["leader.replication.throttled.replicas"])
+    assert (throttled.value, throttled.source, throttled.synonyms) == ("", ConfigSource.DEFAULT, ())
+
+
+def test_without_names_every_setting_is_shown_and_unknown_names_are_left_out() -> None:
+    assert [each.name for each in describe_topic(BrokerConfig(), {})] == list(TOPIC)
+    assert describe_topic(BrokerConfig(), {}, ["no.such"]) == []
+    assert [each.name for each in describe_broker(BrokerConfig())] == list(BROKER)
+
+
+def test_a_secret_is_never_shown() -> None:
+    broker = BrokerConfig({"ssl.key.password": "hunter2", "listener.name.a.ssl.key.password": "hunter3"})
+    shown = [each for each in describe_broker(broker) if each.name.endswith("ssl.key.password")]
+    assert [each.name for each in shown] == ["ssl.key.password", "listener.name.a.ssl.key.password"]
+    assert all(each.sensitive and each.value is None for each in shown)
+    assert {synonym.value for each in shown for synonym in each.synonyms} == {None}
+
+
+def test_a_broker_setting_says_whether_it_changes_live() -> None:
+    shown = {each.name: each.read_only for each in describe_broker(BrokerConfig())}
+    assert shown["node.id"]
+    assert not shown["max.connections"]
+
+
+def test_a_broker_setting_shows_its_own_value_and_its_synonyms() -> None:
+    broker = BrokerConfig({"log.retention.minutes": "3"})
+    ms, minutes = describe_broker(broker, ["log.retention.ms", "log.retention.minutes"])
+    assert (ms.value, minutes.value) == (None, "3")
+    assert [each.name for each in ms.synonyms] == ["log.retention.minutes", "log.retention.hours"]
+    assert ms.synonyms == minutes.synonyms
+
+
+def test_the_defaults_of_the_cluster_are_what_was_set_for_all_brokers() -> None:
+    broker = BrokerConfig({"max.connections": "1"}, cluster_wide={"max.connections": "2"}, per_broker={})
+    (shown,) = describe_cluster_defaults(broker)
+    assert (shown.name, shown.value, shown.source) == (
+        "max.connections",
+        "2",
+        ConfigSource.DYNAMIC_DEFAULT_BROKER,
+    )
+    assert describe_cluster_defaults(broker, ["other"]) == []
+
+
+def test_a_group_setting_shows_where_it_comes_from() -> None:
+    session, heartbeat = describe_group(
+        BrokerConfig({"group.consumer.heartbeat.interval.ms": "6000"}),
+        {"consumer.session.timeout.ms": "50000"},
+        ["consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"],
+    )
+    assert (session.value, session.source) == ("50000", ConfigSource.GROUP)
+    assert (heartbeat.value, heartbeat.source) == ("6000", ConfigSource.STATIC_BROKER)
