@@ -112,7 +112,7 @@ def test_frames_are_whole_however_the_bytes_arrive(chunk: int) -> None:
 def test_a_frame_larger_than_every_buffer_arrives_whole() -> None:
     async def scenario() -> None:
         body = bytes(range(256)) * 20_000  # 5 MB: beyond the shared buffer and the first body buffer
-        async with serving(echo, frame_bytes_max=1 << 23) as (dispatch, _, port):
+        async with serving(echo, frame_bytes_max=1 << 23) as (_, _, port):
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             writer.write(framed(body) + framed(b"next"))
             assert await read_frame(reader) == body
@@ -262,4 +262,3 @@ def test_a_half_closed_client_still_gets_its_answers() -> None:
             writer.close()
 
     asyncio.run(scenario())
-

@@ -1,0 +1,141 @@
+"""Incremental fetch sessions (KIP-227), as a transcript of requests and what is read and told for each."""
+
+import random
+from collections.abc import Set as AbstractSet
+
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.fetch import FetchPartition as WirePartition
+from penstock.protocol.messages.fetch import FetchRequest, FetchTopic, ForgottenTopic
+from penstock.server.fetch_sessions import FetchPlan, FetchResult, FetchSessions
+
+V12 = 12
+V13 = 13
+
+
+def sessions(slots_max: int = 10) -> FetchSessions:
+    return FetchSessions(slots_max, random.Random(7))
+
+
+def request(
+    session_id: int,
+    epoch: int,
+    *partitions: tuple[str, int, int],
+    forget: tuple[tuple[str, int], ...] = (),
+    topic_id: bytes = bytes(16),
+) -> FetchRequest:
+    return FetchRequest(
+        max_wait_ms=0,
+        min_bytes=0,
+        session_id=session_id,
+        session_epoch=epoch,
+        topics=[
+            FetchTopic(
+                topic=topic,
+                topic_id=topic_id,
+                partitions=[WirePartition(partition=index, fetch_offset=offset, partition_max_bytes=1000)],
+            )
+            for topic, index, offset in partitions
+        ],
+        forgotten_topics_data=[ForgottenTopic(topic=t, partitions=[i]) for t, i in forget],
+    )
+
+
+def told(
+    plan: FetchPlan, high_watermark: int = 10, records: AbstractSet[int] = frozenset(), error: int = 0
+) -> list[int]:
+    """Which partitions the answer carries when all of them read the same."""
+    return [
+        p.index
+        for p in plan.partitions
+        if plan.is_worth_telling(
+            p,
+            FetchResult(
+                error_code=error,
+                high_watermark=high_watermark,
+                log_start_offset=0,
+                has_records=p.index in records,
+            ),
+        )
+    ]
+
+
+def test_a_full_fetch_makes_a_session_and_tells_every_partition() -> None:
+    plan = sessions().plan(request(0, 0, ("t", 0, 5), ("t", 1, 6)), V12, 0)
+    assert plan.session_id > 0
+    assert not plan.is_incremental
+    assert told(plan) == [0, 1]
+
+
+def test_a_fetch_with_epoch_minus_one_makes_no_session() -> None:
+    cache = sessions()
+    plan = cache.plan(request(0, -1, ("t", 0, 5)), V12, 0)
+    assert plan.session_id == 0
+    assert len(cache) == 0
+    assert [p.fetch_offset for p in plan.partitions] == [5]
+
+
+def test_an_incremental_fetch_reads_all_partitions_and_tells_only_news() -> None:
+    cache = sessions()
+    first = cache.plan(request(0, 0, ("t", 0, 5), ("t", 1, 6)), V12, 0)
+    assert told(first) == [0, 1]
+    second = cache.plan(request(first.session_id, 1), V12, 1)
+    assert [(p.index, p.fetch_offset) for p in second.partitions] == [(0, 5), (1, 6)]
+    assert told(second) == []
+    third = cache.plan(request(first.session_id, 2), V12, 2)
+    assert told(third, high_watermark=11) == [0, 1]
+    fourth = cache.plan(request(first.session_id, 3), V12, 3)
+    assert told(fourth, high_watermark=11, records={1}) == [1]
+
+
+def test_an_incremental_fetch_moves_adds_and_forgets_partitions() -> None:
+    cache = sessions()
+    first = cache.plan(request(0, 0, ("t", 0, 5), ("t", 1, 6)), V12, 0)
+    second = cache.plan(request(first.session_id, 1, ("t", 0, 50), ("u", 2, 7), forget=(("t", 1),)), V12, 1)
+    assert [(p.topic, p.index, p.fetch_offset) for p in second.partitions] == [("t", 0, 50), ("u", 2, 7)]
+
+
+def test_a_served_partition_goes_to_the_end_of_the_order() -> None:
+    cache = sessions()
+    first = cache.plan(request(0, 0, ("t", 0, 0), ("t", 1, 0), ("t", 2, 0)), V12, 0)
+    told(first, records={0})
+    second = cache.plan(request(first.session_id, 1), V12, 1)
+    assert [p.index for p in second.partitions] == [1, 2, 0]
+
+
+def test_a_partition_is_told_again_after_its_error_is_over() -> None:
+    cache = sessions()
+    first = cache.plan(request(0, 0, ("t", 0, 0)), V12, 0)
+    told(first)
+    assert told(cache.plan(request(first.session_id, 1), V12, 1), error=3) == [0]
+    assert told(cache.plan(request(first.session_id, 2), V12, 2)) == [0]
+
+
+def test_an_unknown_session_and_a_wrong_epoch_are_named() -> None:
+    cache = sessions()
+    assert cache.plan(request(99, 1), V12, 0).error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    first = cache.plan(request(0, 0, ("t", 0, 0)), V12, 0)
+    assert (
+        cache.plan(request(first.session_id, 5), V12, 0).error_code == ErrorCode.INVALID_FETCH_SESSION_EPOCH
+    )
+
+
+def test_a_session_by_names_cannot_go_on_by_topic_ids() -> None:
+    cache = sessions()
+    first = cache.plan(request(0, 0, ("t", 0, 0)), V12, 0)
+    plan = cache.plan(request(first.session_id, 1), V13, 0)
+    assert plan.error_code == ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
+
+
+def test_closing_a_session_frees_its_slot() -> None:
+    cache = sessions()
+    first = cache.plan(request(0, 0, ("t", 0, 0)), V12, 0)
+    cache.plan(request(first.session_id, -1, ("t", 0, 0)), V12, 0)
+    assert len(cache) == 0
+
+
+def test_a_full_cache_gives_no_session_until_the_oldest_is_idle_long_enough() -> None:
+    cache = sessions(slots_max=1)
+    cache.plan(request(0, 0, ("t", 0, 0)), V12, 0)
+    assert cache.plan(request(0, 0, ("t", 0, 0)), V12, 1000).session_id == 0
+    assert cache.plan(request(0, 0, ("t", 0, 0)), V12, 200_000).session_id > 0
+    assert len(cache) == 1
