@@ -32,7 +32,8 @@ test: install  ## the whole suite
 	$(BIN)/python -m pytest -n 2 --dist loadgroup tests
 
 codegen: install  ## rewrite protocol/messages from Kafka's message definitions
-	$(BIN)/python -m tools.codegen ../shared/kafka-messages tools/codegen/metadata_records src/penstock/protocol/messages
+	$(BIN)/python -m tools.codegen --model tools/codegen/messages.json \
+	    ../shared/kafka-messages tools/codegen/metadata_records src/penstock/protocol/messages
 
 clean:  ## remove what the targets made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .import_linter_cache

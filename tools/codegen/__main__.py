@@ -1,37 +1,14 @@
-"""`python -m tools.codegen DEFINITIONS_DIR [MORE_DIRS...] OUTPUT_DIR`"""
+"""`python -m tools.codegen [--model FILE] DEFINITIONS_DIR [MORE_DIRS...] OUTPUT_DIR`
 
-import hashlib
+With `--model`, what the definitions say is also kept in FILE: the tests generate the modules anew from it.
+"""
+
+import argparse
 import os
 import sys
 
-from tools.codegen.definitions import load_error_codes, load_messages
-from tools.codegen.modules import emit_module, group_into_modules
-from tools.codegen.tables import emit_api_table, emit_error_codes
-
-MANIFEST = "MANIFEST"
-_PACKAGE = '"""Messages of Kafka\'s protocol, one module for each API. Written by tools.codegen."""\n'
-
-
-def generate(directories: list[str]) -> dict[str, str]:
-    """The text of every generated file, by its name."""
-    messages = load_messages([each for each in directories if os.path.isdir(each)])
-    files = {
-        "__init__.py": _PACKAGE,
-        "error_codes.py": emit_error_codes(load_error_codes(directories)),
-        "api_table.py": emit_api_table(messages),
-    }
-    for module in group_into_modules(messages):
-        files[f"{module.name}.py"] = emit_module(module)
-    files[MANIFEST] = manifest(files)
-    return files
-
-
-def manifest(files: dict[str, str]) -> str:
-    """A line with the SHA-256 of every other file, by which a change made by hand is noticed."""
-    hashes = {
-        name: hashlib.sha256(text.encode()).hexdigest() for name, text in files.items() if name != MANIFEST
-    }
-    return "".join(f"{digest}  {name}\n" for name, digest in sorted(hashes.items()))
+from tools.codegen.definitions import load_model, save_model
+from tools.codegen.generate import generate
 
 
 def write(files: dict[str, str], output: str) -> None:
@@ -46,13 +23,17 @@ def write(files: dict[str, str], output: str) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    if len(arguments) < 2:
-        print(__doc__, file=sys.stderr)
-        return 2
-    *directories, output = arguments
-    files = generate(directories)
-    write(files, output)
-    print(f"{len(files)} files, {sum(text.count(chr(10)) for text in files.values())} lines")
+    parser = argparse.ArgumentParser(prog="python -m tools.codegen")
+    parser.add_argument("--model", help="file to keep what the definitions say in")
+    parser.add_argument("definitions", nargs="+", help="folders with one JSON file for each message")
+    parser.add_argument("output", help="folder of the generated modules")
+    options = parser.parse_args(arguments)
+    model = load_model(options.definitions)
+    if options.model:
+        save_model(model, options.model)
+    files = generate(model)
+    write(files, options.output)
+    print(f"{len(files)} files, {sum(len(text.splitlines()) for text in files.values())} lines")
     return 0
 
 

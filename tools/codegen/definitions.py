@@ -4,14 +4,16 @@ import json
 import os
 from typing import Any
 
-from tools.codegen.model import Default, DefinitionError, Field, Message, Struct, parse_versions
-from tools.codegen.naming import snake_case
+import msgspec
+
+from tools.codegen.model import Default, Field, Message, Model, Struct, parse_versions
+from tools.codegen.naming import DefinitionError
 
 ERROR_CODES_FILE = "error_codes.json"
 
 
-def load_messages(directories: list[str]) -> list[Message]:
-    """Every message that has a valid version, ordered by name."""
+def load_model(directories: list[str]) -> Model:
+    """Every message that has a valid version, ordered by name, and the error codes."""
     messages: list[Message] = []
     for directory in directories:
         for name in sorted(os.listdir(directory)):
@@ -20,7 +22,8 @@ def load_messages(directories: list[str]) -> list[Message]:
             definition = read_json(os.path.join(directory, name))
             if parse_versions(definition["validVersions"]):
                 messages.append(message_from(definition))
-    return sorted(messages, key=lambda message: message.name)
+    messages.sort(key=lambda message: message.name)
+    return Model(load_error_codes(directories), messages)
 
 
 def load_error_codes(directories: list[str]) -> dict[str, int]:
@@ -30,6 +33,22 @@ def load_error_codes(directories: list[str]) -> dict[str, int]:
             codes: dict[str, int] = read_json(path)
             return codes
     raise DefinitionError(f"no {ERROR_CODES_FILE} in {directories}")
+
+
+def save_model(model: Model, path: str) -> None:
+    """One line for the error codes, then one for each message, so that a change is easy to see."""
+    lines = [msgspec.json.encode(model.error_codes), *map(msgspec.json.encode, model.messages)]
+    with open(path, "wb") as file:
+        file.writelines(line + b"\n" for line in lines)
+
+
+def read_model(path: str) -> Model:
+    with open(path, "rb") as file:
+        codes, *messages = file.read().splitlines()
+    return Model(
+        msgspec.json.decode(codes, type=dict[str, int]),
+        [msgspec.json.decode(message, type=Message) for message in messages],
+    )
 
 
 def read_json(path: str) -> dict[str, Any]:
@@ -75,7 +94,6 @@ def _field(structs: dict[str, Struct], definition: dict[str, Any]) -> Field:
     nullable_versions = parse_versions(definition.get("nullableVersions"))
     return Field(
         name=definition["name"],
-        python_name=snake_case(definition["name"]),
         type=type_name,
         is_array=is_array,
         versions=parse_versions(definition.get("versions", tagged_versions)),

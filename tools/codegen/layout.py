@@ -6,7 +6,8 @@ the version inside: a layout is named by the first version that has it.
 
 from dataclasses import dataclass
 
-from tools.codegen.model import FIXED_SIZES, DefinitionError, Field, Message, Struct
+from tools.codegen.model import FIXED_SIZES, Field, Message, Struct
+from tools.codegen.naming import DefinitionError
 
 Signature = tuple[object, ...]
 

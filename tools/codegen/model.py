@@ -1,7 +1,10 @@
 """What a message definition says, as plain values."""
 
-from dataclasses import dataclass, field
 from typing import Final
+
+import msgspec
+
+from tools.codegen.naming import snake_case
 
 FIXED_SIZES: Final = {
     "bool": ("?", 1),
@@ -19,12 +22,7 @@ VARIABLE: Final = frozenset({"string", "bytes", "records"})
 Default = int | float | str | bool | None
 
 
-class DefinitionError(Exception):
-    """A definition that cannot be turned into code."""
-
-
-@dataclass(frozen=True)
-class Versions:
+class Versions(msgspec.Struct, frozen=True, array_like=True):
     """An inclusive range of versions; empty when `last` is below `first`."""
 
     first: int
@@ -51,21 +49,26 @@ def parse_versions(text: str | None) -> Versions:
     return Versions(int(first), int(last or first))
 
 
-@dataclass(frozen=True)
-class Field:
-    """One field of a struct. `type` is a primitive's name or a struct's name; `is_array` makes it a list of those."""
+class Field(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One field of a struct. `type` is a primitive's name or a struct's name; `is_array` makes it a list of those.
+
+    `default` is None for null, and an empty string for an empty array, struct or uuid.
+    """
 
     name: str
-    python_name: str
     type: str
-    is_array: bool
+    is_array: bool = False
     versions: Versions
-    tagged_versions: Versions
-    tag: int
-    nullable_versions: Versions
-    flexible_versions: Versions | None
-    default: Default
-    is_ignorable: bool
+    tagged_versions: Versions = NO_VERSIONS
+    tag: int = -1
+    nullable_versions: Versions = NO_VERSIONS
+    flexible_versions: Versions | None = None
+    default: Default = ""
+    is_ignorable: bool = False
+
+    @property
+    def python_name(self) -> str:
+        return snake_case(self.name)
 
     @property
     def is_struct(self) -> bool:
@@ -80,14 +83,12 @@ class Field:
         return bool(self.nullable_versions) or (self.type == "records" and not self.is_array)
 
 
-@dataclass(frozen=True)
-class Struct:
+class Struct(msgspec.Struct, frozen=True):
     name: str
     fields: tuple[Field, ...]
 
 
-@dataclass(frozen=True)
-class Message:
+class Message(msgspec.Struct, frozen=True, kw_only=True):
     """A request, a response, or a record: its root struct and the structs nested in it, by name."""
 
     kind: str
@@ -96,7 +97,7 @@ class Message:
     versions: Versions
     flexible_versions: Versions
     root: Struct
-    structs: dict[str, Struct] = field(hash=False)
+    structs: dict[str, Struct]
 
     def in_order(self) -> list[Struct]:
         """Every struct, those that are used before those that use them; the root comes last."""
@@ -113,3 +114,10 @@ class Message:
 
     def is_flexible(self, version: int) -> bool:
         return version in self.flexible_versions
+
+
+class Model(msgspec.Struct, frozen=True):
+    """Everything that code is generated from."""
+
+    error_codes: dict[str, int]
+    messages: list[Message]

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from tools.codegen.classes import emit_class
 from tools.codegen.layout import Layouts
-from tools.codegen.model import DefinitionError, Message
+from tools.codegen.model import Message
 from tools.codegen.names import Member, resolve_clashes
-from tools.codegen.naming import snake_case
+from tools.codegen.naming import DefinitionError, snake_case
 from tools.codegen.readers import ReaderEmitter
 from tools.codegen.source import Needs, indent
 from tools.codegen.tables import GENERATED, emit_record_table, flexible_from, version_range

@@ -3,7 +3,10 @@
 import keyword
 import re
 
-from tools.codegen.model import DefinitionError
+
+class DefinitionError(Exception):
+    """A definition that cannot be turned into code."""
+
 
 # Names that generated functions use themselves; a field so called gets an underscore as a local variable.
 _LOCALS = frozenset(

@@ -175,21 +175,33 @@ def read_nullable_string(buf: Buffer, pos: int) -> tuple[str | None, int]:
 
 
 def read_compact_string(buf: Buffer, pos: int) -> tuple[str, int]:
-    size, pos = read_uvarint(buf, pos)
-    if size == 0:
+    value, pos = read_compact_nullable_string(buf, pos)
+    if value is None:
         raise null_in_non_nullable("string")
-    if size > _STRING_LENGTH_MAX + 1:
-        raise _too_long(size - 1)
-    return _text(buf, pos, size - 1)
+    return value, pos
 
 
 def read_compact_nullable_string(buf: Buffer, pos: int) -> tuple[str | None, int]:
-    size, pos = read_uvarint(buf, pos)
+    # The most frequent of all fields: its size is nearly always one byte, and is read here rather than by a call.
+    try:
+        size = buf[pos]
+    except IndexError:
+        raise truncated(1, 0) from None
+    if size < 0x80:
+        pos += 1
+    else:
+        size, pos = read_uvarint(buf, pos)
+        if size > _STRING_LENGTH_MAX + 1:
+            raise _too_long(size - 1)
     if size == 0:
         return None, pos
-    if size > _STRING_LENGTH_MAX + 1:
-        raise _too_long(size - 1)
-    return _text(buf, pos, size - 1)
+    end = pos + size - 1
+    if end > len(buf):
+        raise truncated(size - 1, len(buf) - pos)
+    try:
+        return str(buf[pos:end], "utf-8"), end
+    except UnicodeDecodeError:
+        raise ProtocolError("a string is not valid UTF-8") from None
 
 
 def _encoded(value: str) -> bytes:
