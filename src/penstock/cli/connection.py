@@ -1,0 +1,173 @@
+"""How commands reach a broker: confluent-kafka clients that fail soon, in one line, and say nothing else.
+
+librdkafka retries a broker that is not there for minutes and logs each try. So the address is tried with a plain
+connection first, requests get a short timeout, and the library's log lines go nowhere.
+"""
+
+import logging
+import socket
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+import typer
+
+from penstock.cli.errors import EXIT_USAGE, CommandError, one_line
+
+T = TypeVar("T")
+
+ADDRESS_DEFAULT = "127.0.0.1:9092"
+_PORT_DEFAULT = 9092
+_CONNECT_TIMEOUT_SECONDS = 3.0
+REQUEST_TIMEOUT_SECONDS = 10.0
+
+_silent = logging.getLogger("penstock.cli.librdkafka")
+_silent.addHandler(logging.NullHandler())
+_silent.propagate = False
+
+BootstrapServer: str = typer.Option(
+    ADDRESS_DEFAULT,
+    "--bootstrap-server",
+    "-b",
+    metavar="HOST:PORT",
+    help="A broker of the cluster; several are separated by commas.",
+)
+ClientSetting: list[str] = typer.Option(
+    [],
+    "-X",
+    metavar="KEY=VALUE",
+    help="A setting of librdkafka, such as security.protocol=SSL. May be given again.",
+)
+
+
+def client_config(servers: str, settings: Iterable[str], **more: object) -> dict[str, object]:
+    """The configuration of any client; `settings` are the user's own and win."""
+    check_reachable(servers)
+    config: dict[str, object] = {
+        "bootstrap.servers": servers,
+        "client.id": "penstock-cli",
+        "logger": _silent,
+        "error_cb": _ignore_error,  # failures come with the request that failed
+        "socket.connection.setup.timeout.ms": int(_CONNECT_TIMEOUT_SECONDS * 1000),
+        "reconnect.backoff.max.ms": 1000,
+        **more,
+    }
+    return config | pairs(settings, "-X")
+
+
+def _ignore_error(_error: object) -> None:
+    pass
+
+
+def pairs(settings: Iterable[str], option: str) -> dict[str, str]:
+    """`key=value` arguments as a mapping."""
+    found: dict[str, str] = {}
+    for setting in settings:
+        key, separator, value = setting.partition("=")
+        if not separator or not key:
+            raise CommandError(f"{option} {setting!r} is not a setting: write it as KEY=VALUE", EXIT_USAGE)
+        found[key] = value
+    return found
+
+
+def check_reachable(servers: str) -> None:
+    """Fail at once when nothing listens at any of the addresses."""
+    reasons = []
+    for server in servers.split(","):
+        host, port = _split_address(server.strip())
+        try:
+            socket.create_connection((host, port), _CONNECT_TIMEOUT_SECONDS).close()
+        except OSError as error:
+            reasons.append((error.strerror or str(error) or type(error).__name__).lower())
+        else:
+            return
+    raise CommandError(
+        f"no broker at {servers} ({', '.join(dict.fromkeys(reasons))}): start one with `penstock up`, "
+        "or say where it is with --bootstrap-server HOST:PORT"
+    )
+
+
+def _split_address(server: str) -> tuple[str, int]:
+    address = server.rpartition("://")[2]
+    host, colon, port = address.rpartition(":")
+    if not colon or address.endswith("]"):
+        host, port = address, str(_PORT_DEFAULT)
+    if not host or not port.isdecimal() or int(port) > 65535:
+        raise CommandError(f"--bootstrap-server {server!r} is not an address: write HOST:PORT", EXIT_USAGE)
+    return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+def admin_client(servers: str, settings: Iterable[str]) -> Any:
+    """An AdminClient; its type is Any, because confluent-kafka's stubs are not used here."""
+    from confluent_kafka.admin import AdminClient
+
+    return make_client(AdminClient, client_config(servers, settings))
+
+
+def make_client(kind: Any, config: Mapping[str, object]) -> Any:
+    from confluent_kafka import KafkaException
+
+    try:
+        return kind(dict(config))
+    except KafkaException as error:
+        raise CommandError(
+            f"{describe_error(error)}: check the -X settings against librdkafka's CONFIGURATION.md",
+            EXIT_USAGE,
+        ) from None
+
+
+def topic_names(client: Any, *, with_internal: bool = False) -> list[str]:
+    """The topics of the cluster, sorted. Internal ones begin with two underscores, as in Kafka."""
+    return [name for name in sorted(metadata_of(client).topics) if with_internal or not name.startswith("__")]
+
+
+def metadata_of(client: Any) -> Any:
+    """All topics: asking for one by name could make it where topics are made automatically."""
+    from confluent_kafka import KafkaException
+
+    try:
+        return client.list_topics(timeout=REQUEST_TIMEOUT_SECONDS)
+    except KafkaException as error:
+        raise CommandError(
+            f"the broker does not answer as one ({describe_error(error)}): "
+            "check --bootstrap-server, and that the port speaks Kafka's protocol"
+        ) from None
+
+
+def partitions_of(client: Any, topic: str) -> list[int]:
+    """The partitions of a topic, or an error that says which topics there are."""
+    metadata = metadata_of(client)
+    if topic not in metadata.topics:
+        raise unknown_topic(topic, metadata.topics)
+    return sorted(metadata.topics[topic].partitions)
+
+
+def unknown_topic(topic: str, known: Iterable[str]) -> CommandError:
+    import difflib
+
+    near = difflib.get_close_matches(topic, list(known), n=1)
+    hint = f"did you mean {near[0]}?" if near else f"make it with `penstock topic create {topic}`"
+    return CommandError(f"there is no topic {topic}: {hint}")
+
+
+def result_of(future: "Future[T]", what: str) -> T:
+    """Wait for an admin request; its failure becomes one line that begins with `what`."""
+    from confluent_kafka import KafkaException
+
+    try:
+        return future.result(REQUEST_TIMEOUT_SECONDS * 2)
+    except KafkaException as error:
+        raise CommandError(f"{what}: {describe_error(error)}") from None
+    except TimeoutError:
+        raise CommandError(f"{what}: the broker did not answer in time, try again") from None
+    except ValueError as error:
+        raise CommandError(f"{what}: {one_line(str(error))}", EXIT_USAGE) from None
+
+
+def describe_error(error: Exception) -> str:
+    """The words of a KafkaException or KafkaError, without the class around them."""
+    inner: Any = error.args[0] if error.args else error
+    text = getattr(inner, "str", None)
+    words = one_line(str(text() if callable(text) else inner))
+    name = getattr(inner, "name", None)
+    return words.rstrip(".") or (str(name()) if callable(name) else type(error).__name__)

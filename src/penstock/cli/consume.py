@@ -1,0 +1,187 @@
+"""`penstock consume`: show the records of a topic."""
+
+import contextlib
+import sys
+import time
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import typer
+
+from penstock.cli.choose import choose_topic
+from penstock.cli.connection import (
+    BootstrapServer,
+    ClientSetting,
+    admin_client,
+    client_config,
+    describe_error,
+    make_client,
+)
+from penstock.cli.errors import CommandError
+from penstock.cli.offsets import at_time, earliest, latest
+from penstock.cli.position import Position, Time, first_offsets, parse_position
+from penstock.cli.record_format import Render, Shown, record_format
+from penstock.cli.topic import choose_partitions
+
+_POLL_SECONDS = 0.1
+_POLL_RECORDS = 500
+# Without an answer for so long, a reader that is to stop at the end is told that it will not come.
+_SILENCE_SECONDS_MAX = 15.0
+
+
+def consume(
+    *,
+    topic: str | None = typer.Argument(
+        None, help="The topic; without it you are shown the topics to choose from."
+    ),
+    from_: str = typer.Option(
+        "start",
+        "--from",
+        metavar="WHERE",
+        help="start, end, an offset, -N (the last N of each partition), -15m (a quarter of an hour ago; s, m, h, d), "
+        "a time like 2026-05-04T12:00:00Z, or milliseconds since 1970.",
+    ),
+    partition: int | None = typer.Option(
+        None, min=0, metavar="N", show_default="all", help="Only this partition."
+    ),
+    max_messages: int | None = typer.Option(
+        None, "--max-messages", "-n", min=0, metavar="N", help="Stop after so many."
+    ),
+    follow: bool = typer.Option(True, help="Wait for new records, or stop at what is the end now."),
+    form: str = typer.Option(
+        "text",
+        "--format",
+        metavar="FORM",
+        help="text, json (an object a line), raw (the values), hex, or a template such as '{offset} {key}: {value}'.",
+    ),
+    isolation: Literal["read_committed", "read_uncommitted"] = typer.Option(
+        "read_committed", help="Whether records of aborted and open transactions are shown."
+    ),
+    server: str = BootstrapServer,
+    client: list[str] = ClientSetting,
+) -> None:
+    """Show the records of a topic; belongs to no group and commits nothing.
+
+    For example:
+
+      penstock consume orders --from -10 --no-follow
+      penstock consume orders --from 2026-05-04T12:00:00Z --format json
+      penstock consume orders --partition 0 --from 1200 -n 1 --format raw
+    """
+    render = record_format(form)
+    position = parse_position(from_, time.time_ns() // 1_000_000)
+    admin = admin_client(server, client)
+    if topic is None:
+        topic = choose_topic(admin, "consume")
+    chosen = choose_partitions(admin, topic, partition)
+    is_read_committed = isolation == "read_committed"
+    ends = latest(admin, topic, chosen, is_read_committed=is_read_committed)
+    starts, times = _bounds(admin, topic, chosen, position)
+    reader = _Reader(
+        make_client(_consumer_class(), _consumer_config(server, client, isolation)),
+        topic,
+        first_offsets(position, starts, ends, times),
+        None if follow else ends,
+    )
+    # Ctrl-C is how a reader that follows is stopped: no failure.
+    with contextlib.suppress(KeyboardInterrupt), contextlib.closing(reader):
+        reader.copy(render, max_messages)
+
+
+def _bounds(
+    admin: Any, topic: str, partitions: list[int], position: Position
+) -> tuple[dict[int, int], dict[int, int]]:
+    times = at_time(admin, topic, partitions, position.timestamp_ms) if isinstance(position, Time) else {}
+    return earliest(admin, topic, partitions), times
+
+
+def _consumer_class() -> Any:
+    from confluent_kafka import Consumer
+
+    return Consumer
+
+
+def _consumer_config(server: str, settings: list[str], isolation: str) -> dict[str, object]:
+    return client_config(
+        server,
+        settings,
+        **{
+            "group.id": "penstock-cli",  # the library wants one; nothing is joined and nothing committed
+            "enable.auto.commit": False,
+            "enable.auto.offset.store": False,
+            "enable.partition.eof": True,
+            "auto.offset.reset": "error",
+            "isolation.level": isolation,
+            "fetch.wait.max.ms": 500,
+        },
+    )
+
+
+class _Reader:
+    """Reads partitions from given offsets on, until given ends or for ever."""
+
+    def __init__(
+        self, consumer: Any, topic: str, first: Mapping[int, int], ends: Mapping[int, int] | None
+    ) -> None:
+        from confluent_kafka import KafkaError, TopicPartition
+
+        self._consumer = consumer
+        self._end_of_partition = KafkaError._PARTITION_EOF  # noqa: SLF001 - its public name begins so
+        self._topic = topic
+        self._ends = ends
+        places = first.items() if ends is None else [(p, at) for p, at in first.items() if at < ends[p]]
+        self._open = {partition for partition, _ in places}
+        consumer.assign([TopicPartition(topic, partition, offset) for partition, offset in places])
+
+    def copy(self, render: Render, count_max: int | None) -> None:
+        """Write records to standard output as they come."""
+        out = sys.stdout.buffer
+        left = count_max
+        last_answer = time.monotonic()
+        while self._open and left != 0:
+            messages = self._consumer.consume(min(_POLL_RECORDS, left or _POLL_RECORDS), _POLL_SECONDS)
+            if messages:
+                last_answer = time.monotonic()
+            elif self._ends is not None and time.monotonic() - last_answer > _SILENCE_SECONDS_MAX:
+                raise CommandError(
+                    f"the broker stopped answering for topic {self._topic}; is it still running?"
+                )
+            for message in messages:
+                if not self._is_wanted(message):
+                    continue
+                out.write(render(_shown(message)))
+                if left is not None:
+                    left -= 1
+            out.flush()
+
+    def _is_wanted(self, message: Any) -> bool:
+        error = message.error()
+        partition = message.partition()
+        if error is not None:
+            if error.code() == self._end_of_partition:
+                if self._ends is not None:
+                    self._open.discard(partition)
+                return False
+            raise CommandError(f"cannot read {self._topic}-{partition}: {describe_error(error)}")
+        if self._ends is None:
+            return True
+        end = self._ends[partition]
+        if message.offset() + 1 >= end:
+            self._open.discard(partition)
+        return bool(message.offset() < end)
+
+    def close(self) -> None:
+        self._consumer.close()
+
+
+def _shown(message: Any) -> Shown:
+    kind, timestamp_ms = message.timestamp()
+    return Shown(
+        topic=message.topic(),
+        partition=message.partition(),
+        offset=message.offset(),
+        timestamp_ms=timestamp_ms if kind else -1,
+        key=message.key(),
+        value=message.value(),
+        headers=message.headers() or (),
+    )

@@ -1,0 +1,244 @@
+"""`penstock produce`: send lines as records and wait until the broker has acknowledged each."""
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO, Literal
+
+import typer
+
+from penstock.cli.choose import choose_topic
+from penstock.cli.connection import (
+    BootstrapServer,
+    ClientSetting,
+    admin_client,
+    client_config,
+    describe_error,
+    make_client,
+    metadata_of,
+    unknown_topic,
+)
+from penstock.cli.errors import EXIT_USAGE, CommandError
+from penstock.cli.lines import LineError, RecordMaker, parse_header
+from penstock.cli.topic import choose_partitions
+
+_ANY_PARTITION = -1
+
+Advance = Callable[[int], None]
+"""Told how many bytes of input were taken since the last call."""
+
+
+def produce(
+    *,
+    topic: str | None = typer.Argument(
+        None, help="The topic; without it you are shown the topics to choose from."
+    ),
+    file: list[str] = typer.Option([], metavar="PATH", help="Send this file's lines. May be given again."),
+    key: str | None = typer.Option(None, help="The key of every record."),
+    key_separator: str | None = typer.Option(
+        None, metavar="TEXT", help="Each line is KEY, this text, VALUE; the first occurrence separates them."
+    ),
+    header: list[str] = typer.Option(
+        [], metavar="NAME=VALUE", help="A header of every record. May be given again."
+    ),
+    null_value: str | None = typer.Option(
+        None, metavar="TOKEN", help="A value that is exactly this text is sent as null (a tombstone)."
+    ),
+    partition: int | None = typer.Option(
+        None, min=0, metavar="N", show_default="by key", help="Send all to this one."
+    ),
+    compression: Literal["none", "gzip", "snappy", "lz4", "zstd"] = typer.Option(
+        "none", help="Codec of the batches."
+    ),
+    acks: Literal["0", "1", "all"] = typer.Option(
+        "all", help="Who must have a record before it counts as sent."
+    ),
+    timeout: float = typer.Option(
+        30.0, min=0.1, metavar="SECONDS", help="Give up on a record after so long."
+    ),
+    auto_create: bool = typer.Option(False, "--auto-create", help="Send to a topic that does not exist yet."),
+    server: str = BootstrapServer,
+    client: list[str] = ClientSetting,
+) -> None:
+    """Send each line of standard input, or of files, as one record.
+
+    For example:
+
+      echo hello | penstock produce orders
+      penstock produce orders --key-separator : --header source=import --file orders.txt
+      penstock produce orders --compression zstd --acks all --file big.log
+    """
+    maker = _record_maker(key, key_separator, null_value)
+    headers = [parse_header(each) for each in header]
+    admin = admin_client(server, client)
+    if topic is None:
+        if not file and not sys.stdin.isatty():
+            raise CommandError("say which topic: `penstock produce TOPIC < lines`", EXIT_USAGE)
+        topic = choose_topic(admin, "produce")
+    _check_topic(admin, topic, partition, auto_create=auto_create)
+    config = _producer_config(server, client, compression, acks, timeout)
+    sender = _Sender(
+        _make_producer(config), topic, _ANY_PARTITION if partition is None else partition, headers
+    )
+    problem = None
+    try:
+        _send_all(sender, maker, file)
+    except (LineError, KeyboardInterrupt) as stopped:
+        problem = stopped
+    sender.finish(timeout)
+    print(f"{sender.acknowledged} record(s) acknowledged in topic {topic}")
+    if isinstance(problem, LineError):
+        raise CommandError(str(problem))
+    if sender.failed:
+        raise CommandError(f"{sender.failed} record(s) were not acknowledged: {sender.reason}")
+
+
+def _record_maker(key: str | None, key_separator: str | None, null_value: str | None) -> RecordMaker:
+    if key is not None and key_separator is not None:
+        raise CommandError("--key and --key-separator exclude each other: choose one", EXIT_USAGE)
+    if key_separator == "":
+        raise CommandError("--key-separator is empty: give the text between key and value", EXIT_USAGE)
+    return RecordMaker(
+        key=None if key is None else key.encode(),
+        key_separator=None if key_separator is None else key_separator.encode(),
+        null_value=None if null_value is None else null_value.encode(),
+    )
+
+
+def _check_topic(admin: Any, topic: str, partition: int | None, *, auto_create: bool) -> None:
+    known = metadata_of(admin).topics
+    if topic in known:
+        choose_partitions(admin, topic, partition)
+    elif not auto_create:
+        raise unknown_topic(topic, known)
+
+
+def _producer_config(
+    server: str, settings: list[str], compression: str, acks: str, timeout_seconds: float
+) -> dict[str, object]:
+    return client_config(
+        server,
+        settings,
+        **{
+            "acks": acks,
+            "enable.idempotence": acks == "all",  # no doubles and no other order when the library retries
+            "compression.type": compression,
+            "message.timeout.ms": int(timeout_seconds * 1000),
+            "partitioner": "murmur2_random",  # a key goes where Java's clients send it
+            "linger.ms": 0 if sys.stdin.isatty() else 5,
+            "message.max.bytes": 1_000_000_000,  # the broker's max.message.bytes decides, and says so
+        },
+    )
+
+
+def _make_producer(config: dict[str, object]) -> Any:
+    from confluent_kafka import Producer
+
+    return make_client(Producer, config)
+
+
+class _Sender:
+    """Hands records to the client and counts what becomes of them."""
+
+    def __init__(
+        self, producer: Any, topic: str, partition: int, headers: list[tuple[str, bytes | None]]
+    ) -> None:
+        self._producer = producer
+        self._topic = topic
+        self._partition = partition
+        self._headers = headers or None
+        self.acknowledged = 0
+        self.failed = 0
+        self.reason = ""
+
+    def send(self, key: bytes | None, value: bytes | None) -> None:
+        from confluent_kafka import KafkaException
+
+        while True:
+            try:
+                self._producer.produce(
+                    self._topic,
+                    value,
+                    key,
+                    partition=self._partition,
+                    headers=self._headers,
+                    on_delivery=self._on_delivery,
+                )
+            except BufferError:  # the client's queue is full: let it send
+                self._producer.poll(0.5)
+            except KafkaException as error:
+                self._note_failure(describe_error(error))
+                return
+            else:
+                self._producer.poll(0)
+                return
+
+    def finish(self, timeout_seconds: float) -> None:
+        """Wait until each record is acknowledged or given up."""
+        left = self._producer.flush(timeout_seconds + 1)
+        if left:
+            self.failed += left
+            self.reason = self.reason or "no answer in time"
+
+    def _on_delivery(self, error: Any, _message: Any) -> None:
+        if error is None:
+            self.acknowledged += 1
+        else:
+            self._note_failure(describe_error(error))
+
+    def _note_failure(self, reason: str) -> None:
+        self.failed += 1
+        self.reason = self.reason or reason
+
+
+def _send_all(sender: _Sender, maker: RecordMaker, paths: list[str]) -> None:
+    if not paths:
+        _send_lines(sender, maker, sys.stdin.buffer, "standard input", lambda _size: None)
+        return
+    with contextlib.ExitStack() as stack:
+        files = [stack.enter_context(_open(path)) for path in paths]  # all or none: before anything is sent
+        advance = stack.enter_context(_progress(sum(os.fstat(each.fileno()).st_size for each in files)))
+        for path, each in zip(paths, files, strict=True):
+            _send_lines(sender, maker, each, path, advance)
+
+
+def _send_lines(sender: _Sender, maker: RecordMaker, source: BinaryIO, name: str, advance: Advance) -> None:
+    for number, line in enumerate(source, start=1):
+        try:
+            key, value = maker.make(line)
+        except LineError as error:
+            raise LineError(f"{name}, line {number}: {error}") from None
+        sender.send(key, value)
+        advance(len(line))
+
+
+def _open(path: str) -> BinaryIO:
+    try:
+        return open(path, "rb")
+    except OSError as error:
+        raise CommandError(f"cannot read {path}: {error.strerror}") from None
+
+
+@contextlib.contextmanager
+def _progress(total_bytes: int) -> Iterator[Advance]:
+    """A bar on standard error while it is a terminal; silence elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda _size: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn, TransferSpeedColumn
+
+    columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=total_bytes)
+        waiting = 0
+
+        def advance(size_bytes: int) -> None:
+            nonlocal waiting
+            waiting += size_bytes
+            if waiting > 1 << 16:  # a line is too little to draw for
+                bar.advance(task, waiting)
+                waiting = 0
+
+        yield advance

@@ -1,0 +1,142 @@
+"""How `penstock consume` shows a record: a name of a form, or a template.
+
+Whatever is in a key or a value, text forms keep one record on one line and send no control character to the
+terminal: they are shown as escapes. `raw` writes the value's bytes as they are.
+"""
+
+import base64
+import re
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from penstock.cli.errors import EXIT_USAGE, CommandError
+
+_TEXT_TEMPLATE = r"{partition}\t{offset}\t{timestamp}\t{key}\t{value}\t{headers}"
+_HEX_TEMPLATE = r"{partition}\t{offset}\t{timestamp}\t{key_hex}\t{value_hex}"
+_ESCAPES = {r"\t": "\t", r"\n": "\n", r"\\": "\\"}
+_CONTROL = {number: f"\\x{number:02x}" for number in (*range(32), *range(0x7F, 0xA0))}
+_CONTROL.update({ord("\n"): r"\n", ord("\r"): r"\r", ord("\t"): r"\t"})
+_PIECE = re.compile(r"\{(\w*)\}|(\\[tn\\])|([^{\\]+|.)", re.DOTALL)
+
+
+class Shown(msgspec.Struct, frozen=True, kw_only=True):
+    """A record with its place, as a client received it."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+    headers: Sequence[tuple[str, bytes | None]] = ()
+
+
+Render = Callable[[Shown], bytes]
+
+
+def record_format(form: str) -> Render:
+    """The function that makes a record's output, with its line end, for what `--format` says."""
+    if form == "json":
+        return _json_line
+    if form == "raw":
+        return _raw_line
+    if form == "text":
+        return _template(_TEXT_TEMPLATE)
+    if form == "hex":
+        return _template(_HEX_TEMPLATE)
+    if "{" in form:
+        return _template(form)
+    raise CommandError(
+        f"--format {form} is none of text, json, raw, hex, and no template such as '{{offset}} {{value}}'",
+        EXIT_USAGE,
+    )
+
+
+def _template(template: str) -> Render:
+    pieces: list[str | Callable[[Shown], str]] = []
+    for name, escape, literal in _PIECE.findall(template):
+        if literal:
+            pieces.append(literal)
+        elif escape:
+            pieces.append(_ESCAPES[escape])
+        elif name in FIELDS:
+            pieces.append(FIELDS[name])
+        else:
+            raise CommandError(f"--format has no field {{{name}}}: it has {', '.join(FIELDS)}", EXIT_USAGE)
+
+    def render(record: Shown) -> bytes:
+        parts = (piece if isinstance(piece, str) else piece(record) for piece in pieces)
+        return ("".join(parts).rstrip("\t") + "\n").encode("utf-8", "backslashreplace")
+
+    return render
+
+
+def _raw_line(record: Shown) -> bytes:
+    return (record.value or b"") + b"\n"
+
+
+def _json_line(record: Shown) -> bytes:
+    shown: dict[str, Any] = {
+        "topic": record.topic,
+        "partition": record.partition,
+        "offset": record.offset,
+        "timestamp": record.timestamp_ms,
+        **_json_bytes("key", record.key),
+        **_json_bytes("value", record.value),
+        "headers": [{"name": name, **_json_bytes("value", value)} for name, value in record.headers],
+    }
+    return msgspec.json.encode(shown) + b"\n"
+
+
+def _json_bytes(name: str, data: bytes | None) -> dict[str, str | None]:
+    """Text as text; what is not UTF-8 under another name, so that no reader takes one for the other."""
+    if data is None:
+        return {name: None}
+    try:
+        return {name: data.decode()}
+    except UnicodeDecodeError:
+        return {f"{name}Base64": base64.b64encode(data).decode()}
+
+
+def readable(data: bytes | None) -> str:
+    """Bytes as a line of text; null is shown as `null`."""
+    if data is None:
+        return "null"
+    return data.decode("utf-8", "backslashreplace").translate(_CONTROL)
+
+
+def readable_time(timestamp_ms: int) -> str:
+    """A time of a record in UTC, or - when it has none or one that no calendar holds."""
+    if timestamp_ms < 0:
+        return "-"
+    try:
+        moment = datetime.fromtimestamp(timestamp_ms / 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return str(timestamp_ms)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{timestamp_ms % 1000:03d}Z"
+
+
+def _hex(data: bytes | None) -> str:
+    return "null" if data is None else data.hex()
+
+
+def _headers(record: Shown) -> str:
+    return ",".join(f"{name.translate(_CONTROL)}={readable(value)}" for name, value in record.headers)
+
+
+FIELDS: dict[str, Callable[[Shown], str]] = {
+    "topic": lambda record: record.topic,
+    "partition": lambda record: str(record.partition),
+    "offset": lambda record: str(record.offset),
+    "timestamp": lambda record: readable_time(record.timestamp_ms),
+    "timestamp_ms": lambda record: str(record.timestamp_ms),
+    "key": lambda record: readable(record.key),
+    "value": lambda record: readable(record.value),
+    "key_hex": lambda record: _hex(record.key),
+    "value_hex": lambda record: _hex(record.value),
+    "headers": _headers,
+    "size": lambda record: str(len(record.value or b"")),
+}
