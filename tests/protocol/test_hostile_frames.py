@@ -1,0 +1,196 @@
+"""No bytes, however wrong, do more than raise `ProtocolError`, nor cost more memory than the frame deserves."""
+
+import contextlib
+import random
+import tracemalloc
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from penstock.protocol.errors import ProtocolError
+from penstock.protocol.messages import fetch, metadata, produce
+from tests.protocol.message_strategies import CASE_OF, CASES, Case, values
+
+QUICK = settings(max_examples=5, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+HUGE = [
+    b"\x7f\xff\xff\xff",
+    b"\x7f\xff",
+    b"\xff\xff\xff\xff\x07",
+    b"\xff\xff\xff\xff\x0f",
+    b"\x80\x80\x80\x80\x80\x80",
+]
+
+# A decoded element is a Python object however few bytes it took: at worst a struct of some two hundred bytes for
+# each byte of the frame. What must never appear is a cost that a length field announces and the frame lacks.
+BYTES_PER_BYTE_MAX = 400
+BYTES_MAX = 100_000
+
+
+def damaged(frame: bytes, dice: random.Random) -> bytes:
+    """The frame with a few bits flipped, cut short, overwritten by a huge length, or with bytes pushed in."""
+    data = bytearray(frame)
+    for _ in range(dice.randint(1, 3)):
+        at = dice.randrange(len(data) + 1)
+        match dice.randrange(4):
+            case 0 if data:
+                data[at % len(data)] ^= 1 << dice.randrange(8)
+            case 1:
+                del data[at:]
+            case 2:
+                length = dice.choice(HUGE)
+                data[at : at + len(length)] = length
+            case _:
+                data[at:at] = dice.randbytes(dice.randint(1, 8))
+    return bytes(data)
+
+
+def decode_quietly(case: Case, data: bytes, version: int) -> None:
+    with contextlib.suppress(ProtocolError):
+        case.decode(memoryview(data), version)
+
+
+def decode_damaged_frames(case: Case, version: int) -> None:
+    @QUICK
+    @given(values(case.name, version), st.integers(0, 2**32))
+    def check(value: Any, seed: int) -> None:
+        dice = random.Random(seed)
+        frame = case.encode(value, version)
+        for _ in range(8):
+            decode_quietly(case, damaged(frame, dice), version)
+
+    check()
+
+
+@pytest.mark.parametrize("name", [case.name for case in CASES])
+def test_a_damaged_frame_is_decoded_or_refused_and_nothing_else(name: str) -> None:
+    case = CASE_OF[name]
+    versions = case.versions
+    for version in sorted({versions[0], versions[len(versions) // 2], versions[-1]}):
+        decode_damaged_frames(case, version)
+
+
+@pytest.mark.parametrize("name", [case.name for case in CASES])
+def test_random_bytes_are_decoded_or_refused_and_nothing_else(name: str) -> None:
+    case = CASE_OF[name]
+    dice = random.Random(name)
+    for version in case.versions:
+        for size in (0, 1, 2, 7, 8, 64, 300):
+            decode_quietly(case, dice.randbytes(size), version)
+            decode_quietly(case, bytes(size), version)
+            decode_quietly(case, b"\x01" * size, version)
+
+
+@pytest.mark.parametrize("name", [case.name for case in CASES])
+def test_a_frame_cut_anywhere_is_refused(name: str) -> None:
+    case = CASE_OF[name]
+    version = case.versions[-1]
+
+    @QUICK
+    @given(values(name, version))
+    def check(value: Any) -> None:
+        frame = case.encode(value, version)
+        for size in range(len(frame)):
+            with pytest.raises(ProtocolError):
+                case.decode(frame[:size], version)
+
+    check()
+
+
+def peak_memory(case: Case, data: bytes, version: int) -> int:
+    tracemalloc.reset_peak()
+    before = tracemalloc.get_traced_memory()[0]
+    decode_quietly(case, data, version)
+    return tracemalloc.get_traced_memory()[1] - before
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ProduceRequest",
+        "FetchRequest",
+        "MetadataRequest",
+        "MetadataResponse",
+        "CreateTopicsRequest",
+        "VoteRequest",
+    ],
+)
+def test_a_damaged_frame_costs_memory_in_proportion_to_its_size(name: str) -> None:
+    case = CASE_OF[name]
+    dice = random.Random(name)
+    tracemalloc.start()
+    try:
+        for version in (case.versions[0], case.versions[-1]):
+            frames = [case.encode(value, version) for value in samples(name, version)]
+            for _ in range(100):
+                data = damaged(dice.choice(frames), dice)
+                assert peak_memory(case, data, version) < BYTES_MAX + BYTES_PER_BYTE_MAX * len(data)
+    finally:
+        tracemalloc.stop()
+
+
+def samples(name: str, version: int) -> list[Any]:
+    found: list[Any] = []
+
+    @QUICK
+    @given(values(name, version))
+    def collect(value: Any) -> None:
+        found.append(value)
+
+    collect()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "data"),
+    [
+        ("MetadataRequest", 0, b"\x7f\xff\xff\xff" + bytes(4)),
+        ("MetadataRequest", 12, b"\xff\xff\xff\xff\x07" + bytes(3)),
+        ("ProduceRequest", 9, b"\x00\x00\x01\x00\x00\x00\x05\xff\xff\xff\xff\x07"),
+        ("ProduceRequest", 3, b"\xff\xff\x00\x01\x00\x00\x00\x05\x7f\xff\xff\xff"),
+        ("DeleteTopicsRequest", 1, b"\x7f\xff\xff\xff" + bytes(4)),
+        ("ApiVersionsRequest", 3, b"\xff\xff\x01abc"),
+    ],
+)
+def test_a_huge_length_in_a_few_bytes_costs_next_to_nothing(name: str, version: int, data: bytes) -> None:
+    case = CASE_OF[name]
+    case.module()
+    tracemalloc.start()
+    try:
+        with pytest.raises(ProtocolError):
+            case.decode(data, version)
+        assert tracemalloc.get_traced_memory()[1] < BYTES_MAX
+    finally:
+        tracemalloc.stop()
+
+
+def test_the_smallest_elements_cost_memory_in_proportion_to_the_frame() -> None:
+    """The worst that a client can do within the rules: a frame full of the smallest elements there are."""
+    case = CASE_OF["FetchRequest"]
+    version = fetch.VERSIONS[-1]
+    topic = fetch.FetchTopic()
+    data = case.encode(fetch.FetchRequest(topics=[topic] * 5_000), version)
+    tracemalloc.start()
+    try:
+        assert peak_memory(case, data, version) < BYTES_PER_BYTE_MAX * len(data)
+    finally:
+        tracemalloc.stop()
+
+
+def test_sixteen_megabytes_of_records_are_decoded_without_being_copied() -> None:
+    partition = produce.PartitionProduceData(records=bytes(16 << 20))
+    request = produce.ProduceRequest(topic_data=[produce.TopicProduceData(partition_data=[partition])])
+    data = produce.encode_request(request, 9)
+    tracemalloc.start()
+    try:
+        produce.decode_request(memoryview(data), 9)
+        assert tracemalloc.get_traced_memory()[1] < BYTES_MAX
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_million_nested_tags_end_as_soon_as_the_frame_does() -> None:
+    data = metadata.encode_request(metadata.MetadataRequest(topics=None), 9)[:-1] + b"\xff\xff\xff\xff\x0f"
+    with pytest.raises(ProtocolError):
+        metadata.decode_request(data + b"\x07\x00" * 1_000, 9)
