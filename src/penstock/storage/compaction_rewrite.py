@@ -116,11 +116,11 @@ def collect_keys(files: FileSystem, job: CompactionJob) -> KeyOffsets:
     """
     keys = KeyOffsets(job.dedupe_buffer_bytes)
     transactions = CleanedTransactions(job.aborted)
-    for number, segment in enumerate(job.segments):
-        end = _end_of(job, number)
+    for segment in job.segments:
+        end = _end_of(job, segment)
         if end <= job.first_dirty_offset:
             continue
-        for scan, header in _batches(files, job.directory, segment):
+        for scan, header in _batches(files, job, segment):
             batch = scan.batch(header)
             if header.is_control:
                 transactions.can_drop_marker(header, marker_kind(batch, 0))
@@ -134,23 +134,30 @@ def collect_keys(files: FileSystem, job: CompactionJob) -> KeyOffsets:
     return keys
 
 
-def _end_of(job: CompactionJob, number: int) -> int:
-    if number + 1 < len(job.segments):
-        return job.segments[number + 1].base_offset
+def _end_of(job: CompactionJob, segment: SegmentFacts) -> int:
+    """The base offset of the segment behind."""
+    following = job.segments.index(segment) + 1
+    if following < len(job.segments):
+        return job.segments[following].base_offset
     return job.first_uncleanable_offset
 
 
 def _batches(
-    files: FileSystem, directory: str, segment: SegmentFacts
+    files: FileSystem, job: CompactionJob, segment: SegmentFacts
 ) -> Iterator[tuple[SegmentScan, BatchHeader]]:
-    file = files.open(f"{directory}/{segment.base_offset:020d}.log", writable=False)
+    """Offsets are checked here because no checksum covers them."""
+    end = _end_of(job, segment)
+    file = files.open(f"{job.directory}/{segment.base_offset:020d}.log", writable=False)
     try:
         scan = SegmentScan(file.read, 0, segment.size_bytes, segment.base_offset, check_crc=False)
         for _, header in scan:
+            if header.last_offset >= end:
+                scan.reason = f"offset {header.last_offset} belongs behind offset {end}"
+                break
             yield scan, header
         if scan.reason is not None:
             raise CorruptRecords(
-                f"segment {segment.base_offset} of {directory}, byte {scan.position}: {scan.reason}"
+                f"segment {segment.base_offset} of {job.directory}, byte {scan.position}: {scan.reason}"
             )
     finally:
         file.close()
@@ -168,7 +175,7 @@ def _compact_group(
     try:
         is_changed = len(group) > 1
         for segment in group:
-            for scan, header in _batches(files, job.directory, segment):
+            for scan, header in _batches(files, job, segment):
                 batch = scan.batch(header)
                 kept = batch_filter.apply(batch, 0, header)
                 is_changed = is_changed or not isinstance(kept, memoryview)
