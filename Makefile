@@ -28,8 +28,12 @@ format: install  ## let ruff rewrite what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-test: install  ## the whole suite
-	$(BIN)/python -m pytest -n 2 --dist loadgroup tests
+test: install  ## the whole suite, with the clients it needs (npm packages, kcat) installed first
+	$(BIN)/python -m tools.setup_interop
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not soak" tests
+
+soak: install  ## kill brokers under load for SOAK_SECONDS (default 300)
+	SOAK_SECONDS=$${SOAK_SECONDS:-300} $(BIN)/python -m pytest -n 2 -m soak -s --timeout 0 tests/crash
 
 codegen: install  ## rewrite protocol/messages from Kafka's message definitions
 	$(BIN)/python -m tools.codegen --model tools/codegen/messages.json \

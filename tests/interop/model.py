@@ -1,0 +1,114 @@
+"""What the interop tests ask of every client, whatever language and API it has.
+
+A client here is an unmodified library (or command) behind a few methods. Consuming is by assigned partition, so
+that it needs no group; a client that consumes only through groups is driven by its own fetch call.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import msgspec
+
+Headers = tuple[tuple[str, bytes | None], ...]
+
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+CALL_TIMEOUT_S = 30.0
+MESSAGE_BYTES_MAX = 3 * 1024 * 1024  # what clients are told they may send
+
+
+class Message(msgspec.Struct, frozen=True):
+    """What a client is asked to send."""
+
+    key: bytes | None = None
+    value: bytes | None = None
+    headers: Headers = ()
+    timestamp_ms: int | None = None
+
+
+class Received(msgspec.Struct, frozen=True):
+    """What a client says it read."""
+
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    headers: Headers
+    timestamp_ms: int
+
+
+class Cluster(msgspec.Struct, frozen=True):
+    """A client's view of the cluster."""
+
+    cluster_id: str | None
+    controller_id: int | None
+    brokers: tuple[tuple[int, str, int], ...]
+
+
+class RequestRefused(Exception):  # noqa: N818  what the broker did, not a fault
+    """The broker refused what a client asked; the message is the client's own wording."""
+
+
+class Client(Protocol):
+    """A producer and a consumer."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def codecs(self) -> Sequence[str]: ...
+
+    def produce(
+        self,
+        topic: str,
+        messages: Sequence[Message],
+        *,
+        partition: int = 0,
+        codec: str = "none",
+        acks: int = -1,
+        idempotent: bool = False,
+    ) -> None:
+        """Send all messages to one partition and wait for what `acks` promises; raises what the client raises."""
+        ...
+
+    def consume(self, topic: str, count: int, *, partition: int = 0, offset: int = 0) -> list[Received]:
+        """Read `count` messages from `offset` on; fewer when they do not come in time."""
+        ...
+
+    def writable(self, message: Message) -> Message | None:
+        """`message` as far as this client can express it; None when it cannot at all."""
+        ...
+
+    def readable(self, headers: Headers) -> Headers:
+        """`headers` as this client shows them to its user."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Admin(Protocol):
+    """The admin operations of a client. Each raises `RequestRefused` when the broker refuses."""
+
+    def create_topic(self, topic: str, partitions: int, config: Mapping[str, str]) -> None: ...
+
+    def topics(self) -> set[str]: ...
+
+    def partition_count(self, topic: str) -> int: ...
+
+    def create_partitions(self, topic: str, total: int) -> None: ...
+
+    def topic_config(self, topic: str) -> dict[str, str]: ...
+
+    def set_topic_config(self, topic: str, config: Mapping[str, str]) -> None: ...
+
+    def delete_records(self, topic: str, partition: int, before_offset: int) -> None: ...
+
+    def offsets(self, topic: str, partition: int) -> tuple[int, int]:
+        """Earliest and latest offset."""
+        ...
+
+    def offset_at(self, topic: str, partition: int, timestamp_ms: int) -> int:
+        """First offset at or after a time; -1 when there is none."""
+        ...
+
+    def cluster(self) -> Cluster: ...
+
+    def delete_topic(self, topic: str) -> None: ...

@@ -1,0 +1,170 @@
+"""A real broker process for tests: started, waited for, killed and started again.
+
+The broker is the installed command in a process of its own, so that SIGKILL means what it means to a user. Only
+processes started here are ended, each by its own id.
+"""
+
+import contextlib
+import os
+import queue
+import random
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO
+
+READY_TIMEOUT_S = 30.0
+STOP_TIMEOUT_S = 20.0
+
+# Below the range that the kernel hands to outgoing connections, so that nobody takes a dead broker's port.
+_PORTS = range(15_000, 31_000)
+_ADDRESS = re.compile(r"(127\.0\.0\.1|localhost|\[::1\]):(\d+)")
+
+
+class BrokerFailed(Exception):  # noqa: N818  named for what happened
+    """The broker did not get ready; the message carries what it wrote."""
+
+
+class BrokerProcess:
+    """One broker on a data directory of its own; restarted on the same port, as clients expect."""
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        settings: Mapping[str, str] | None = None,
+        arguments: Sequence[str] = (),
+        port: int = 0,
+    ) -> None:
+        self.data_dir = directory / "data"
+        self.log_path = directory / "broker.log"
+        self.start_durations_s: list[float] = []
+        self._directory = directory
+        self._settings = dict(settings or {})
+        self._arguments = list(arguments)
+        self._port = port or free_port()
+        self._process: subprocess.Popen[str] | None = None
+        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+
+    # -- what tests ask
+
+    @property
+    def bootstrap(self) -> str:
+        return f"127.0.0.1:{self._port}"
+
+    @property
+    def port(self) -> int:
+        return self._port
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None, "the broker was not started"
+        return self._process.pid
+
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def log_tail(self, characters_max: int = 6000) -> str:
+        if not self.log_path.exists():
+            return ""
+        return self.log_path.read_text(errors="replace")[-characters_max:]
+
+    # -- life
+
+    def start(self) -> "BrokerProcess":
+        """Start and wait until the broker says that it is ready."""
+        assert not self.is_running, "the broker runs already"
+        self._directory.mkdir(parents=True, exist_ok=True)
+        began = time.monotonic()
+        command = [sys.executable, "-m", "penstock.cli.main", "up"]
+        command += ["--listen", self.bootstrap, "--data", str(self.data_dir)]
+        for name, value in self._settings.items():
+            command += ["--set", f"{name}={value}"]
+        command += self._arguments
+        with self.log_path.open("a") as errors:
+            errors.write(f"--- {' '.join(command)}\n")
+            errors.flush()
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                env={**os.environ, "PYTHONUNBUFFERED": "1", "COLUMNS": "200", "NO_COLOR": "1"},
+            )
+        assert self._process.stdout is not None
+        self._lines = queue.SimpleQueue()
+        threading.Thread(target=self._read, args=(self._process.stdout, self._lines), daemon=True).start()
+        self._await_ready()
+        self.start_durations_s.append(time.monotonic() - began)
+        return self
+
+    def kill(self) -> None:
+        """SIGKILL: what a crash looks like to everyone else."""
+        self._end(signal.SIGKILL)
+
+    def terminate(self) -> int:
+        """SIGTERM, the graceful stop; gives back the exit code."""
+        return self._end(signal.SIGTERM)
+
+    def stop(self) -> None:
+        """Stop however it can be stopped; for teardown."""
+        if not self.is_running:
+            return
+        try:
+            self.terminate()
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+    def restart(self) -> "BrokerProcess":
+        self.stop()
+        return self.start()
+
+    def _end(self, how: signal.Signals) -> int:
+        process = self._process
+        assert process is not None, "the broker was not started"
+        with contextlib.suppress(ProcessLookupError):
+            process.send_signal(how)
+        return process.wait(STOP_TIMEOUT_S)
+
+    def _read(self, stdout: IO[str], lines: "queue.SimpleQueue[str | None]") -> None:
+        with stdout, self.log_path.open("a") as log:
+            for line in stdout:
+                log.write(line)
+                log.flush()
+                lines.put(line)
+        lines.put(None)
+
+    def _await_ready(self) -> None:
+        deadline = time.monotonic() + READY_TIMEOUT_S
+        while True:
+            try:
+                line = self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
+            except queue.Empty:
+                self.kill()
+                raise BrokerFailed(f"not ready after {READY_TIMEOUT_S} s:\n{self.log_tail()}") from None
+            if line is None:
+                code = self._process.wait(STOP_TIMEOUT_S) if self._process else None
+                raise BrokerFailed(f"ended with code {code} before it was ready:\n{self.log_tail()}")
+            address = _ADDRESS.search(line)
+            if "ready" in line and address is not None:
+                assert int(address[2]) == self._port, f"asked for {self.bootstrap}, got {line!r}"
+                return
+
+
+def free_port() -> int:
+    """A port that nobody listens on now, outside the kernel's own choice for clients."""
+    for _ in range(1000):
+        port = random.SystemRandom().choice(_PORTS)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise OSError(f"no free port in {_PORTS}")

