@@ -73,7 +73,7 @@ def compress(codec: Codec, data: Buffer, level: int | None = None) -> bytes:
         return _compress_xerial(data)
     if codec is Codec.LZ4:
         frame = cramjam.lz4.Compressor(level=_lz4_level(level), content_checksum=False, block_linked=False)
-        frame.compress(data)
+        frame.compress(bytes(data))
         return bytes(frame.finish())
     return bytes(cramjam.zstd.compress(data, level=_ZSTD_LEVEL_DEFAULT if level is None else level))
 
