@@ -131,6 +131,9 @@ class BrokerConfig:
     def cluster_wide_settings(self) -> Mapping[str, str]:
         return self._cluster_wide
 
+    def per_broker_settings(self) -> Mapping[str, str]:
+        return self._per_broker
+
     def _protocols(self) -> dict[str, str]:
         return parse_protocol_map(self[network.LISTENER_SECURITY_PROTOCOL_MAP])
 

@@ -1,0 +1,220 @@
+"""Decides AlterConfigs, which replaces all settings of a resource, and IncrementalAlterConfigs, which changes some."""
+
+import enum
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from penstock.cluster.controller.decision import Decision, Refusal
+from penstock.cluster.metadata.image import MetadataImage, ResourceType
+from penstock.cluster.topic_names import invalid_name_reason
+from penstock.config.broker import BrokerConfig
+from penstock.config.overrides import (
+    validate_dynamic_broker_settings,
+    validate_group_overrides,
+    validate_topic_overrides,
+)
+from penstock.config.property import ConfigError, Kind, Property, render
+from penstock.config.table import GROUP, TOPIC, broker_property
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.metadata_records import ConfigRecord, MetadataRecord
+
+
+class Operation(enum.IntEnum):
+    """What to do with a setting, as the protocol numbers it (KIP-339)."""
+
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
+
+
+class SettingChange(msgspec.Struct, frozen=True):
+    name: str
+    operation: int
+    value: str | None = None
+
+
+class ResourceChanges(msgspec.Struct, frozen=True, kw_only=True):
+    """Changes of one resource. The name of a broker is its id, or empty for all brokers."""
+
+    resource_type: int
+    resource_name: str
+    changes: Sequence[SettingChange]
+
+
+class ConfigsAltered(msgspec.Struct, frozen=True, kw_only=True):
+    resource_type: int
+    resource_name: str
+    error: ErrorCode = ErrorCode.NONE
+    message: str | None = None
+
+
+def decide_incremental_alter_configs(
+    image: MetadataImage, config: BrokerConfig, resources: Sequence[ResourceChanges]
+) -> Decision[list[ConfigsAltered]]:
+    """Change only the settings that are named."""
+    return _decide(image, config, resources, replace_all=False)
+
+
+def decide_alter_configs(
+    image: MetadataImage, config: BrokerConfig, resources: Sequence[ResourceChanges]
+) -> Decision[list[ConfigsAltered]]:
+    """Make the named settings (all SET) the only ones: what is not named goes back to its default."""
+    return _decide(image, config, resources, replace_all=True)
+
+
+def _decide(
+    image: MetadataImage, config: BrokerConfig, resources: Sequence[ResourceChanges], *, replace_all: bool
+) -> Decision[list[ConfigsAltered]]:
+    records: list[MetadataRecord] = []
+    results: list[ConfigsAltered] = []
+    occurrences = Counter((each.resource_type, each.resource_name) for each in resources)
+    for resource in resources:
+        key = (resource.resource_type, resource.resource_name)
+        try:
+            _check_form(resource, occurrences[key])
+            before = image.configs.get(key, {})
+            after = dict(before) if not replace_all else {}
+            for change in resource.changes:
+                _change(after, before, resource.resource_type, change)
+            _check_result(image, config, resource, after)
+        except Refusal as refusal:
+            results.append(_result(resource, refusal.code, refusal.message))
+            continue
+        records += _records(resource, before, after)
+        results.append(_result(resource, ErrorCode.NONE, None))
+    return Decision(records, results)
+
+
+def _check_form(resource: ResourceChanges, occurrences: int) -> None:
+    if occurrences > 1:
+        raise Refusal(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
+    if resource.resource_type not in (ResourceType.TOPIC, ResourceType.BROKER, ResourceType.GROUP):
+        raise Refusal(ErrorCode.INVALID_REQUEST, f"Unknown resource type {resource.resource_type}")
+    names = [change.name for change in resource.changes]
+    if len(set(names)) != len(names):
+        raise Refusal(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
+    missing = [
+        change.name
+        for change in resource.changes
+        if change.value is None and change.operation != Operation.DELETE
+    ]
+    if missing:
+        raise Refusal(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {', '.join(missing)}")
+
+
+def _change(
+    settings: dict[str, str], before: Mapping[str, str], resource_type: int, change: SettingChange
+) -> None:
+    name, value = change.name, change.value or ""
+    if change.operation == Operation.SET:
+        settings[name] = value
+    elif change.operation == Operation.DELETE:
+        settings.pop(name, None)
+    elif change.operation in (Operation.APPEND, Operation.SUBTRACT):
+        operation = Operation(change.operation)
+        prop = _property(resource_type, name)
+        if prop is None or prop.kind is not Kind.LIST:
+            raise Refusal(
+                ErrorCode.INVALID_CONFIG,
+                f"Can't {operation.name} to key {name} because its type is not LIST.",
+            )
+        current = before.get(name, render(prop.default) or "")
+        settings[name] = _edit_list(current, value, operation)
+    else:
+        raise Refusal(ErrorCode.INVALID_REQUEST, f"Unknown operations type {change.operation}")
+
+
+def _edit_list(current: str, value: str, operation: Operation) -> str:
+    items = [item for item in current.split(",") if item]
+    for item in value.split(","):
+        if operation is Operation.APPEND and item not in items:
+            items.append(item)
+        elif operation is Operation.SUBTRACT and item in items:
+            items.remove(item)
+    return ",".join(items)
+
+
+def _property(resource_type: int, name: str) -> Property[object] | None:
+    if resource_type == ResourceType.TOPIC:
+        return TOPIC.get(name)
+    return GROUP.get(name) if resource_type == ResourceType.GROUP else broker_property(name)
+
+
+def _check_result(
+    image: MetadataImage, config: BrokerConfig, resource: ResourceChanges, after: Mapping[str, str]
+) -> None:
+    name = resource.resource_name
+    try:
+        if resource.resource_type == ResourceType.TOPIC:
+            _check_topic_name(name)
+            validate_topic_overrides(config, after)
+            if name not in image.topics:
+                raise Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
+        elif resource.resource_type == ResourceType.GROUP:
+            if not name:
+                raise Refusal(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
+            validate_group_overrides(config, after)
+        else:
+            _check_broker_name(image, name)
+            _check_broker_settings(config, name, after)
+    except ConfigError as error:
+        # KAFKA-13609: of a broker's settings Kafka says INVALID_REQUEST where INVALID_CONFIG would be expected.
+        is_broker = resource.resource_type == ResourceType.BROKER
+        code = ErrorCode.INVALID_REQUEST if is_broker else ErrorCode.INVALID_CONFIG
+        raise Refusal(code, str(error)) from error
+
+
+def _check_topic_name(name: str) -> None:
+    if not name:
+        raise Refusal(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
+    if (reason := invalid_name_reason(name)) is not None:
+        raise Refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
+
+
+def _check_broker_name(image: MetadataImage, name: str) -> None:
+    if not name:
+        return
+    if not (name.isascii() and name.isdigit()):
+        raise Refusal(ErrorCode.INVALID_REQUEST, "Unable to parse broker name as a base 10 number.")
+    if int(name) not in image.brokers:
+        raise Refusal(ErrorCode.BROKER_ID_NOT_REGISTERED, f"No node with id {name} found.")
+
+
+def _check_broker_settings(config: BrokerConfig, name: str, after: Mapping[str, str]) -> None:
+    """Check the settings by themselves, and together with what this broker has otherwise."""
+    validate_dynamic_broker_settings(after, one_broker=bool(name))
+    if not name:
+        config.with_dynamic(cluster_wide=after, per_broker=config.per_broker_settings())
+    elif int(name) == config.node_id:
+        config.with_dynamic(cluster_wide=config.cluster_wide_settings(), per_broker=after)
+
+
+def _records(
+    resource: ResourceChanges, before: Mapping[str, str], after: Mapping[str, str]
+) -> list[MetadataRecord]:
+    """Write what changed; of a broker also what stayed, so that it reads its files again (KAFKA-14136)."""
+    always = resource.resource_type == ResourceType.BROKER
+    named = [change.name for change in resource.changes]
+    removed = [name for name in before if name not in named]
+    return [
+        ConfigRecord(
+            resource_type=resource.resource_type,
+            resource_name=resource.resource_name,
+            name=name,
+            value=after.get(name),
+        )
+        for name in (*named, *removed)
+        if before.get(name) != after.get(name) or (always and name in named)
+    ]
+
+
+def _result(resource: ResourceChanges, error: ErrorCode, message: str | None) -> ConfigsAltered:
+    return ConfigsAltered(
+        resource_type=resource.resource_type,
+        resource_name=resource.resource_name,
+        error=error,
+        message=message,
+    )

@@ -1,0 +1,77 @@
+"""Replica assignments that a client writes out itself, and the partitions made of any assignment."""
+
+from collections.abc import Sequence
+
+from penstock.cluster.controller.decision import Refusal
+from penstock.cluster.metadata.image import MetadataImage
+from penstock.cluster.metadata.state import DIRECTORY_UNASSIGNED
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.metadata_records import PartitionRecord
+
+
+def check_manual_assignment(
+    image: MetadataImage, replicas: Sequence[int], replication_factor: int | None
+) -> None:
+    """Raise `Refusal` unless every broker is known and named once, and there are as many as elsewhere."""
+    prefix = "The manual partition assignment includes"
+    if not replicas:
+        raise Refusal(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"{prefix} an empty replica list.")
+    for position, broker_id in enumerate(ordered := sorted(replicas)):
+        if broker_id not in image.brokers:
+            raise Refusal(
+                ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+                f"{prefix} broker {broker_id}, but no such broker is registered.",
+            )
+        if position and ordered[position - 1] == broker_id:
+            raise Refusal(
+                ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"{prefix} the broker {broker_id} more than once."
+            )
+    if replication_factor is not None and len(replicas) != replication_factor:
+        raise Refusal(
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+            f"{prefix} a partition with {len(replicas)} replica(s), but this is not consistent with previous "
+            f"partitions, which have {replication_factor} replica(s).",
+        )
+
+
+def active_replicas(image: MetadataImage, replicas: Sequence[int]) -> list[int]:
+    return [each for each in replicas if each in image.brokers and image.brokers[each].is_active]
+
+
+def require_active_replica(image: MetadataImage, replicas: Sequence[int], number: int) -> None:
+    """Raise `Refusal` when nobody could lead a partition that a client assigned by hand."""
+    if not active_replicas(image, replicas):
+        raise Refusal(
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+            f"All brokers specified in the manual partition assignment for partition {number} are fenced or in "
+            "controlled shutdown.",
+        )
+
+
+def new_partition(
+    image: MetadataImage, topic_id: bytes, number: int, replicas: Sequence[int]
+) -> PartitionRecord:
+    """Give the record of a new partition, led by the first of its replicas that is active."""
+    isr = active_replicas(image, replicas)
+    if not isr:
+        raise Refusal(
+            ErrorCode.INVALID_REPLICATION_FACTOR,
+            f"Unable to replicate the partition {len(replicas)} time(s): All brokers are currently fenced or in "
+            "controlled shutdown.",
+        )
+    return PartitionRecord(
+        partition_id=number,
+        topic_id=topic_id,
+        replicas=list(replicas),
+        isr=isr,
+        leader=isr[0],
+        leader_epoch=0,
+        partition_epoch=0,
+        directories=[_directory(image, each) for each in replicas],
+    )
+
+
+def _directory(image: MetadataImage, broker_id: int) -> bytes:
+    """A broker with one directory has no choice; one with several chooses when it makes the log (KIP-858)."""
+    log_dirs = image.brokers[broker_id].log_dirs
+    return log_dirs[0] if len(log_dirs) == 1 else DIRECTORY_UNASSIGNED

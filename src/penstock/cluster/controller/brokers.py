@@ -1,0 +1,112 @@
+"""Decides what becomes of a broker that registers, and who gets which producer ids."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from penstock.cluster.controller.decision import Decision, Refusal
+from penstock.cluster.metadata.image import MetadataImage
+from penstock.cluster.metadata.state import METADATA_VERSION, NO_LEADER, SUPPORTED_FEATURES, Partition
+from penstock.config.listeners import Endpoint
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.metadata_records import (
+    BrokerEndpoint,
+    BrokerFeature,
+    FeatureLevelRecord,
+    MetadataRecord,
+    PartitionChangeRecord,
+    ProducerIdsRecord,
+    RegisterBrokerRecord,
+)
+
+PRODUCER_ID_BLOCK_SIZE = 1000
+_PRODUCER_ID_MAX = 2**63 - 1
+
+
+class BrokerRegistration(msgspec.Struct, frozen=True, kw_only=True):
+    """A broker that starts. `incarnation_id` is drawn anew at each start; `log_dirs` are its directories' ids."""
+
+    broker_id: int
+    incarnation_id: bytes
+    endpoints: Sequence[Endpoint]
+    rack: str | None = None
+    log_dirs: Sequence[bytes] = ()
+    features: Mapping[str, tuple[int, int]] = SUPPORTED_FEATURES
+
+
+def decide_bootstrap(image: MetadataImage, levels: Mapping[str, int] | None = None) -> Decision[None]:
+    """Switch features on in a cluster that has none: its first records. An existing cluster is left as it is."""
+    if image.features.finalized:
+        return Decision([], None)
+    chosen = {METADATA_VERSION: SUPPORTED_FEATURES[METADATA_VERSION][1], **(levels or {})}
+    records: list[MetadataRecord] = [
+        FeatureLevelRecord(name=name, feature_level=level) for name, level in chosen.items() if level > 0
+    ]
+    return Decision(records, None)
+
+
+def decide_register_broker(
+    image: MetadataImage, broker: BrokerRegistration, *, epoch: int, fenced: bool
+) -> Decision[int]:
+    """Register a broker under the epoch that is the offset of its registration.
+
+    A broker that registers unfenced takes up the leaderships it has, or could have, in a new leader epoch: what it had
+    not synced when it crashed may be gone, and followers and consumers find out by the epoch (KIP-320).
+    """
+    records: list[MetadataRecord] = [
+        RegisterBrokerRecord(
+            broker_id=broker.broker_id,
+            incarnation_id=broker.incarnation_id,
+            broker_epoch=epoch,
+            end_points=[
+                BrokerEndpoint(
+                    name=each.name,
+                    host=each.host,
+                    port=each.port,
+                    security_protocol=each.security_protocol_id,
+                )
+                for each in broker.endpoints
+            ],
+            features=[
+                BrokerFeature(name=name, min_supported_version=low, max_supported_version=high)
+                for name, (low, high) in broker.features.items()
+            ],
+            rack=broker.rack,
+            fenced=fenced,
+            log_dirs=list(broker.log_dirs),
+        )
+    ]
+    if not fenced:
+        records += [
+            PartitionChangeRecord(topic_id=topic.topic_id, partition_id=number, leader=broker.broker_id)
+            for topic in image.topics.values()
+            for number, partition in topic.partitions.items()
+            if _takes_up(partition, broker.broker_id)
+        ]
+    return Decision(records, epoch)
+
+
+def _takes_up(partition: Partition, broker_id: int) -> bool:
+    return partition.leader == broker_id or (partition.leader == NO_LEADER and broker_id in partition.isr)
+
+
+def check_broker_epoch(image: MetadataImage, broker_id: int, epoch: int) -> None:
+    """Raise `Refusal` when this is not the broker as it last registered."""
+    registered = image.brokers.get(broker_id)
+    if registered is None:
+        raise Refusal(ErrorCode.STALE_BROKER_EPOCH, f"No broker registration found for broker id {broker_id}")
+    if registered.epoch != epoch:
+        message = f"Expected broker epoch {registered.epoch}, but got broker epoch {epoch}"
+        raise Refusal(ErrorCode.STALE_BROKER_EPOCH, message)
+
+
+def decide_producer_id_block(image: MetadataImage, broker_id: int, broker_epoch: int) -> Decision[range]:
+    """Give a broker a block of producer ids. What it does not use before a restart is lost, and never given again."""
+    check_broker_epoch(image, broker_id, broker_epoch)
+    first_id = image.next_producer_id
+    if first_id > _PRODUCER_ID_MAX - PRODUCER_ID_BLOCK_SIZE:
+        raise Refusal(ErrorCode.UNKNOWN_SERVER_ERROR, "All producer ids have been given out")
+    record = ProducerIdsRecord(
+        broker_id=broker_id, broker_epoch=broker_epoch, next_producer_id=first_id + PRODUCER_ID_BLOCK_SIZE
+    )
+    return Decision([record], range(first_id, record.next_producer_id))

@@ -1,0 +1,138 @@
+"""Changes of cluster metadata, one at a time: decide, append, apply, answer."""
+
+import asyncio
+import random
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from penstock.cluster.controller.alter_configs import (
+    ConfigsAltered,
+    ResourceChanges,
+    decide_alter_configs,
+    decide_incremental_alter_configs,
+)
+from penstock.cluster.controller.brokers import (
+    BrokerRegistration,
+    decide_bootstrap,
+    decide_producer_id_block,
+    decide_register_broker,
+)
+from penstock.cluster.controller.create_partitions import (
+    GrownTopic,
+    PartitionsCreated,
+    decide_create_partitions,
+)
+from penstock.cluster.controller.create_topics import NewTopic, TopicCreated, decide_create_topics
+from penstock.cluster.controller.decision import Decision
+from penstock.cluster.controller.delete_topics import DoomedTopic, TopicDeleted, decide_delete_topics
+from penstock.cluster.controller.internal_topics import auto_created_topic
+from penstock.cluster.metadata.delta import MetadataDelta
+from penstock.cluster.metadata.image import MetadataImage, ResourceType
+from penstock.cluster.metadata.log import MetadataLog
+from penstock.config.broker import BrokerConfig
+from penstock.config.overrides import topic_config
+from penstock.config.topic import TopicConfig
+
+R = TypeVar("R")
+
+
+class Controller:
+    """`image` is what is known of the cluster, `config` this broker's settings as they hold now."""
+
+    def __init__(self, log: MetadataLog, config: BrokerConfig, randomness: random.Random) -> None:
+        self.config = config
+        self._log = log
+        self._randomness = randomness
+        self._lock = asyncio.Lock()
+        self._running: set[asyncio.Task[object]] = set()
+        log.subscribe(self._follow_settings)
+
+    @property
+    def controller_id(self) -> int:
+        """The node that decides: this one, as long as it is a quorum of one."""
+        return self.config.node_id
+
+    @property
+    def image(self) -> MetadataImage:
+        return self._log.image
+
+    def topic_config(self, name: str) -> TopicConfig:
+        """Give the settings a topic works with."""
+        return topic_config(self.config, self.image.topic_settings(name))
+
+    async def start(self, broker: BrokerRegistration, levels: Mapping[str, int] | None = None) -> int:
+        """Replay the log, make it a cluster's if it is empty, and register this broker; gives the broker's epoch."""
+        await self._log.replay()
+        await self._mutate(lambda: decide_bootstrap(self.image, levels))
+        return await self.register_broker(broker, fenced=False)
+
+    async def register_broker(self, broker: BrokerRegistration, *, fenced: bool) -> int:
+        return await self._mutate(
+            lambda: decide_register_broker(self.image, broker, epoch=self._log.next_offset, fenced=fenced)
+        )
+
+    async def create_topics(
+        self, topics: Sequence[NewTopic], *, validate_only: bool = False
+    ) -> list[TopicCreated]:
+        return await self._mutate(
+            lambda: decide_create_topics(self.image, self.config, topics, self._randomness),
+            validate_only=validate_only,
+        )
+
+    async def auto_create_topic(self, name: str) -> TopicCreated:
+        """Make a topic that somebody asked for; TOPIC_ALREADY_EXISTS when another was quicker."""
+        created = await self.create_topics([auto_created_topic(self.image, self.config, name)])
+        return created[0]
+
+    async def delete_topics(self, topics: Sequence[DoomedTopic]) -> list[TopicDeleted]:
+        return await self._mutate(lambda: decide_delete_topics(self.image, self.config, topics))
+
+    async def create_partitions(
+        self, topics: Sequence[GrownTopic], *, validate_only: bool = False
+    ) -> list[PartitionsCreated]:
+        return await self._mutate(
+            lambda: decide_create_partitions(self.image, topics, self._randomness),
+            validate_only=validate_only,
+        )
+
+    async def incremental_alter_configs(
+        self, resources: Sequence[ResourceChanges], *, validate_only: bool = False
+    ) -> list[ConfigsAltered]:
+        return await self._mutate(
+            lambda: decide_incremental_alter_configs(self.image, self.config, resources),
+            validate_only=validate_only,
+        )
+
+    async def alter_configs(
+        self, resources: Sequence[ResourceChanges], *, validate_only: bool = False
+    ) -> list[ConfigsAltered]:
+        return await self._mutate(
+            lambda: decide_alter_configs(self.image, self.config, resources),
+            validate_only=validate_only,
+        )
+
+    async def allocate_producer_ids(self, broker_id: int, broker_epoch: int) -> range:
+        """Give out the next producer ids. Raises `Refusal` to a broker that is not registered so."""
+        return await self._mutate(lambda: decide_producer_id_block(self.image, broker_id, broker_epoch))
+
+    async def _mutate(self, decide: Callable[[], Decision[R]], *, validate_only: bool = False) -> R:
+        """Run to the end even when the caller gives up: what is in the log must also get into the image."""
+        task = asyncio.ensure_future(self._run(decide, validate_only))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        return await asyncio.shield(task)
+
+    async def _run(self, decide: Callable[[], Decision[R]], validate_only: bool) -> R:
+        async with self._lock:
+            records, result = decide()
+            if records and not validate_only:
+                await self._log.append(records)
+            return result
+
+    def _follow_settings(self, delta: MetadataDelta) -> None:
+        node_id = self.config.node_id
+        ours = {(ResourceType.BROKER, ""), (ResourceType.BROKER, str(node_id))}
+        if not ours.isdisjoint(delta.configs_changed):
+            self.config = self.config.with_dynamic(
+                cluster_wide=self.image.cluster_settings(), per_broker=self.image.broker_settings(node_id)
+            )

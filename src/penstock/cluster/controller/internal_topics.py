@@ -1,0 +1,59 @@
+"""Topics that come into being by themselves: the coordinators' own, and any other where the settings allow it."""
+
+from penstock.cluster import topic_names
+from penstock.cluster.controller.create_topics import NewTopic
+from penstock.cluster.metadata.image import MetadataImage
+from penstock.config.broker import BrokerConfig
+from penstock.config.themes import coordinators
+
+
+def auto_created_topic(image: MetadataImage, config: BrokerConfig, name: str) -> NewTopic:
+    """Say how a topic is made that nobody made.
+
+    The coordinators' topics want three replicas, which a cluster of one could never give: they take as many as there
+    are brokers, and in-sync minima are lowered with them.
+    """
+    brokers = max(1, sum(1 for _ in image.active_brokers()))
+    if name == topic_names.CONSUMER_OFFSETS:
+        return NewTopic(
+            name=name,
+            num_partitions=config[coordinators.OFFSETS_TOPIC_NUM_PARTITIONS],
+            replication_factor=min(brokers, config[coordinators.OFFSETS_TOPIC_REPLICATION_FACTOR]),
+            configs=(
+                ("cleanup.policy", "compact"),
+                ("compression.type", "producer"),
+                ("segment.bytes", str(config[coordinators.OFFSETS_TOPIC_SEGMENT_BYTES])),
+            ),
+        )
+    if name == topic_names.TRANSACTION_STATE:
+        return _state_topic(
+            name,
+            config[coordinators.TRANSACTION_STATE_LOG_NUM_PARTITIONS],
+            min(brokers, config[coordinators.TRANSACTION_STATE_LOG_REPLICATION_FACTOR]),
+            config[coordinators.TRANSACTION_STATE_LOG_MIN_ISR],
+            config[coordinators.TRANSACTION_STATE_LOG_SEGMENT_BYTES],
+        )
+    if name == topic_names.SHARE_GROUP_STATE:
+        return _state_topic(
+            name,
+            config[coordinators.SHARE_COORDINATOR_STATE_TOPIC_NUM_PARTITIONS],
+            min(brokers, config[coordinators.SHARE_COORDINATOR_STATE_TOPIC_REPLICATION_FACTOR]),
+            config[coordinators.SHARE_COORDINATOR_STATE_TOPIC_MIN_ISR],
+            config[coordinators.SHARE_COORDINATOR_STATE_TOPIC_SEGMENT_BYTES],
+        )
+    return NewTopic(name=name)
+
+
+def _state_topic(name: str, partitions: int, replicas: int, min_isr: int, segment_bytes: int) -> NewTopic:
+    return NewTopic(
+        name=name,
+        num_partitions=partitions,
+        replication_factor=replicas,
+        configs=(
+            ("cleanup.policy", "compact"),
+            ("compression.type", "uncompressed"),
+            ("min.insync.replicas", str(min(replicas, min_isr))),
+            ("segment.bytes", str(segment_bytes)),
+            ("unclean.leader.election.enable", "false"),
+        ),
+    )

@@ -1,0 +1,95 @@
+"""All that is known of the cluster, as of one offset of the metadata log.
+
+It is changed only by `replay.apply`, on the event loop, between two awaits: whoever reads it without awaiting sees one
+consistent state.
+"""
+
+import enum
+from collections.abc import Iterator, Mapping
+
+from penstock.cluster import topic_names
+from penstock.cluster.metadata.state import (
+    AccessControlEntry,
+    Features,
+    Partition,
+    RegisteredBroker,
+    ScramCredential,
+    Topic,
+)
+
+QuotaEntity = tuple[tuple[str, str | None], ...]
+_NOTHING: Mapping[str, str] = {}
+
+
+class ResourceType(enum.IntEnum):
+    """What settings can belong to, as the protocol numbers it."""
+
+    UNKNOWN = 0
+    TOPIC = 2
+    BROKER = 4
+    BROKER_LOGGER = 8
+    CLIENT_METRICS = 16
+    GROUP = 32
+
+
+class MetadataImage:
+    __slots__ = (
+        "acls",
+        "brokers",
+        "cluster_id",
+        "configs",
+        "credentials",
+        "features",
+        "names_by_collision_key",
+        "next_producer_id",
+        "offset",
+        "quotas",
+        "topics",
+        "topics_by_id",
+    )
+
+    def __init__(self, cluster_id: str) -> None:
+        self.cluster_id = cluster_id
+        self.offset = -1  # the last one that was applied
+        self.topics: dict[str, Topic] = {}
+        self.topics_by_id: dict[bytes, Topic] = {}
+        self.names_by_collision_key: dict[str, set[str]] = {}
+        self.configs: dict[tuple[int, str], dict[str, str]] = {}
+        self.brokers: dict[int, RegisteredBroker] = {}
+        self.features = Features()
+        self.next_producer_id = 0
+        self.credentials: dict[tuple[str, int], ScramCredential] = {}  # by user and mechanism
+        self.acls: dict[bytes, AccessControlEntry] = {}
+        self.quotas: dict[QuotaEntity, dict[str, float]] = {}
+
+    def topic(self, name: str) -> Topic | None:
+        return self.topics.get(name)
+
+    def topic_by_id(self, topic_id: bytes) -> Topic | None:
+        return self.topics_by_id.get(topic_id)
+
+    def partition(self, name: str, number: int) -> Partition | None:
+        topic = self.topics.get(name)
+        return None if topic is None else topic.partitions.get(number)
+
+    def is_internal(self, name: str) -> bool:
+        return topic_names.is_internal(name)
+
+    def topic_settings(self, name: str) -> Mapping[str, str]:
+        """What a topic sets itself."""
+        return self.configs.get((ResourceType.TOPIC, name), _NOTHING)
+
+    def group_settings(self, name: str) -> Mapping[str, str]:
+        return self.configs.get((ResourceType.GROUP, name), _NOTHING)
+
+    def broker_settings(self, broker_id: int) -> Mapping[str, str]:
+        """What was set while running, for one broker."""
+        return self.configs.get((ResourceType.BROKER, str(broker_id)), _NOTHING)
+
+    def cluster_settings(self) -> Mapping[str, str]:
+        """What was set while running, for all brokers."""
+        return self.configs.get((ResourceType.BROKER, ""), _NOTHING)
+
+    def active_brokers(self) -> Iterator[RegisteredBroker]:
+        """The brokers that may lead and that clients are told of, by id."""
+        return (self.brokers[each] for each in sorted(self.brokers) if self.brokers[each].is_active)

@@ -1,0 +1,63 @@
+"""Metadata records as the log holds them: KRaft's own form, so that Kafka's tools can read the log.
+
+Value of a record:
+    frame version   unsigned varint, always 1
+    api key         unsigned varint, which record it is (`tools/codegen/metadata_records`)
+    version         unsigned varint, of that record's form
+    message         the record in the protocol's own encoding
+The key is null. All records of one decision stand in one batch, so that all of them are there or none.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from penstock.cluster.metadata.errors import MetadataError
+from penstock.protocol.errors import ProtocolError
+from penstock.protocol.messages import metadata_records
+from penstock.protocol.messages.metadata_records import SPEC_OF, MetadataRecord
+from penstock.protocol.records.batch import iter_batches_strict
+from penstock.protocol.records.builder import NewRecord, build_batch
+from penstock.protocol.records.record import iter_records
+from penstock.protocol.wire import Buffer, read_uvarint, write_uvarint
+
+FRAME_VERSION = 1
+
+
+def encode_value(record: MetadataRecord) -> bytes:
+    """Write a record in the newest form that this version knows."""
+    spec = SPEC_OF[type(record)]
+    version = spec.versions[-1]
+    out = bytearray()
+    write_uvarint(out, FRAME_VERSION)
+    write_uvarint(out, spec.api_key)
+    write_uvarint(out, version)
+    spec.encode_into(out, record, version)
+    return bytes(out)
+
+
+def decode_value(value: Buffer) -> MetadataRecord:
+    try:
+        frame_version, pos = read_uvarint(value, 0)
+        if frame_version != FRAME_VERSION:
+            raise MetadataError(f"a metadata record has frame version {frame_version}, not {FRAME_VERSION}")
+        api_key, pos = read_uvarint(value, pos)
+        version, pos = read_uvarint(value, pos)
+        return metadata_records.decode(api_key, value, version, pos)
+    except ProtocolError as error:
+        raise MetadataError(f"a metadata record cannot be read: {error}") from error
+
+
+def encode_batch(records: Iterable[MetadataRecord], now_ms: int) -> bytes:
+    """Put the records of one decision into one batch."""
+    return build_batch([NewRecord(value=encode_value(record), timestamp=now_ms) for record in records])
+
+
+def decode_batches(buffer: Buffer) -> Iterator[tuple[int, Sequence[MetadataRecord]]]:
+    """Give the last offset and the records of each batch. A batch of the quorum's own control records has none."""
+    try:
+        for pos, header in iter_batches_strict(buffer):
+            records: list[MetadataRecord] = []
+            if not header.is_control:
+                records = [decode_value(record.value or b"") for record in iter_records(buffer, pos=pos)]
+            yield header.last_offset, records
+    except ProtocolError as error:
+        raise MetadataError(f"a batch of the metadata log cannot be read: {error}") from error

@@ -1,0 +1,179 @@
+"""The things that cluster metadata is about: topics, partitions, brokers, features."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from penstock.config.listeners import SECURITY_PROTOCOL_IDS, Endpoint
+from penstock.protocol.messages.metadata_records import (
+    BrokerRegistrationChangeRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+    RegisterBrokerRecord,
+)
+
+NO_LEADER = -1
+NO_LEADER_CHANGE = -2  # in a PartitionChangeRecord
+DIRECTORY_UNASSIGNED = bytes(16)
+
+_PROTOCOL_NAMES = {number: name for name, number in SECURITY_PROTOCOL_IDS.items()}
+
+# Which levels of each feature this version can work at (KIP-584), from and to. The metadata records are written in the
+# form of metadata.version 25, which is Kafka 4.0-IV3.
+METADATA_VERSION = "metadata.version"
+SUPPORTED_FEATURES: Mapping[str, tuple[int, int]] = {METADATA_VERSION: (7, 25)}
+
+
+class Partition(msgspec.Struct, frozen=True, kw_only=True):
+    """Who holds a partition and who leads it. The first replica is the preferred leader."""
+
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    leader: int
+    leader_epoch: int
+    partition_epoch: int
+    leader_recovery_state: int = 0
+    removing_replicas: tuple[int, ...] = ()
+    adding_replicas: tuple[int, ...] = ()
+    directories: tuple[bytes, ...] = ()
+    elr: tuple[int, ...] = ()  # KIP-966: left the in-sync set, but with everything that was committed
+    last_known_elr: tuple[int, ...] = ()
+
+    @staticmethod
+    def of(record: PartitionRecord) -> "Partition":
+        return Partition(
+            replicas=tuple(record.replicas),
+            isr=tuple(record.isr),
+            leader=record.leader,
+            leader_epoch=record.leader_epoch,
+            partition_epoch=record.partition_epoch,
+            leader_recovery_state=record.leader_recovery_state,
+            removing_replicas=tuple(record.removing_replicas),
+            adding_replicas=tuple(record.adding_replicas),
+            directories=tuple(record.directories),
+            elr=tuple(record.eligible_leader_replicas or ()),
+            last_known_elr=tuple(record.last_known_elr or ()),
+        )
+
+    def changed(self, change: PartitionChangeRecord) -> "Partition":
+        """Take over what a change names. Naming a leader, even the same one, begins a new leader epoch."""
+        led = change.leader != NO_LEADER_CHANGE
+        recovery_state = change.leader_recovery_state
+        return Partition(
+            replicas=_either(change.replicas, self.replicas),
+            isr=_either(change.isr, self.isr),
+            leader=change.leader if led else self.leader,
+            leader_epoch=self.leader_epoch + 1 if led else self.leader_epoch,
+            partition_epoch=self.partition_epoch + 1,
+            leader_recovery_state=self.leader_recovery_state if recovery_state < 0 else recovery_state,
+            removing_replicas=_either(change.removing_replicas, self.removing_replicas),
+            adding_replicas=_either(change.adding_replicas, self.adding_replicas),
+            directories=self.directories if change.directories is None else tuple(change.directories),
+            elr=_either(change.eligible_leader_replicas, self.elr),
+            last_known_elr=_either(change.last_known_elr, self.last_known_elr),
+        )
+
+
+def _either(new: list[int] | None, old: tuple[int, ...]) -> tuple[int, ...]:
+    return old if new is None else tuple(new)
+
+
+class Topic:
+    """A topic and its partitions, numbered from 0 without gaps."""
+
+    __slots__ = ("name", "partitions", "topic_id")
+
+    def __init__(self, name: str, topic_id: bytes) -> None:
+        self.name = name
+        self.topic_id = topic_id
+        self.partitions: dict[int, Partition] = {}
+
+    @property
+    def replication_factor(self) -> int:
+        return len(self.partitions[0].replicas)
+
+
+class RegisteredBroker(msgspec.Struct, frozen=True, kw_only=True):
+    """A broker as it registered. One that is fenced leads nothing and is told to no client."""
+
+    broker_id: int
+    epoch: int
+    incarnation_id: bytes
+    endpoints: tuple[Endpoint, ...]
+    rack: str | None
+    fenced: bool
+    in_controlled_shutdown: bool = False
+    features: Mapping[str, tuple[int, int]] = {}
+    log_dirs: tuple[bytes, ...] = ()
+
+    @property
+    def is_active(self) -> bool:
+        return not self.fenced and not self.in_controlled_shutdown
+
+    def endpoint(self, listener: str) -> Endpoint | None:
+        return next((each for each in self.endpoints if each.name == listener), None)
+
+    @staticmethod
+    def of(record: RegisterBrokerRecord) -> "RegisteredBroker":
+        return RegisteredBroker(
+            broker_id=record.broker_id,
+            epoch=record.broker_epoch,
+            incarnation_id=record.incarnation_id,
+            endpoints=tuple(
+                Endpoint(
+                    name=each.name,
+                    host=each.host,
+                    port=each.port,
+                    security_protocol=_PROTOCOL_NAMES[each.security_protocol],
+                )
+                for each in record.end_points
+            ),
+            rack=record.rack,
+            fenced=record.fenced,
+            in_controlled_shutdown=record.in_controlled_shutdown,
+            features={
+                each.name: (each.min_supported_version, each.max_supported_version)
+                for each in record.features
+            },
+            log_dirs=tuple(record.log_dirs),
+        )
+
+    def changed(self, change: BrokerRegistrationChangeRecord) -> "RegisteredBroker":
+        """In a change, 0 leaves a flag as it is, 1 sets it and -1 clears it."""
+        shutdown = change.in_controlled_shutdown
+        return msgspec.structs.replace(
+            self,
+            fenced=self.fenced if change.fenced == 0 else change.fenced > 0,
+            in_controlled_shutdown=self.in_controlled_shutdown if shutdown == 0 else shutdown > 0,
+            log_dirs=tuple(change.log_dirs) or self.log_dirs,
+        )
+
+
+class Features:
+    """Which features are switched on for the whole cluster, at which level; `epoch` says since which offset."""
+
+    __slots__ = ("epoch", "finalized", "supported")
+
+    def __init__(self) -> None:
+        self.epoch = -1
+        self.finalized: dict[str, int] = {}
+        self.supported: Mapping[str, tuple[int, int]] = SUPPORTED_FEATURES
+
+
+class ScramCredential(msgspec.Struct, frozen=True, kw_only=True):
+    salt: bytes
+    stored_key: bytes
+    server_key: bytes
+    iterations: int
+
+
+class AccessControlEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """An ACL; the numbers are the protocol's."""
+
+    resource_type: int
+    resource_name: str
+    pattern_type: int
+    principal: str
+    host: str
+    operation: int
+    permission_type: int
