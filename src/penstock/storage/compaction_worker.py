@@ -1,0 +1,141 @@
+"""Where compaction runs: in a process of its own, so that the event loop never waits for it.
+
+The process lives for one pass and takes its memory with it. It is `python -m penstock.storage.compaction_worker`:
+
+    stdin   u32 size, then a `CompactionJob` in msgpack; stays open while the broker lives
+    stdout  an `Outcome` in msgpack
+
+When stdin ends the broker is gone, and the worker ends at once: a broker that starts anew must not meet a stranger
+who writes `.cleaned` files into its logs.
+"""
+
+import asyncio
+import contextlib
+import os
+import struct
+import sys
+import threading
+from typing import BinaryIO, Final, Protocol
+
+import msgspec
+
+from penstock.observability.offload import Offload
+from penstock.protocol.records.errors import CorruptRecords
+from penstock.storage.compaction_rewrite import CompactionJob, CompactionResult, compact
+from penstock.storage.files import FileSystem, RealFileSystem
+from penstock.storage.log_errors import LogCorrupt, LogError
+
+_SIZE: Final = struct.Struct(">I")
+_NICENESS: Final = 10
+
+
+class CompactionError(LogError):
+    """A pass over a log could not be completed; the log is as it was."""
+
+
+class Compactor(Protocol):
+    async def run(self, job: CompactionJob) -> CompactionResult:
+        """Write the compacted segments of one log. Cancelling it ends the work, which may leave `.cleaned` files.
+
+        Raises `LogCorrupt` for damaged records, `OSError` for a disk that refuses, `CompactionError` else.
+        """
+        ...
+
+
+class OffloadedCompactor:
+    """Compacts where the `Offload` runs it: inline in a test, on a thread in an embedded broker."""
+
+    def __init__(self, files: FileSystem, offload: Offload) -> None:
+        self._files = files
+        self._offload = offload
+
+    async def run(self, job: CompactionJob) -> CompactionResult:
+        try:
+            return await self._offload.run(lambda: compact(self._files, job))
+        except CorruptRecords as error:
+            raise LogCorrupt(str(error)) from error
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    result: CompactionResult | None = None
+    corruption: str | None = None
+    errno: int | None = None
+    failure: str | None = None
+
+
+class ProcessCompactor:
+    """Compacts in a worker process that is started for each pass."""
+
+    async def run(self, job: CompactionJob) -> CompactionResult:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "penstock.storage.compaction_worker",
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            content = msgspec.msgpack.encode(job)
+            process.stdin.write(_SIZE.pack(len(content)) + content)
+            with contextlib.suppress(ConnectionError):  # it died early: its output, or the lack of it, tells
+                await process.stdin.drain()
+            output = await process.stdout.read()
+        finally:
+            if process.returncode is None:
+                with contextlib.suppress(ProcessLookupError):
+                    process.kill()
+            await process.wait()
+        return _unpack(output, process.returncode)
+
+
+def _unpack(output: bytes, exit_code: int | None) -> CompactionResult:
+    try:
+        outcome = msgspec.msgpack.decode(output, type=Outcome)
+    except msgspec.DecodeError:
+        raise CompactionError(
+            f"the compaction process ended with status {exit_code} and no result"
+        ) from None
+    if outcome.result is not None:
+        return outcome.result
+    if outcome.corruption is not None:
+        raise LogCorrupt(outcome.corruption)
+    if outcome.errno is not None:
+        raise OSError(outcome.errno, os.strerror(outcome.errno))
+    raise CompactionError(outcome.failure or "unknown failure")
+
+
+def perform(files: FileSystem, job: CompactionJob) -> Outcome:
+    """Run a job and put whatever happens into words that can cross to another process."""
+    try:
+        return Outcome(result=compact(files, job))
+    except CorruptRecords as error:
+        return Outcome(corruption=str(error))
+    except OSError as error:
+        return Outcome(errno=error.errno, failure=str(error))
+    except Exception as error:  # noqa: BLE001 - the broker must learn what happened, whatever it is
+        return Outcome(failure=f"{type(error).__name__}: {error}")
+
+
+def _end_with_parent(stdin: BinaryIO) -> None:
+    stdin.read()
+    os._exit(1)
+
+
+def main() -> None:
+    with contextlib.suppress(OSError):
+        os.nice(_NICENESS)
+    stdin = sys.stdin.buffer
+    (size,) = _SIZE.unpack(stdin.read(_SIZE.size))
+    job = msgspec.msgpack.decode(stdin.read(size), type=CompactionJob)
+    threading.Thread(target=_end_with_parent, args=(stdin,), daemon=True).start()
+    outcome = perform(RealFileSystem(), job)
+    sys.stdout.buffer.write(msgspec.msgpack.encode(outcome))
+    sys.stdout.buffer.flush()
+    os._exit(0)  # the thread sits in a read and would hold up an orderly end
+
+
+if __name__ == "__main__":
+    main()
