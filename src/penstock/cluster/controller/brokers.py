@@ -31,7 +31,7 @@ class BrokerRegistration(msgspec.Struct, frozen=True, kw_only=True):
     endpoints: Sequence[Endpoint]
     rack: str | None = None
     log_dirs: Sequence[bytes] = ()
-    features: Mapping[str, tuple[int, int]] = SUPPORTED_FEATURES
+    features: Mapping[str, tuple[int, int]] | None = None  # unset: what this version supports
 
 
 def decide_bootstrap(image: MetadataImage, levels: Mapping[str, int] | None = None) -> Decision[None]:
@@ -69,7 +69,7 @@ def decide_register_broker(
             ],
             features=[
                 BrokerFeature(name=name, min_supported_version=low, max_supported_version=high)
-                for name, (low, high) in broker.features.items()
+                for name, (low, high) in (broker.features or SUPPORTED_FEATURES).items()
             ],
             rack=broker.rack,
             fenced=fenced,

@@ -1,0 +1,56 @@
+import pytest
+
+from penstock.cluster.metadata.errors import MetadataError
+from penstock.cluster.metadata.records import decode_batches, decode_value, encode_batch, encode_value
+from penstock.protocol.messages import metadata_records as mr
+from penstock.protocol.records.control import ControlType, build_control_batch
+
+RECORDS: list[mr.MetadataRecord] = [
+    mr.TopicRecord(name="a", topic_id=bytes(range(16))),
+    mr.PartitionRecord(
+        partition_id=0,
+        topic_id=bytes(range(16)),
+        replicas=[1, 2],
+        isr=[1],
+        leader=1,
+        leader_epoch=3,
+        partition_epoch=4,
+        directories=[bytes(16), bytes(range(16))],
+        eligible_leader_replicas=[2],
+    ),
+    mr.ConfigRecord(resource_type=2, resource_name="a", name="retention.ms", value=None),
+    mr.NoOpRecord(),
+]
+
+
+def test_a_records_value_is_framed_as_kraft_frames_it() -> None:
+    encoded = encode_value(mr.FeatureLevelRecord(name="metadata.version", feature_level=25))
+    assert encoded == b"\x01\x0c\x00" + b"\x11metadata.version" + b"\x00\x19" + b"\x00"
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: type(record).__name__)
+def test_a_record_is_read_as_it_was_written(record: mr.MetadataRecord) -> None:
+    assert decode_value(encode_value(record)) == record
+
+
+def test_a_decision_is_one_batch() -> None:
+    batch = encode_batch(RECORDS, now_ms=5)
+    assert list(decode_batches(batch)) == [(3, RECORDS)]
+
+
+def test_the_quorums_control_records_are_passed_over_with_their_offset() -> None:
+    control = build_control_batch(ControlType.LEADER_CHANGE, b"", timestamp=0, base_offset=0, leader_epoch=1)
+    assert list(decode_batches(control)) == [(0, [])]
+
+
+@pytest.mark.parametrize(
+    "value", [b"", b"\x02\x02\x00", b"\x01\x63\x00", b"\x01\x02\x63", b"\x01\x02\x00\x7f"]
+)
+def test_a_value_that_is_no_record_is_reported(value: bytes) -> None:
+    with pytest.raises(MetadataError, match="a metadata record"):
+        decode_value(value)
+
+
+def test_a_torn_batch_is_reported() -> None:
+    with pytest.raises(MetadataError, match="a batch of the metadata log cannot be read"):
+        list(decode_batches(encode_batch(RECORDS, now_ms=0)[:-1]))

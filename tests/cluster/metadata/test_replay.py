@@ -1,0 +1,238 @@
+import pytest
+
+from penstock.cluster.metadata import replay
+from penstock.cluster.metadata.delta import everything
+from penstock.cluster.metadata.errors import MetadataError
+from penstock.cluster.metadata.image import MetadataImage, ResourceType
+from penstock.protocol.messages import metadata_records as mr
+
+A, B = b"a" * 16, b"b" * 16
+
+
+def partition(number: int = 0, topic_id: bytes = A) -> mr.PartitionRecord:
+    return mr.PartitionRecord(
+        partition_id=number,
+        topic_id=topic_id,
+        replicas=[1, 2],
+        isr=[1, 2],
+        leader=1,
+        leader_epoch=0,
+        partition_epoch=0,
+    )
+
+
+def image_with_topic() -> MetadataImage:
+    image = MetadataImage("c")
+    replay.apply(image, [mr.TopicRecord(name="t.a", topic_id=A), partition()], 1)
+    return image
+
+
+def test_a_new_topic_is_found_by_name_and_by_id() -> None:
+    image = image_with_topic()
+    assert image.topic("t.a") is image.topic_by_id(A)
+    assert image.partition("t.a", 0) is not None
+    assert image.partition("t.a", 1) is None
+    assert image.partition("other", 0) is None
+    assert image.offset == 1
+
+
+def test_the_delta_names_new_topics_and_partitions() -> None:
+    image = MetadataImage("c")
+    delta = replay.apply(image, [mr.TopicRecord(name="t", topic_id=A), partition(0), partition(1)], 2)
+    assert list(delta.topics_created) == [A]
+    assert [(key, change.before) for key, change in delta.partitions.items()] == [
+        ((A, 0), None),
+        ((A, 1), None),
+    ]
+
+
+def test_a_deleted_topic_takes_its_settings_and_its_reserved_name_with_it() -> None:
+    image = image_with_topic()
+    replay.apply(
+        image, [mr.ConfigRecord(resource_type=2, resource_name="t.a", name="retention.ms", value="1")], 2
+    )
+    delta = replay.apply(image, [mr.RemoveTopicRecord(topic_id=A)], 3)
+    assert list(delta.topics_deleted[A].partitions) == [0]
+    assert delta.configs_changed == {(ResourceType.TOPIC, "t.a")}
+    assert (image.topics, image.topics_by_id, image.configs, image.names_by_collision_key) == ({}, {}, {}, {})
+
+
+def test_a_topic_made_and_deleted_in_one_batch_was_never_there() -> None:
+    image = MetadataImage("c")
+    records: list[mr.MetadataRecord] = [
+        mr.TopicRecord(name="t", topic_id=A),
+        partition(),
+        mr.RemoveTopicRecord(topic_id=A),
+    ]
+    delta = replay.apply(image, records, 2)
+    assert (delta.topics_created, delta.topics_deleted, delta.partitions) == ({}, {}, {})
+
+
+def test_naming_a_leader_begins_a_new_leader_epoch_and_anything_else_does_not() -> None:
+    image = image_with_topic()
+    replay.apply(image, [mr.PartitionChangeRecord(topic_id=A, partition_id=0, isr=[1])], 2)
+    shrunk = image.partition("t.a", 0)
+    assert shrunk is not None
+    assert (shrunk.isr, shrunk.leader, shrunk.leader_epoch, shrunk.partition_epoch) == ((1,), 1, 0, 1)
+    replay.apply(image, [mr.PartitionChangeRecord(topic_id=A, partition_id=0, leader=1)], 3)
+    again = image.partition("t.a", 0)
+    assert again is not None
+    assert (again.leader, again.leader_epoch, again.partition_epoch) == (1, 1, 2)
+
+
+def test_a_change_takes_over_every_field_it_names() -> None:
+    image = image_with_topic()
+    change = mr.PartitionChangeRecord(
+        topic_id=A,
+        partition_id=0,
+        isr=[3],
+        leader=3,
+        replicas=[3, 4],
+        removing_replicas=[1],
+        adding_replicas=[3],
+        leader_recovery_state=1,
+        directories=[A, B],
+        eligible_leader_replicas=[4],
+        last_known_elr=[2],
+    )
+    replay.apply(image, [change], 2)
+    after = image.partition("t.a", 0)
+    assert after is not None
+    assert (after.replicas, after.isr, after.leader) == ((3, 4), (3,), 3)
+    assert (after.removing_replicas, after.adding_replicas, after.leader_recovery_state) == ((1,), (3,), 1)
+    assert (after.directories, after.elr, after.last_known_elr) == ((A, B), (4,), (2,))
+
+
+def test_several_changes_in_one_batch_are_told_as_one() -> None:
+    image = image_with_topic()
+    before = image.partition("t.a", 0)
+    changes = [mr.PartitionChangeRecord(topic_id=A, partition_id=0, leader=2) for _ in range(2)]
+    delta = replay.apply(image, changes, 3)
+    (change,) = delta.partitions.values()
+    assert change.before is before
+    assert change.after.leader_epoch == 2
+
+
+def test_a_setting_is_set_changed_and_removed() -> None:
+    image = MetadataImage("c")
+
+    def configure(value: str | None) -> None:
+        record = mr.ConfigRecord(resource_type=4, resource_name="", name="max.connections", value=value)
+        delta = replay.apply(image, [record], image.offset + 1)
+        assert delta.configs_changed == {(ResourceType.BROKER, "")}
+
+    configure("1")
+    configure("2")
+    assert image.cluster_settings() == {"max.connections": "2"}
+    configure(None)
+    assert image.configs == {}
+    configure(None)
+
+
+def test_a_broker_registers_is_fenced_shuts_down_and_leaves() -> None:
+    image = MetadataImage("c")
+    endpoint = mr.BrokerEndpoint(name="SSL", host="h", port=1, security_protocol=1)
+    feature = mr.BrokerFeature(name="f", min_supported_version=1, max_supported_version=2)
+    register = mr.RegisterBrokerRecord(
+        broker_id=5, broker_epoch=7, end_points=[endpoint], features=[feature], rack="r", fenced=True
+    )
+    delta = replay.apply(image, [register], 0)
+    assert delta.brokers_changed == {5}
+    broker = image.brokers[5]
+    assert (broker.rack, broker.is_active, broker.features) == ("r", False, {"f": (1, 2)})
+    found = broker.endpoint("SSL")
+    assert found is not None
+    assert found.security_protocol == "SSL"
+    assert broker.endpoint("PLAINTEXT") is None
+    steps: list[tuple[mr.MetadataRecord, bool]] = [
+        (mr.BrokerRegistrationChangeRecord(broker_id=5, broker_epoch=7, fenced=-1), True),
+        (mr.BrokerRegistrationChangeRecord(broker_id=5, broker_epoch=7, in_controlled_shutdown=1), False),
+        (mr.BrokerRegistrationChangeRecord(broker_id=5, broker_epoch=7, in_controlled_shutdown=-1), True),
+        (mr.FenceBrokerRecord(id=5, epoch=7), False),
+        (mr.UnfenceBrokerRecord(id=5, epoch=7), True),
+    ]
+    for offset, (record, is_active) in enumerate(steps, start=1):
+        replay.apply(image, [record], offset)
+        assert image.brokers[5].is_active is is_active
+        assert [each.broker_id for each in image.active_brokers()] == ([5] if is_active else [])
+    replay.apply(image, [mr.UnregisterBrokerRecord(broker_id=5, broker_epoch=7)], 9)
+    assert image.brokers == {}
+
+
+def test_a_feature_is_finalized_at_a_level_and_level_0_switches_it_off() -> None:
+    image = MetadataImage("c")
+    replay.apply(image, [mr.FeatureLevelRecord(name="f", feature_level=2)], 4)
+    assert (image.features.finalized, image.features.epoch) == ({"f": 2}, 4)
+    replay.apply(image, [mr.FeatureLevelRecord(name="f", feature_level=0)], 6)
+    assert (image.features.finalized, image.features.epoch) == ({}, 6)
+
+
+def test_credentials_acls_and_quotas_come_and_go() -> None:
+    image = MetadataImage("c")
+    user = [
+        mr.EntityData(entity_type="user", entity_name=None),
+        mr.EntityData(entity_type="client-id", entity_name="x"),
+    ]
+    came = replay.apply(
+        image,
+        [
+            mr.UserScramCredentialRecord(
+                name="u", mechanism=1, salt=b"s", stored_key=b"k", server_key=b"v", iterations=4096
+            ),
+            mr.AccessControlEntryRecord(id=A, resource_type=2, resource_name="t", principal="User:u"),
+            mr.ClientQuotaRecord(entity=user, key="producer_byte_rate", value=5.0),
+        ],
+        2,
+    )
+    assert (came.credentials_changed, came.acls_changed, came.quotas_changed) == (True, True, True)
+    assert image.credentials["u", 1].iterations == 4096
+    assert image.acls[A].principal == "User:u"
+    assert image.quotas == {(("client-id", "x"), ("user", None)): {"producer_byte_rate": 5.0}}
+    replay.apply(
+        image,
+        [
+            mr.RemoveUserScramCredentialRecord(name="u", mechanism=1),
+            mr.RemoveAccessControlEntryRecord(id=A),
+            mr.ClientQuotaRecord(entity=user, key="producer_byte_rate", remove=True),
+        ],
+        5,
+    )
+    assert (image.credentials, image.acls, image.quotas) == ({}, {}, {})
+
+
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        (mr.TopicRecord(name="t.a", topic_id=B), "topic t.a is created a second time"),
+        (mr.RemoveTopicRecord(topic_id=B), "which does not exist"),
+        (partition(topic_id=B), "which does not exist"),
+        (
+            mr.PartitionChangeRecord(topic_id=A, partition_id=9),
+            "partition t.a-9 is changed but does not exist",
+        ),
+        (mr.FenceBrokerRecord(id=1, epoch=1), "broker 1 of epoch 1, which is not registered"),
+        (mr.UnregisterBrokerRecord(broker_id=1, broker_epoch=1), "which is not registered"),
+        (mr.ProducerIdsRecord(next_producer_id=0), "producer ids go back from 0 to 0"),
+        (mr.AbortTransactionRecord(), "an aborted transaction"),
+    ],
+)
+def test_a_record_that_makes_no_sense_is_refused(record: mr.MetadataRecord, reason: str) -> None:
+    with pytest.raises(MetadataError, match=reason):
+        replay.apply(image_with_topic(), [record], 2)
+
+
+def test_every_kind_of_record_can_be_applied() -> None:
+    assert set(replay._APPLIERS) == set(mr.SPEC_OF)
+
+
+def test_everything_is_what_someone_who_knew_nothing_has_to_learn() -> None:
+    image = image_with_topic()
+    replay.apply(
+        image, [mr.ConfigRecord(resource_type=2, resource_name="t.a", name="retention.ms", value="1")], 2
+    )
+    delta = everything(image)
+    assert list(delta.topics_created) == [A]
+    assert [change.after for change in delta.partitions.values()] == [image.partition("t.a", 0)]
+    assert delta.configs_changed == {(ResourceType.TOPIC, "t.a")}
+    assert not delta.features_changed
+    assert delta.last_offset == 2

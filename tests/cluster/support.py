@@ -1,0 +1,76 @@
+"""A metadata log in memory, and images with brokers and topics in them."""
+
+import asyncio
+import random
+from collections.abc import Iterable, Sequence
+
+from penstock.cluster.controller.brokers import BrokerRegistration, decide_register_broker
+from penstock.cluster.controller.create_topics import NewTopic, decide_create_topics
+from penstock.cluster.metadata import replay
+from penstock.cluster.metadata.image import MetadataImage
+from penstock.config.broker import BrokerConfig
+from penstock.config.listeners import Endpoint
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.metadata_records import MetadataRecord
+from penstock.protocol.records.batch import parse_header, set_base_offset_and_epoch
+from penstock.protocol.wire import Buffer
+
+CONFIG = BrokerConfig()
+
+
+def registration(broker_id: int, rack: str | None = None) -> BrokerRegistration:
+    endpoint = Endpoint(name="PLAINTEXT", host=f"b{broker_id}", port=9092, security_protocol="PLAINTEXT")
+    return BrokerRegistration(
+        broker_id=broker_id, incarnation_id=bytes([broker_id] * 16), endpoints=[endpoint], rack=rack
+    )
+
+
+def image_of(
+    *, brokers: int = 1, fenced: Sequence[int] = (), racks: Sequence[str | None] = ()
+) -> MetadataImage:
+    """An image with brokers 1 to `brokers`."""
+    image = MetadataImage("cluster")
+    for broker_id in range(1, brokers + 1):
+        rack = racks[broker_id - 1] if racks else None
+        decision = decide_register_broker(
+            image, registration(broker_id, rack), epoch=image.offset + 1, fenced=broker_id in fenced
+        )
+        commit(image, decision.records)
+    return image
+
+
+def commit(image: MetadataImage, records: Iterable[MetadataRecord]) -> None:
+    records = list(records)
+    replay.apply(image, records, image.offset + len(records))
+
+
+def with_topic(image: MetadataImage, name: str, *, partitions: int = 1, factor: int = 1) -> bytes:
+    """Add a topic to the image and give its id."""
+    wanted = NewTopic(name=name, num_partitions=partitions, replication_factor=factor)
+    records, (result,) = decide_create_topics(image, CONFIG, [wanted], random.Random(0))
+    assert result.error is ErrorCode.NONE, result.message
+    commit(image, records)
+    return result.topic_id
+
+
+class MemorySink:
+    """Keeps batches in memory; `hold` makes appends wait until they are let through or fail."""
+
+    def __init__(self, batches: Iterable[bytes] = ()) -> None:
+        self.stored = list(batches)
+        self.next_offset = 0
+        self.gate: asyncio.Future[None] | None = None
+        self.appending = asyncio.Event()
+
+    async def append(self, batch: bytes, now_ms: int) -> int:
+        patched = bytearray(batch)
+        set_base_offset_and_epoch(patched, 0, self.next_offset, 0)
+        self.appending.set()
+        if self.gate is not None:
+            await self.gate
+        self.stored.append(bytes(patched))
+        self.next_offset = parse_header(patched).next_offset
+        return self.next_offset - 1
+
+    def batches(self) -> Iterable[Buffer]:
+        return list(self.stored)
