@@ -15,7 +15,6 @@ import typer
 import penstock
 from penstock.cli.errors import EXIT_FAILED, CommandError, one_line
 
-_EXIT_BROKEN_PIPE = 128 + 13
 _EXIT_INTERRUPTED = 128 + 2
 
 # In the order of the help. Each module has an `app` (a group of commands) or a function of the command's name.
@@ -54,7 +53,7 @@ def run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         # The reader (`| head`) has gone: not worth a word, but Python must not try to flush again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _EXIT_BROKEN_PIPE
+        return EXIT_FAILED
     except Exception as error:
         if "PENSTOCK_DEBUG" in os.environ:
             raise
@@ -119,3 +118,7 @@ def _usage(error: typer.TyperException) -> str:
 def _fail(message: str, exit_code: int) -> int:
     print(f"penstock: {message}", file=sys.stderr)
     return exit_code
+
+
+if __name__ == "__main__":
+    main()

@@ -22,6 +22,9 @@ _CONTROL.update({ord("\n"): r"\n", ord("\r"): r"\r", ord("\t"): r"\t"})
 _PIECE = re.compile(r"\{(\w*)\}|(\\[tn\\])|([^{\\]+|.)", re.DOTALL)
 
 
+Headers = Sequence[tuple[str, bytes | None]]
+
+
 class Shown(msgspec.Struct, frozen=True, kw_only=True):
     """A record with its place, as a client received it."""
 
@@ -31,7 +34,7 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     timestamp_ms: int
     key: bytes | None
     value: bytes | None
-    headers: Sequence[tuple[str, bytes | None]] = ()
+    headers: Headers = ()
 
 
 Render = Callable[[Shown], bytes]
@@ -79,16 +82,21 @@ def _raw_line(record: Shown) -> bytes:
 
 
 def _json_line(record: Shown) -> bytes:
-    shown: dict[str, Any] = {
-        "topic": record.topic,
-        "partition": record.partition,
-        "offset": record.offset,
-        "timestamp": record.timestamp_ms,
-        **_json_bytes("key", record.key),
-        **_json_bytes("value", record.value),
-        "headers": [{"name": name, **_json_bytes("value", value)} for name, value in record.headers],
+    shown = json_record(record.offset, record.timestamp_ms, record.key, record.value, record.headers)
+    return msgspec.json.encode({"topic": record.topic, "partition": record.partition, **shown}) + b"\n"
+
+
+def json_record(
+    offset: int, timestamp_ms: int, key: bytes | None, value: bytes | None, headers: Headers
+) -> dict[str, Any]:
+    """A record as JSON shows it."""
+    return {
+        "offset": offset,
+        "timestamp": timestamp_ms,
+        **_json_bytes("key", key),
+        **_json_bytes("value", value),
+        "headers": [{"name": name, **_json_bytes("value", data)} for name, data in headers],
     }
-    return msgspec.json.encode(shown) + b"\n"
 
 
 def _json_bytes(name: str, data: bytes | None) -> dict[str, str | None]:

@@ -27,15 +27,15 @@ _BROKER_DEFAULT = -1
 def create(
     *,
     name: str = typer.Argument(help="The new topic."),
-    partitions: int = typer.Option(
-        _BROKER_DEFAULT,
+    partitions: int | None = typer.Option(
+        None,
         min=1,
         metavar="N",
         show_default="the broker's num.partitions",
         help="How many partitions.",
     ),
-    replication_factor: int = typer.Option(
-        _BROKER_DEFAULT,
+    replication_factor: int | None = typer.Option(
+        None,
         min=1,
         metavar="N",
         show_default="the broker's default.replication.factor",
@@ -62,7 +62,9 @@ def create(
     if if_not_exists and name in metadata_of(admin).topics:
         print(f"topic {name} exists already")
         return
-    new = NewTopic(name, partitions, replication_factor, config=settings)
+    new = NewTopic(
+        name, partitions or _BROKER_DEFAULT, replication_factor or _BROKER_DEFAULT, config=settings
+    )
     request = admin.create_topics([new], request_timeout=REQUEST_TIMEOUT_SECONDS)
     result_of(request[name], f"cannot make topic {name}")
     print(f"made topic {name}")

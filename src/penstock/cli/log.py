@@ -1,0 +1,264 @@
+"""`penstock log …`: look into a data directory, check it, repair it. Needs no broker.
+
+Named like the package that it looks into; Python's `logging` is another thing.
+"""
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import typer
+
+from penstock.cli.data_directory import Batch, Partition, SegmentReader, find_partitions, is_in_use
+from penstock.cli.errors import CommandError
+from penstock.cli.output import AsJson, print_json
+from penstock.cli.record_format import readable, readable_time
+
+app = typer.Typer(help="Look into, check and repair a data directory. Needs no broker.", no_args_is_help=True)
+
+_DIRECTORY: str = typer.Argument(
+    metavar="DIR", help="A broker's data directory, or the directory of one partition."
+)
+_TOPIC: str | None = typer.Option(None, metavar="NAME", show_default="all", help="Only this topic.")
+_PARTITION: int | None = typer.Option(
+    None, min=0, metavar="N", show_default="all", help="Only partitions of this number."
+)
+
+
+@app.command()
+def dump(
+    *,
+    directory: str = _DIRECTORY,
+    topic: str | None = _TOPIC,
+    partition: int | None = _PARTITION,
+    records: bool = typer.Option(False, "--records", help="Show every record too."),
+    as_json: bool = typer.Option(False, "--json", help="Print one JSON object for each batch."),
+) -> None:
+    """Show the batches of each segment: offsets, sizes, codec, producer, checksum.
+
+    For example:
+
+      penstock log dump penstock-data --topic orders --partition 0 --records
+    """
+    for found in find_partitions(directory, topic, partition):
+        for segment in found.segments:
+            if not as_json:
+                print(f"{found.name}/{os.path.basename(segment.path)}: {segment.size_bytes} bytes")
+            reader = SegmentReader(segment)
+            for batch in reader:
+                if as_json:
+                    print_json(_batch_fields(found, segment.path, batch, with_records=records))
+                else:
+                    print(_batch_line(batch))
+                    for line in _record_lines(batch) if records else ():
+                        print(line)
+            if reader.reason is not None:
+                _show_end(segment.path, reader, as_json=as_json)
+
+
+def _show_end(path: str, reader: SegmentReader, *, as_json: bool) -> None:
+    """The batches end before the file does: say where and why."""
+    if as_json:
+        print_json({"file": os.path.basename(path), "position": reader.position, "damage": reader.reason})
+    else:
+        print(f"  byte {reader.position}: {reader.reason}")
+
+
+def _batch_line(batch: Batch) -> str:
+    header = batch.header
+    parts = [
+        f"  byte {batch.position}: offsets {header.base_offset}-{header.last_offset}",
+        f"{header.record_count} record(s)",
+        f"{header.size_bytes} bytes",
+        f"codec {_codec_name(batch)}",
+        f"leader epoch {header.leader_epoch}",
+        f"newest {readable_time(header.max_timestamp)}",
+    ]
+    if header.has_producer_id:
+        sequences = (
+            f", sequences {header.base_sequence}-{header.last_sequence}" if header.base_sequence >= 0 else ""
+        )
+        parts.append(f"producer {header.producer_id} epoch {header.producer_epoch}{sequences}")
+    if header.is_transactional:
+        parts.append("transactional")
+    if header.is_control:
+        parts.append("control")
+    parts.append("CRC ok" if batch.is_crc_valid else "CRC WRONG")
+    return ", ".join(parts)
+
+
+def _codec_name(batch: Batch) -> str:
+    from penstock.protocol.records.errors import CorruptRecords
+
+    try:
+        return batch.header.codec.name.lower()
+    except CorruptRecords:
+        return "unknown"
+
+
+def _record_lines(batch: Batch) -> Iterator[str]:
+    from penstock.protocol.records.errors import CorruptRecords
+    from penstock.protocol.records.record import iter_records
+
+    try:
+        for record in iter_records(batch.data):
+            headers = " ".join(f"{name}={readable(value)}" for name, value in record.headers)
+            kind = f" {_control_name(record.key)}" if batch.header.is_control else ""
+            yield (
+                f"    {record.offset}{kind} {readable_time(record.timestamp)} key {readable(record.key)} "
+                f"value {readable(record.value)}" + (f" headers {headers}" if headers else "")
+            )
+    except CorruptRecords as error:
+        yield f"    the records cannot be read: {error}"
+
+
+def _control_name(key: bytes | None) -> str:
+    from penstock.protocol.records.control import control_type
+
+    return control_type(key).name.lower().replace("_", " ")
+
+
+def _batch_fields(partition: Partition, path: str, batch: Batch, *, with_records: bool) -> dict[str, Any]:
+    from penstock.cli.record_format import json_record
+    from penstock.protocol.records.errors import CorruptRecords
+    from penstock.protocol.records.record import iter_records
+
+    header = batch.header
+    fields: dict[str, Any] = {
+        "topic": partition.topic,
+        "partition": partition.partition,
+        "file": os.path.basename(path),
+        "position": batch.position,
+        "baseOffset": header.base_offset,
+        "lastOffset": header.last_offset,
+        "recordCount": header.record_count,
+        "sizeBytes": header.size_bytes,
+        "codec": _codec_name(batch),
+        "leaderEpoch": header.leader_epoch,
+        "maxTimestamp": header.max_timestamp,
+        "producerId": header.producer_id,
+        "producerEpoch": header.producer_epoch,
+        "baseSequence": header.base_sequence,
+        "transactional": header.is_transactional,
+        "control": header.is_control,
+        "crcValid": batch.is_crc_valid,
+    }
+    if with_records:
+        try:
+            fields["records"] = [
+                json_record(each.offset, each.timestamp, each.key, each.value, each.headers)
+                for each in iter_records(batch.data)
+            ]
+        except CorruptRecords as error:
+            fields["error"] = str(error)
+    return fields
+
+
+class Damage(msgspec.Struct, frozen=True, kw_only=True):
+    """A place where the bytes are not what was written."""
+
+    file: str
+    position: int
+    offset: int
+    reason: str
+
+
+@app.command()
+def verify(
+    *,
+    directory: str = _DIRECTORY,
+    topic: str | None = _TOPIC,
+    partition: int | None = _PARTITION,
+    deep: bool = typer.Option(False, "--deep", help="Unpack every batch and read every record too."),
+    as_json: bool = AsJson,
+) -> None:
+    """Check every byte of every segment against its checksum. Exits with 1 when something is damaged.
+
+    A broker may be running on the directory.
+    """
+    partitions = find_partitions(directory, topic, partition)
+    is_used = is_in_use(directory)
+    damages: list[Damage] = []
+    batch_count = size_bytes = segment_count = 0
+    for found in partitions:
+        check = PartitionCheck(found, is_being_written=is_used, is_deep=deep)
+        damages.extend(check)
+        batch_count += check.batch_count
+        size_bytes += check.size_bytes
+        segment_count += len(found.segments)
+    counts = {
+        "partitions": len(partitions),
+        "segments": segment_count,
+        "batches": batch_count,
+        "bytes": size_bytes,
+    }
+    if as_json:
+        print_json({**counts, "damage": damages})
+    else:
+        for damage in damages:
+            print(f"{damage.file}: byte {damage.position}, offset {damage.offset}: {damage.reason}")
+        print("checked " + ", ".join(f"{count} {what}" for what, count in counts.items()))
+    if damages:
+        first = damages[0]
+        raise CommandError(
+            f"{len(damages)} damaged place(s), the first at byte {first.position} of {first.file}: {first.reason}; "
+            f"stop the broker and run `penstock log recover {directory}`, or restore the partition from a copy"
+        )
+
+
+class PartitionCheck:
+    """Iterate for the damage of one partition; counts what was read meanwhile."""
+
+    def __init__(self, partition: Partition, *, is_being_written: bool, is_deep: bool) -> None:
+        self._partition = partition
+        self._is_being_written = is_being_written
+        self._is_deep = is_deep
+        self.batch_count = 0
+        self.size_bytes = 0
+
+    def __iter__(self) -> Iterator[Damage]:
+        next_offset = -1
+        segments = self._partition.segments
+        for segment in segments:
+            if segment.base_offset < next_offset:
+                reason = f"the segment before it goes on to offset {next_offset - 1}"
+                yield Damage(file=segment.path, position=0, offset=segment.base_offset, reason=reason)
+            reader = SegmentReader(segment)
+            try:
+                for batch in reader:
+                    self.batch_count += 1
+                    self.size_bytes += batch.header.size_bytes
+                    if (problem := self._problem_of(batch)) is not None:
+                        offset = batch.header.base_offset
+                        yield Damage(
+                            file=segment.path, position=batch.position, offset=offset, reason=problem
+                        )
+            except FileNotFoundError:  # retention has taken it meanwhile
+                continue
+            except OSError as error:
+                reason = f"cannot be read: {error.strerror}"
+                yield Damage(
+                    file=segment.path, position=reader.position, offset=reader.next_offset, reason=reason
+                )
+                continue
+            next_offset = reader.next_offset
+            is_unfinished = self._is_being_written and segment is segments[-1]
+            if reader.reason is not None and not is_unfinished:
+                yield Damage(
+                    file=segment.path, position=reader.position, offset=next_offset, reason=reader.reason
+                )
+
+    def _problem_of(self, batch: Batch) -> str | None:
+        if not batch.is_crc_valid:
+            return "the checksum does not match"
+        if self._is_deep:
+            from penstock.protocol.records.errors import CorruptRecords
+            from penstock.protocol.records.record import iter_records
+
+            try:
+                for _ in iter_records(batch.data):
+                    pass
+            except CorruptRecords as error:
+                return str(error)
+        return None

@@ -1,0 +1,74 @@
+import socket
+
+import pytest
+
+from penstock.cli.connection import check_reachable, pairs
+from penstock.cli.errors import CommandError
+from penstock.cli.main import run
+
+COMMANDS = [
+    ["topic", "list"],
+    ["topic", "create", "t"],
+    ["produce", "t"],
+    ["consume", "t"],
+    ["config", "describe", "topic", "t"],
+]
+
+
+@pytest.fixture
+def closed_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_broker_that_is_not_there_is_one_line_that_says_what_to_do(
+    command: list[str], closed_port: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*command, "--bootstrap-server", f"127.0.0.1:{closed_port}"]) == 1
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert captured.err == (
+        f"penstock: no broker at 127.0.0.1:{closed_port} (connection refused): start one with `penstock up`, "
+        "or say where it is with --bootstrap-server HOST:PORT\n"
+    )
+
+
+def test_one_of_several_addresses_is_enough(closed_port: int) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        check_reachable(f"127.0.0.1:{closed_port}, 127.0.0.1:{listening.getsockname()[1]}")
+
+
+@pytest.mark.parametrize("address", ["", "host:", "host:abc", "host:70000", ":9092"])
+def test_what_is_no_address_is_refused(address: str) -> None:
+    with pytest.raises(CommandError, match="is not an address: write HOST:PORT"):
+        check_reachable(address)
+
+
+def test_a_port_that_speaks_another_protocol_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("penstock.cli.connection.REQUEST_TIMEOUT_SECONDS", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        assert run(["topic", "list", "-b", f"127.0.0.1:{mute.getsockname()[1]}"]) == 1
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("penstock: the broker does not answer as one (")
+    assert captured.err.count("\n") == 1
+
+
+def test_an_unknown_client_setting_is_one_line(capfd: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        address = f"127.0.0.1:{listening.getsockname()[1]}"
+        assert run(["topic", "list", "-b", address, "-X", "no.such.setting=1"]) == 2
+    captured = capfd.readouterr()
+    assert "no.such.setting" in captured.err
+    assert captured.err.count("\n") == 1
+
+
+def test_settings_are_split_at_the_first_equals_sign() -> None:
+    assert pairs(["a=b=c", "d="], "--config") == {"a": "b=c", "d": ""}
+    with pytest.raises(CommandError, match="--config 'a' is not a setting: write it as KEY=VALUE"):
+        pairs(["a"], "--config")

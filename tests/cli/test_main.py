@@ -1,0 +1,99 @@
+import re
+import subprocess
+import sys
+
+import pytest
+
+import penstock
+from penstock.cli.main import run
+
+ANSI = re.compile(r"\x1b\[[0-9;]*m")
+COMMANDS = ("up", "topic", "produce", "consume", "config", "log")
+
+
+def test_version_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == f"penstock {penstock.__version__}\n"
+
+
+def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    out = ANSI.sub("", capsys.readouterr().out)
+    for command in COMMANDS:
+        assert re.search(rf"^\W*{command} ", out, re.MULTILINE), command
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_command_has_help_and_hides_what_is_not_there_yet(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([command, "--help"]) == 0
+    out = ANSI.sub("", capsys.readouterr().out)
+    assert f"Usage: penstock {command}" in out
+    assert "--join" not in out
+    assert "--brokers" not in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["nonsense"], "penstock: No such command 'nonsense'. See `penstock --help`\n"),
+        (["topic", "create"], "penstock: Missing argument 'name'. See `penstock topic create --help`\n"),
+        (
+            ["topic", "list", "--nonsense"],
+            "penstock: No such option: --nonsense. See `penstock topic list --help`\n",
+        ),
+    ],
+)
+def test_a_wrong_command_line_is_one_line_that_points_to_the_help(
+    arguments: list[str], line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(arguments) == 2
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", line)
+
+
+def test_a_group_of_commands_alone_shows_its_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["topic"]) == 2
+    captured = capsys.readouterr()
+    assert "create" in captured.out
+    assert captured.err == ""
+
+
+def test_what_nobody_expected_is_still_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_path: object) -> None:
+        raise RuntimeError("two\nlines")
+
+    monkeypatch.delenv("PENSTOCK_DEBUG", raising=False)
+    monkeypatch.setattr("penstock.cli.data_directory.os.path.isdir", fail)
+    assert run(["log", "verify", "."]) == 1
+    captured = capsys.readouterr()
+    assert "this should not happen (RuntimeError: two lines)" in captured.err
+    assert captured.err.count("\n") == 1
+
+
+def test_a_reader_that_goes_away_is_not_worth_a_word() -> None:
+    writer = subprocess.Popen(
+        [sys.executable, "-m", "penstock.cli.main", "config", "list"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert writer.stdout is not None
+    writer.stdout.close()
+    _, errors = writer.communicate(timeout=30)
+    assert errors == b""
+    assert writer.returncode == 1
+
+
+def test_up_imports_no_client_and_no_table_drawing() -> None:
+    """`penstock up` must be quick: what only other commands need stays out of it."""
+    code = (
+        "import sys; from penstock.cli.main import run; run(['up', '--set', 'nonsense']); "
+        "print([m for m in ('rich', 'confluent_kafka') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True
+    )
+    assert done.stdout == "[]\n"
