@@ -78,8 +78,28 @@ class Slot:
         self.answer: Answer | None = None
 
 
+class Tracked(Protocol):
+    """What the broker needs of every connection, whatever it speaks: to count, sweep and stop it."""
+
+    peer: Peer
+    last_active_ms: float
+
+    @property
+    def is_waiting_for_answers(self) -> bool: ...
+
+    def close(self, reason: str) -> None: ...
+
+    def abort(self) -> None: ...
+
+    async def drain_and_close(self) -> None: ...
+
+
+class DialectConnection(asyncio.Protocol, Tracked):
+    """A connection that speaks something else; it leaves the host's connections when it is lost."""
+
+
 # Another dialect on the same port, chosen by the first byte: given the transport and the bytes read so far.
-Dialect = Callable[[asyncio.Transport, Peer, bytes], asyncio.BaseProtocol]
+Dialect = Callable[["ConnectionHost", asyncio.Transport, Peer, bytes], DialectConnection]
 
 
 class ConnectionHost:
@@ -94,7 +114,7 @@ class ConnectionHost:
         self.limits = limits
         self.clock = clock
         self.dialects = dialects
-        self.connections: set[Connection] = set()
+        self.connections: set[Tracked] = set()
         self.receive_buffer = bytearray(_SHARED_BUFFER_BYTES)
         self.receive_view = memoryview(self.receive_buffer)
 
@@ -214,8 +234,10 @@ class Connection(asyncio.BufferedProtocol):
         self._parse(self._host.receive_view[:size])
 
     def _switch(self, dialect: Dialect, received: bytes) -> None:
+        connection = dialect(self._host, self._transport, self.peer, received)
         self._host.connections.discard(self)
-        self._transport.set_protocol(dialect(self._transport, self.peer, received))
+        self._host.connections.add(connection)
+        self._transport.set_protocol(connection)
 
     def _continue_body(self, body: bytearray) -> None:
         if self._body_received == self._body_size:

@@ -1,0 +1,290 @@
+"""Golog's dialect: a JSON object for each request, answered in order by lines of text, for a person with `nc`.
+
+The words are in `json_requests`. Produces are appended as they arrive and acknowledged in order when they are
+durable, so that many of them share one disk sync; any other request waits until those before it are answered, so
+that a fetch sees what its client produced. A connection survives every mistake that can be told in one line.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable
+
+from penstock.gateway.group_offsets import GroupOffsets, OffsetsTopic
+from penstock.gateway.json_requests import (
+    Commit,
+    Fetch,
+    Produce,
+    Request,
+    RequestError,
+    ack_line,
+    committed_line,
+    decode_request,
+    end_line,
+    error_line,
+    json_line,
+    text_line,
+)
+from penstock.gateway.json_stream import JsonStream, Malformed
+from penstock.gateway.partitions import Partition, PartitionRefused, next_offset_after, records_from
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from penstock.protocol.records.builder import NewRecord
+from penstock.server.connection import ConnectionHost, DialectConnection, Peer
+from penstock.server.context import RequestContext, Services
+from penstock.server.handlers import metadata
+
+log = logging.getLogger(__name__)
+
+TEXT_BYTES_MAX = 8 * 1024 * 1024  # one request; a megabyte of message may be six of escapes
+_WAITING_MAX = 64  # requests that were read but not begun
+_PENDING_MAX = 256  # produces that were appended but not acknowledged
+_READ_BYTES = 128 * 1024  # what a fetch decodes before it lets others run
+_METADATA_VERSION = 12
+_CLIENT_ID = "json-lines"
+
+
+class JsonLines:
+    """The dialect of one broker; `connect` is what a listener calls for a connection that begins with {."""
+
+    def __init__(self, services: Services, offsets: GroupOffsets | None = None) -> None:
+        self._services = services
+        self._offsets = offsets or OffsetsTopic(services)
+
+    def connect(
+        self, host: ConnectionHost, transport: asyncio.Transport, peer: Peer, received: bytes
+    ) -> "JsonLinesConnection":
+        return JsonLinesConnection(self, host, transport, peer, received)
+
+    def partition(self, peer: Peer, topic: str, index: int) -> Partition:
+        return Partition(self._services, peer, _CLIENT_ID, topic, index)
+
+    def is_unknown(self, topic: str) -> bool:
+        return topic not in self._services.controller.image.topics
+
+    def begin_produce(self, peer: Peer, request: Produce) -> Awaitable[int]:
+        """Append the message; what is awaited is its acknowledgement."""
+        partition = self.partition(peer, request.topic, request.partition)
+        partition.require_leader()
+        record = NewRecord(
+            key=None if request.key is None else request.key.encode(),
+            value=None if request.message is None else request.message.encode(),
+            timestamp=self._services.clock.now_ms(),
+        )
+        return partition.produce(record)
+
+    async def make_topic(self, peer: Peer, topic: str) -> None:
+        """Create a topic by asking for it, as a Kafka producer does; raises when the broker will not."""
+        context = RequestContext(self._services, peer, _METADATA_VERSION, _CLIENT_ID)
+        asked = MetadataRequest(topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=True)
+        answer = metadata.handle(context, asked)
+        response: MetadataResponse = await answer if isinstance(answer, Awaitable) else answer
+        code = ErrorCode(response.topics[0].error_code)
+        if code:
+            raise PartitionRefused(code, f"topic {topic!r} does not exist and was not made: {code.name}")
+
+    async def start_of(self, peer: Peer, request: Fetch) -> int:
+        """Where a fetch begins: at its offset, at its group's, or at the start; never before what is left."""
+        leader = self.partition(peer, request.topic, request.partition).require_leader()
+        offset = request.offset
+        if offset is None and request.group is not None:
+            offset = await self._offsets.committed(request.group, request.topic, request.partition)
+        if offset is not None and offset < 0:
+            raise RequestError("INVALID_REQUEST", f"offset {offset} is negative")
+        return max(offset or 0, leader.log.log_start_offset)
+
+    async def commit(self, peer: Peer, request: Commit) -> None:
+        self.partition(peer, request.topic, request.partition).require_leader()
+        if request.offset < 0:
+            raise RequestError("INVALID_REQUEST", f"offset {request.offset} is negative")
+        if not request.group:
+            raise RequestError("INVALID_REQUEST", "group is empty")
+        await self._offsets.commit(request.group, request.topic, request.partition, request.offset)
+
+
+class JsonLinesConnection(DialectConnection):
+    """One client: `data_received` cuts requests out of the bytes, one task answers them in order."""
+
+    def __init__(
+        self,
+        dialect: JsonLines,
+        host: ConnectionHost,
+        transport: asyncio.Transport,
+        peer: Peer,
+        received: bytes,
+    ) -> None:
+        self.peer = peer
+        self.last_active_ms = host.clock.monotonic_ms()
+        self._dialect = dialect
+        self._host = host
+        self._transport = transport
+        self._stream = JsonStream(TEXT_BYTES_MAX)
+        self._waiting: deque[bytes | Malformed] = deque()
+        self._pending: deque[Awaitable[int]] = deque()
+        self._arrived = asyncio.Event()
+        self._writable = asyncio.Event()
+        self._writable.set()
+        self._is_ending = False
+        self._is_paused = False
+        self._task = asyncio.get_running_loop().create_task(self._serve(), name=f"json-lines {peer}")
+        self.data_received(received)
+
+    # -- life
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        log.debug("%s disconnected%s", self.peer, f": {exc}" if exc else "")
+        self._host.connections.discard(self)
+        self._is_ending = True
+        self._waiting.clear()
+        self._writable.set()
+        self._arrived.set()
+
+    def eof_received(self) -> bool:
+        unfinished = self._stream.end()
+        if unfinished is not None:
+            self._waiting.append(unfinished)
+        self._is_ending = True
+        self._arrived.set()
+        return True  # the answers are still owed: `nc -N` closes its side after the last request
+
+    def close(self, reason: str) -> None:
+        log.warning("closing the connection of %s: %s", self.peer, reason)
+        self._transport.close()
+
+    def abort(self) -> None:
+        self._transport.abort()
+
+    async def drain_and_close(self) -> None:
+        """Take no more requests, answer those that arrived, close."""
+        self._is_ending = True
+        self._pause()
+        self._arrived.set()
+        await asyncio.wait([self._task])
+
+    @property
+    def is_waiting_for_answers(self) -> bool:
+        return bool(self._waiting or self._pending)
+
+    # -- bytes in
+
+    def data_received(self, data: bytes) -> None:
+        self.last_active_ms = self._host.clock.monotonic_ms()
+        self._waiting.extend(self._stream.feed(data))
+        if self._waiting:
+            self._arrived.set()
+        if len(self._waiting) >= _WAITING_MAX:
+            self._pause()
+
+    def _pause(self) -> None:
+        if not self._is_paused and not self._transport.is_closing():
+            self._is_paused = True
+            self._transport.pause_reading()
+
+    def _resume_if_room(self) -> None:
+        if self._is_paused and not self._is_ending and len(self._waiting) < _WAITING_MAX // 2:
+            self._is_paused = False
+            if not self._transport.is_closing():
+                self._transport.resume_reading()
+
+    # -- answers out
+
+    def pause_writing(self) -> None:
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        self._writable.set()
+
+    async def _write(self, lines: bytes) -> None:
+        """Write and, if the client does not read its answers, wait until it does."""
+        if lines and not self._transport.is_closing():
+            self._transport.write(lines)
+        await self._writable.wait()
+
+    async def _serve(self) -> None:
+        try:
+            while True:
+                while self._waiting:
+                    item = self._waiting.popleft()
+                    self._resume_if_room()
+                    await self._answer(item)
+                await self._settle()
+                if self._waiting:
+                    continue
+                if self._is_ending:
+                    break
+                self._arrived.clear()
+                await self._arrived.wait()
+        finally:
+            self._transport.close()
+
+    async def _answer(self, item: bytes | Malformed) -> None:
+        try:
+            if isinstance(item, Malformed):
+                raise RequestError("INVALID_JSON", item.reason)  # noqa: TRY301  one place answers all mistakes
+            await self._perform(decode_request(item))
+        except (RequestError, PartitionRefused) as error:
+            await self._settle()
+            await self._write(_line_of(error))
+        except Exception:
+            log.exception("a request of %s failed in a way the broker did not expect", self.peer)
+            await self._settle()
+            await self._write(error_line("UNKNOWN_SERVER_ERROR", "the broker failed; its log says how"))
+
+    async def _perform(self, request: Request) -> None:
+        if isinstance(request, Produce):
+            if self._dialect.is_unknown(request.topic):
+                await self._settle()
+                await self._dialect.make_topic(self.peer, request.topic)
+            self._pending.append(self._dialect.begin_produce(self.peer, request))
+            if len(self._pending) >= _PENDING_MAX:
+                await self._settle()
+            return
+        await self._settle()
+        if isinstance(request, Commit):
+            await self._dialect.commit(self.peer, request)
+            await self._write(committed_line(request.offset))
+        else:
+            await self._fetch(request)
+
+    async def _settle(self) -> None:
+        """Acknowledge, in order, everything that was produced."""
+        lines: list[bytes] = []
+        while self._pending:
+            try:
+                lines.append(ack_line(await self._pending.popleft()))
+            except PartitionRefused as error:
+                lines.append(_line_of(error))
+        if lines:
+            await self._write(b"".join(lines))
+
+    async def _fetch(self, request: Fetch) -> None:
+        """Everything from the offset up to what was committed when the fetch began."""
+        offset = await self._dialect.start_of(self.peer, request)
+        partition = self._dialect.partition(self.peer, request.topic, request.partition)
+        line_of = json_line if request.format == "json" else text_line
+        limit = request.max_messages
+        end: int | None = None
+        count = 0
+        while not self._transport.is_closing() and (limit is None or count < limit):
+            data = await partition.read(offset, _READ_BYTES)
+            end = data.high_watermark if end is None else end
+            lines: list[bytes] = []
+            next_offset = next_offset_after(data, offset)
+            for record in records_from(data, offset):
+                if limit is not None and count == limit:
+                    next_offset = record.offset
+                    break
+                lines.append(line_of(record))
+                count += 1
+            await self._write(b"".join(lines))
+            if next_offset == offset or next_offset >= end:
+                offset = next_offset
+                break
+            offset = next_offset
+        if request.format == "json":
+            await self._write(end_line(offset, count))
+
+
+def _line_of(error: RequestError | PartitionRefused) -> bytes:
+    name = error.error if isinstance(error, RequestError) else error.code.name
+    return error_line(name, error.message)
