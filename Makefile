@@ -35,6 +35,9 @@ test: install  ## the whole suite, with the clients it needs (npm packages, kcat
 soak: install  ## kill brokers under load for SOAK_SECONDS (default 300)
 	SOAK_SECONDS=$${SOAK_SECONDS:-300} $(BIN)/python -m pytest -n 2 -m soak -s --timeout 0 tests/crash
 
+bench: install  ## measure the broker against this machine (QUICK=1: small sizes, docs left alone; BENCH_LOG_GB=5)
+	$(BIN)/penstock bench $(if $(QUICK),--quick,--write-docs docs/benchmarks.md)
+
 codegen: install  ## rewrite protocol/messages from Kafka's message definitions
 	$(BIN)/python -m tools.codegen --model tools/codegen/messages.json \
 	    ../shared/kafka-messages tools/codegen/metadata_records src/penstock/protocol/messages

@@ -1,0 +1,104 @@
+"""The references: what the disk and the loopback do with no broker in the way."""
+
+import os
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Sequence
+
+_CHUNK_BYTES = 1 << 20
+
+
+def sync_loop(path: str, chunk: bytes, duration_s: float) -> tuple[int, list[float]]:
+    """Append `chunk` and sync, again and again: how often, and how long each took in seconds."""
+    latencies: list[float] = []
+    clock = time.perf_counter
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        position = 0
+        now = clock()
+        end = now + duration_s
+        while now < end:
+            position += os.pwrite(fd, chunk, position)
+            os.fdatasync(fd)
+            done = clock()
+            latencies.append(done - now)
+            now = done
+    finally:
+        os.close(fd)
+        os.unlink(path)
+    return len(latencies), latencies
+
+
+def write_with_syncs(path: str, total_bytes: int, sync_count: int) -> float:
+    """Write `total_bytes` in `sync_count` equal pieces, each followed by a sync; gives the seconds it took."""
+    piece = memoryview(os.urandom(max(1, total_bytes // sync_count)))
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        began = time.perf_counter()
+        position = 0
+        for _ in range(sync_count):
+            position += os.pwrite(fd, piece, position)
+            os.fdatasync(fd)
+        return time.perf_counter() - began
+    finally:
+        os.close(fd)
+        os.unlink(path)
+
+
+def cat(paths: Sequence[str]) -> float:
+    """Seconds that `cat` of the files to /dev/null takes."""
+    began = time.perf_counter()
+    # A fixed command over files that the benchmark wrote.
+    subprocess.run(["cat", *paths], stdout=subprocess.DEVNULL, check=True, timeout=600)  # noqa: S603, S607
+    return time.perf_counter() - began
+
+
+def cat_over_loopback(paths: Sequence[str]) -> float:
+    """Seconds to send the files through a loopback connection: what no server on this machine can beat."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        sender = threading.Thread(target=_send_files, args=(paths, listener.getsockname()), daemon=True)
+        began = time.perf_counter()
+        sender.start()
+        connection, _ = listener.accept()
+        buffer = bytearray(_CHUNK_BYTES)
+        with connection:
+            while connection.recv_into(buffer, 0, socket.MSG_WAITALL):
+                pass
+        took_s = time.perf_counter() - began
+    sender.join()
+    return took_s
+
+
+def _send_files(paths: Sequence[str], address: tuple[str, int]) -> None:
+    buffer = memoryview(bytearray(_CHUNK_BYTES))
+    with socket.create_connection(address) as connection:
+        for path in paths:
+            with open(path, "rb", buffering=0) as file:
+                while count := file.readinto(buffer):
+                    connection.sendall(buffer[:count])
+
+
+def forget(paths: Sequence[str]) -> None:
+    """Drop the files from the page cache, as far as they are on the disk; needs no privilege."""
+    for path in paths:
+        fd = os.open(path, os.O_RDONLY)
+        try:
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        finally:
+            os.close(fd)
+
+
+def segment_files(data_dir: str, topic: str) -> list[str]:
+    """The log files of all partitions of a topic, in order."""
+    found = []
+    for name in sorted(os.listdir(data_dir)):
+        if name.rpartition("-")[0] == topic:
+            directory = os.path.join(data_dir, name)
+            found += [os.path.join(directory, f) for f in sorted(os.listdir(directory)) if f.endswith(".log")]
+    return found
+
+
+def total_bytes(paths: Sequence[str]) -> int:
+    return sum(os.path.getsize(path) for path in paths)

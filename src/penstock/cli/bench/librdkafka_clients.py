@@ -1,0 +1,109 @@
+"""The client that most people have, as they would use it: confluent-kafka over librdkafka."""
+
+import time
+from typing import Any
+
+import confluent_kafka
+
+_FLUSH_S = 300.0
+
+
+class DeliveryFailed(Exception):  # noqa: N818 - names what happened
+    """librdkafka reported a message that was not delivered."""
+
+
+def _producer(bootstrap: str, **settings: Any) -> Any:
+    return confluent_kafka.Producer(
+        {
+            "bootstrap.servers": bootstrap,
+            "acks": "all",
+            "socket.nagle.disable": True,
+            "queue.buffering.max.messages": 5_000_000,
+            "queue.buffering.max.kbytes": 2_000_000,
+            **settings,
+        }
+    )
+
+
+def produce_bulk(bootstrap: str, topic: str, message_bytes: int, count: int) -> float:
+    """Seconds from the first `produce` to the last acknowledgement, with librdkafka's own batching."""
+    failures: list[str] = []
+    producer = _producer(bootstrap, **{"delivery.report.only.error": True})
+    _connect(producer, topic)
+    payload = b"x" * message_bytes
+    produce = producer.produce
+
+    def report(error: Any, _message: Any) -> None:
+        failures.append(str(error))
+
+    began = time.perf_counter()
+    for _ in range(count):
+        produce(topic, payload, partition=0, on_delivery=report)
+    left = producer.flush(_FLUSH_S)
+    took_s = time.perf_counter() - began
+    if left or failures:
+        raise DeliveryFailed(f"{left} messages were not acknowledged; failures: {failures[:1]}")
+    return took_s
+
+
+class LoneProducer:
+    """One message at a time, each waited for."""
+
+    def __init__(self, bootstrap: str, topic: str) -> None:
+        self._topic = topic
+        self._producer = _producer(bootstrap, **{"linger.ms": 0})
+        _connect(self._producer, topic)
+        self.produce_for(100, 0.05)
+
+    def produce_for(self, message_bytes: int, duration_s: float) -> tuple[int, list[float]]:
+        """How many were acknowledged in that time, and how long each took in seconds."""
+        payload = b"x" * message_bytes
+        failures: list[str] = []
+
+        def report(error: Any, _message: Any) -> None:
+            if error is not None:
+                failures.append(str(error))
+
+        latencies: list[float] = []
+        clock = time.perf_counter
+        now = clock()
+        end = now + duration_s
+        while now < end:
+            self._producer.produce(self._topic, payload, partition=0, on_delivery=report)
+            if self._producer.flush(_FLUSH_S):
+                failures.append("not acknowledged in time")
+            done = clock()
+            latencies.append(done - now)
+            now = done
+        if failures:
+            raise DeliveryFailed(failures[0])
+        return len(latencies), latencies
+
+
+def consume_all(bootstrap: str, topic: str, end_offset: int) -> float:
+    """Seconds to read partition 0 from its start to `end_offset`, assigned, without a group."""
+    consumer = confluent_kafka.Consumer(
+        {"bootstrap.servers": bootstrap, "group.id": "bench", "enable.auto.commit": False}
+    )
+    try:
+        began = time.perf_counter()
+        consumer.assign([confluent_kafka.TopicPartition(topic, 0, 0)])
+        position = 0
+        while position < end_offset:
+            messages = consumer.consume(10_000, _FLUSH_S)
+            if not messages:
+                raise DeliveryFailed(f"nothing came after offset {position}")
+            for message in (messages[0], messages[-1]):
+                if message.error() is not None:
+                    raise DeliveryFailed(str(message.error()))
+            position = messages[-1].offset() + 1
+        return time.perf_counter() - began
+    finally:
+        consumer.close()
+
+
+def _connect(producer: Any, topic: str) -> None:
+    """Learn the topic before the clock starts: connecting is not what is measured."""
+    metadata = producer.list_topics(topic, timeout=30)
+    if metadata.topics[topic].error is not None:
+        raise DeliveryFailed(str(metadata.topics[topic].error))

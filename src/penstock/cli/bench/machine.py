@@ -1,0 +1,65 @@
+"""What a reader must know about the machine to weigh the figures. Names no host and no path."""
+
+import importlib.metadata
+import os
+import platform
+import sys
+
+from penstock.cli.bench.disk import sync_loop
+from penstock.cli.bench.figures import number, quantile
+
+_PROBE_S = 1.0
+
+
+def describe(directory: str) -> dict[str, str]:
+    """The machine, and the filesystem that `directory` is on."""
+    count, latencies = sync_loop(os.path.join(directory, "probe"), bytes(200), _PROBE_S)
+    return {
+        "processor": f"{_cpu_model()}, {len(os.sched_getaffinity(0))} cores usable",
+        "memory": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.1f} GiB",
+        "kernel": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "filesystem": _filesystem(directory),
+        "append of 200 B and fdatasync": (
+            f"{number(count / _PROBE_S)}/s, p50 {number(quantile(latencies, 0.5) * 1e6)} µs, "
+            f"p99 {number(quantile(latencies, 0.99) * 1e6)} µs"
+        ),
+        "load before the run": f"{os.getloadavg()[0]:.2f} (1 minute)",
+        "Python": f"{platform.python_implementation()} {platform.python_version()}, uvloop {_version('uvloop')}",
+        "penstock": _version("penstock"),
+        "librdkafka client": f"confluent-kafka {_version('confluent-kafka')}",
+    }
+
+
+def _cpu_model() -> str:
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        for line in file:
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or "unknown"
+
+
+def _filesystem(directory: str) -> str:
+    """Type and mount options that matter, of the mount whose path is the longest prefix."""
+    here = os.path.realpath(directory)
+    best = ("", "unknown")
+    with open("/proc/mounts", encoding="utf-8") as file:
+        for line in file:
+            _, mounted_at, kind, *_ = line.split()
+            prefix = mounted_at.rstrip("/") + "/"
+            if (here + "/").startswith(prefix) and len(prefix) > len(best[0]):
+                best = (prefix, kind)
+    return best[1]
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def check_platform() -> str | None:
+    """Why the benchmark cannot run here; None when it can."""
+    if sys.platform != "linux":
+        return "it reads /proc and needs Linux"
+    return None

@@ -1,0 +1,76 @@
+"""How many syncs a process did. Counted by the kernel where `perf` is at hand and allowed, else estimated.
+
+The estimate is an upper bound: a batch is acknowledged after one sync, so there cannot have been more syncs that
+mattered than batches in the log.
+"""
+
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from penstock.protocol.records.batch import LOG_OVERHEAD
+
+_EVENTS: Final = ("syscalls:sys_enter_fdatasync", "syscalls:sys_enter_fsync")
+_ATTACH_S: Final = 0.5
+
+
+class SyncCount(msgspec.Struct, frozen=True):
+    count: int
+    is_counted: bool
+
+
+class SyncCounter:
+    """Attach before the load, ask after it."""
+
+    def __init__(self, pid: int) -> None:
+        self._perf: subprocess.Popen[str] | None = None
+        perf = shutil.which("perf")
+        if perf is None:
+            return
+        command = [perf, "stat", "-x", ",", "-e", ",".join(_EVENTS), "-p", str(pid)]
+        # A tool found on the path, pointed at a process that the benchmark started.
+        self._perf = subprocess.Popen(  # noqa: S603
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        )
+        time.sleep(_ATTACH_S)  # perf does not say when it has attached
+
+    def stop(self, batch_count: int) -> SyncCount:
+        counted = self._stop_perf()
+        return SyncCount(counted, True) if counted else SyncCount(batch_count, False)
+
+    def _stop_perf(self) -> int:
+        if self._perf is None:
+            return 0
+        self._perf.send_signal(signal.SIGINT)
+        try:
+            _, told = self._perf.communicate(timeout=10)
+        except subprocess.TimeoutExpired:
+            self._perf.kill()
+            self._perf.wait()
+            return 0
+        return parse_perf(told)
+
+
+def parse_perf(told: str) -> int:
+    """The sum of the events in perf's comma-separated output; what it could not count is nothing."""
+    counts = [line.split(",")[0] for line in told.splitlines() if "syscalls:" in line]
+    return sum(int(count) for count in counts if count.isdecimal())
+
+
+def count_batches(paths: Sequence[str]) -> int:
+    """How many record batches the log files hold, by hopping from header to header."""
+    count = 0
+    for path in paths:
+        with open(path, "rb") as file:
+            while len(head := file.read(LOG_OVERHEAD)) == LOG_OVERHEAD:
+                length = int.from_bytes(head[8:12], "big")
+                if not length:  # room that was reserved but not written
+                    break
+                file.seek(length, 1)
+                count += 1
+    return count

@@ -1,0 +1,61 @@
+"""(a) One librdkafka producer with its own batching, against writing the same bytes with as many syncs."""
+
+from penstock.cli.bench import disk, librdkafka_clients
+from penstock.cli.bench.context import Bench
+from penstock.cli.bench.figures import Cells, Section
+from penstock.cli.bench.syncs import SyncCounter, count_batches
+
+KEY = "a"
+TITLE = "One producer, batched by librdkafka, synced before each acknowledgement"
+METHOD = (
+    "One `confluent-kafka` producer with its default batching and `acks=all` fills one partition; the clock runs from "
+    "the first `produce` to the last acknowledgement. The reference writes as many bytes as the log has grown by, in "
+    "as many equal pieces as the broker did syncs, with an `fdatasync` after each."
+)
+_TOPIC = "bulk"
+
+
+def run(bench: Bench) -> Section:
+    cells = Cells()
+    notes: list[str] = []
+    ratios = []
+    for message_bytes, count in bench.scale.bulk_messages.items():
+        for _ in bench.rounds(f"{count:,} messages of {message_bytes} B"):
+            notes = [_measure(bench, cells, message_bytes, count)]
+        ratios.append(
+            cells.ratio(
+                f"librdkafka, {message_bytes} B messages / raw writes with the same syncs",
+                f"log written by the broker, {message_bytes} B messages",
+                f"raw writes with the same syncs, {message_bytes} B messages",
+            )
+        )
+    return Section(
+        key=KEY, title=TITLE, method=METHOD, ratios=tuple(ratios), figures=cells.figures(), notes=tuple(notes)
+    )
+
+
+def _measure(bench: Bench, cells: Cells, message_bytes: int, count: int) -> str:
+    of = f"{message_bytes} B messages"
+    with bench.broker({_TOPIC: 1}) as (server, data_dir):
+        counter = SyncCounter(server.pid)
+        cpu_s = server.cpu_s()
+        took_s = librdkafka_clients.produce_bulk(server.bootstrap, _TOPIC, message_bytes, count)
+        cpu_s = server.cpu_s() - cpu_s
+        files = disk.segment_files(data_dir, _TOPIC)
+        batches = count_batches(files)
+        syncs = counter.stop(batches)
+        written = disk.total_bytes(files)
+    raw_s = disk.write_with_syncs(bench.path("raw"), written, syncs.count)
+    cells.add(f"messages acknowledged, {of}", count / took_s, "messages/s")
+    cells.add(f"log written by the broker, {of}", written / took_s / 1e6, "MB/s")
+    cells.add(f"raw writes with the same syncs, {of}", written / raw_s / 1e6, "MB/s")
+    cells.add(f"batches, {of}", batches, "")
+    cells.add(f"syncs, {of}", syncs.count, "")
+    cells.add(f"broker busy, {of}", cpu_s / took_s, "cores")
+    cells.add(f"broker CPU, {of}", cpu_s / count * 1e6, "s per million messages")
+    how = (
+        "counted in the kernel by perf"
+        if syncs.is_counted
+        else "taken as one for each batch (no perf): an upper bound"
+    )
+    return f"Syncs were {how}. A broker busy with less than one core waited for the client or for the disk."
