@@ -1,0 +1,152 @@
+"""From the bytes that came over the wire to batches that may be stored: checked, rewritten where need be."""
+
+import enum
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.records.batch import (
+    BatchHeader,
+    crc_is_valid,
+    iter_batches,
+    set_base_offset_and_epoch,
+)
+from penstock.protocol.records.errors import CorruptRecords
+from penstock.protocol.records.validation import (
+    InvalidBatch,
+    Rewrite,
+    ValidationRules,
+    rewrite_batch,
+    validate_batch,
+)
+from penstock.storage.files import Buffer
+from penstock.storage.log_errors import AppendRejected
+
+
+class Origin(enum.Enum):
+    """Who appends: a client is trusted with less than the broker's own parts."""
+
+    CLIENT = 0
+    COORDINATOR = 1
+    RAFT_LEADER = 2
+
+
+class Appended(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What became of an append. `duplicate`: the records were there already, at these offsets."""
+
+    base_offset: int
+    last_offset: int
+    log_append_time_ms: int
+    log_start_offset: int
+    duplicate: bool = False
+
+
+class StorableBatch(msgspec.Struct, gc=False):
+    """A batch as it goes to disk, and what the log must know about it."""
+
+    data: Buffer
+    header: BatchHeader
+    base_offset: int
+    last_offset: int
+    max_timestamp: int
+    size_bytes: int
+
+
+def prepare_produced(
+    records: Buffer, rules: ValidationRules, now_ms: int, *, is_from_client: bool
+) -> list[StorableBatch]:
+    """Validate what a leader was given: one batch from a client, one or more from the broker itself.
+
+    The batches' data is writable and their offsets are not assigned yet. Raises `AppendRejected`.
+    """
+    parts = (records,) if is_from_client else tuple(_split(records))
+    try:
+        return [_prepare(part, rules, now_ms, is_from_client) for part in parts]
+    except InvalidBatch as error:
+        raise AppendRejected(error.code, error.message, error.record_errors) from None
+
+
+def _prepare(batch: Buffer, rules: ValidationRules, now_ms: int, is_from_client: bool) -> StorableBatch:
+    validated = validate_batch(batch, rules, now_ms, is_from_client=is_from_client)
+    header = validated.header
+    data = batch if validated.rewrite is Rewrite.NONE else rewrite_batch(batch, validated, rules)
+    if isinstance(data, bytes) or (isinstance(data, memoryview) and data.readonly):
+        data = bytearray(data)
+    return StorableBatch(data, header, 0, header.last_offset_delta, validated.max_timestamp, len(data))
+
+
+def _split(records: Buffer) -> Iterator[memoryview]:
+    view = memoryview(records)
+    end = 0
+    try:
+        for position, header in iter_batches(records):
+            end = position + header.size_bytes
+            yield view[position:end]
+    except CorruptRecords as error:
+        raise AppendRejected(ErrorCode.CORRUPT_MESSAGE, str(error)) from None
+    if end == 0 or end != len(records):
+        raise AppendRejected(
+            ErrorCode.INVALID_RECORD, f"{len(records) - end} bytes are not a whole record batch"
+        )
+
+
+def assign_offsets(batches: Sequence[StorableBatch], next_offset: int, leader_epoch: int) -> None:
+    """Give the batches their offsets, in place: the checksum does not cover them."""
+    for batch in batches:
+        data = batch.data
+        assert not isinstance(data, bytes)
+        set_base_offset_and_epoch(data, 0, next_offset, leader_epoch)
+        batch.base_offset = next_offset
+        batch.last_offset = next_offset + batch.header.last_offset_delta
+        next_offset = batch.last_offset + 1
+
+
+def prepare_replicated(records: Buffer, next_offset: int) -> list[StorableBatch]:
+    """Check what a follower has fetched: whole batches with good checksums and ascending offsets.
+
+    A partial batch at the end is left out: the leader cuts its answers where it pleases. Offsets may have gaps,
+    which compaction leaves. Raises `AppendRejected`.
+    """
+    view = memoryview(records)
+    batches = []
+    try:
+        for position, header in iter_batches(records):
+            size = header.size_bytes
+            if not crc_is_valid(view, position, size):
+                raise AppendRejected(
+                    ErrorCode.CORRUPT_MESSAGE,
+                    f"the batch at offset {header.base_offset} does not match its CRC",
+                )
+            if header.base_offset < next_offset or header.last_offset_delta < 0:
+                raise AppendRejected(
+                    ErrorCode.OFFSET_OUT_OF_RANGE,
+                    f"a fetched batch begins at offset {header.base_offset}, but the log has all below "
+                    f"{next_offset}: nothing was stored",
+                )
+            next_offset = header.next_offset
+            data = view[position : position + size]
+            batches.append(
+                StorableBatch(data, header, header.base_offset, next_offset - 1, header.max_timestamp, size)
+            )
+    except CorruptRecords as error:
+        raise AppendRejected(ErrorCode.CORRUPT_MESSAGE, str(error)) from None
+    return batches
+
+
+def split_by_record_count(
+    batches: list[StorableBatch], record_count_first: int, record_count_max: int
+) -> list[list[StorableBatch]]:
+    """Groups that fit a segment by their number of records: `record_count_first` for the first group, which may
+    be empty when not even one batch fits. A single batch that is too large stands alone.
+    """
+    groups: list[list[StorableBatch]] = [[]]
+    room = record_count_first
+    for batch in batches:
+        count = batch.header.last_offset_delta + 1
+        if count > room and (groups[-1] or len(groups) == 1):
+            groups.append([])
+            room = record_count_max
+        groups[-1].append(batch)
+        room -= count
+    return [group for group in groups if group]

@@ -1,0 +1,56 @@
+"""What can go wrong in a log, as callers see it. One shallow base: `LogError`, which carries the wire's code."""
+
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.records.validation import RecordError
+
+
+class LogError(Exception):
+    """Base of all: `code` is what a client is told."""
+
+    code: ErrorCode = ErrorCode.KAFKA_STORAGE_ERROR
+
+
+class StorageError(LogError):
+    """The disk refused one operation, and nothing changed: the next try may succeed."""
+
+
+class StorageFailure(LogError):  # noqa: N818 - a state of the log, which every later append meets
+    """The log can no longer tell what is on the disk: it takes no more writes until it is opened again."""
+
+
+class LogCorrupt(LogError):  # noqa: N818 - says what the log is
+    """Stored bytes are not what was written."""
+
+    code = ErrorCode.CORRUPT_MESSAGE
+
+
+class OffsetOutOfRange(LogError):  # noqa: N818 - named as the wire's code
+    """The offset lies outside of the log."""
+
+    code = ErrorCode.OFFSET_OUT_OF_RANGE
+
+    def __init__(self, offset: int, log_start_offset: int, log_end_offset: int) -> None:
+        super().__init__(f"offset {offset} is outside of the log's {log_start_offset} to {log_end_offset}")
+        self.offset = offset
+        self.log_start_offset = log_start_offset
+        self.log_end_offset = log_end_offset
+
+
+class AppendRejected(LogError):  # noqa: N818 - an answer, not a fault of ours
+    """The log does not take these records; nothing of the append was stored."""
+
+    def __init__(
+        self, code: ErrorCode, message: str = "", record_errors: tuple[RecordError, ...] = ()
+    ) -> None:
+        super().__init__(message or code.name)
+        self.code = code
+        self.message = message
+        self.record_errors = record_errors
+
+
+class DirectoryInUse(LogError):  # noqa: N818 - says what the directory is
+    """Another process has the data directory."""
+
+
+class DirectoryMismatch(LogError):  # noqa: N818 - says what the directory is
+    """The data directory belongs to another cluster or broker."""

@@ -1,0 +1,160 @@
+"""What an append means for the producers of a partition: asking before it, telling after it, saving now and then.
+
+`<20 digits>.snapshot` files stand beside the segments (format: `producer_snapshot`): the producers as of that
+offset. One is kept for each segment, so that a truncation finds one not far below.
+"""
+
+import contextlib
+import logging
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.records.batch import BatchHeader
+from penstock.protocol.records.control import ControlType, EndTxnMarker, control_type, decode_end_txn_marker
+from penstock.protocol.records.errors import CorruptRecords
+from penstock.protocol.records.record import iter_records
+from penstock.storage.append import StorableBatch
+from penstock.storage.files import Buffer, FileSystem, read_whole
+from penstock.storage.log_errors import AppendRejected
+from penstock.storage.producer_snapshot import CorruptSnapshot, decode_snapshot
+from penstock.storage.producer_state import CompletedTransaction, Duplicate, ProducerStates, Refusal
+
+SNAPSHOT: Final = ".snapshot"
+
+_log = logging.getLogger(__name__)
+
+
+def marker_in(header: BatchHeader, batch: Buffer) -> EndTxnMarker | None:
+    """The transaction marker that a control batch holds; None for other control records."""
+    if not (header.is_control and header.has_producer_id):
+        return None
+    for record in iter_records(batch):
+        if control_type(record.key) in (ControlType.ABORT, ControlType.COMMIT):
+            return decode_end_txn_marker(record.key, record.value)
+    return None
+
+
+def check_producers(
+    producers: ProducerStates, batches: Sequence[StorableBatch], *, is_from_client: bool
+) -> Duplicate | None:
+    """Ask whether the batches may be appended. Raises `AppendRejected`; gives the original of a retry."""
+    for batch in batches:
+        header = batch.header
+        if not header.has_producer_id:
+            continue
+        if header.is_control:
+            judgement: Duplicate | Refusal | None = _check_control(producers, batch)
+        else:
+            judgement = producers.check(header, is_from_client=is_from_client)
+        if judgement is None:
+            continue
+        if isinstance(judgement, Refusal):
+            raise AppendRejected(judgement.code, judgement.message)
+        if len(batches) == 1:
+            return judgement
+        raise AppendRejected(
+            ErrorCode.DUPLICATE_SEQUENCE_NUMBER,
+            f"one of {len(batches)} batches is in the log already, at offset {judgement.first_offset}",
+        )
+    return None
+
+
+def _check_control(producers: ProducerStates, batch: StorableBatch) -> Refusal | None:
+    try:
+        marker = marker_in(batch.header, batch.data)
+    except CorruptRecords as error:
+        raise AppendRejected(ErrorCode.INVALID_RECORD, str(error)) from None
+    if marker is None:
+        return None
+    header = batch.header
+    return producers.check_marker(header.producer_id, header.producer_epoch, marker.coordinator_epoch)
+
+
+def note_stored(producers: ProducerStates, batch: StorableBatch) -> CompletedTransaction | None:
+    """Take in a batch that was stored; gives the transaction that it ended."""
+    header = batch.header
+    completed: CompletedTransaction | None = None
+    if header.has_producer_id:
+        if not header.is_control:
+            producers.update(header, batch.base_offset, batch.max_timestamp)
+        elif (marker := marker_or_none(header, batch.data)) is not None:
+            completed = producers.end_transaction(
+                header.producer_id,
+                header.producer_epoch,
+                marker,
+                offset=batch.base_offset,
+                timestamp=batch.max_timestamp,
+            )
+    producers.advance_end_offset(batch.last_offset + 1)
+    return completed
+
+
+def marker_or_none(header: BatchHeader, batch: Buffer) -> EndTxnMarker | None:
+    """What is stored already cannot be refused any more: a marker that makes no sense ends nothing."""
+    try:
+        return marker_in(header, batch)
+    except CorruptRecords as error:
+        _log.error("the control batch at offset %d is malformed: %s", header.base_offset, error)
+        return None
+
+
+def snapshot_path(directory: str, offset: int) -> str:
+    return f"{directory}/{offset:020d}{SNAPSHOT}"
+
+
+def snapshot_offsets(names: Iterable[str]) -> list[int]:
+    """The offsets of the snapshot files among `names`, ascending."""
+    return sorted(
+        int(name[: -len(SNAPSHOT)])
+        for name in names
+        if name.endswith(SNAPSHOT) and name[: -len(SNAPSHOT)].isdecimal()
+    )
+
+
+def restore_newest(
+    files: FileSystem,
+    directory: str,
+    producers: ProducerStates,
+    offsets: list[int],
+    *,
+    offset_max: int,
+    log_start_offset: int,
+    now_ms: int,
+) -> None:
+    """Load the newest usable snapshot at or below `offset_max`, or begin empty at the log's start.
+
+    Snapshots that are later or damaged are removed, from the disk and from `offsets`.
+    """
+    while offsets:
+        path = snapshot_path(directory, offsets[-1])
+        if offsets[-1] <= offset_max:
+            try:
+                entries = decode_snapshot(read_whole(files, path))
+            except CorruptSnapshot as error:
+                _log.warning("%s cannot be used (%s): an older one, or the log, serves instead", path, error)
+            else:
+                producers.restore(entries, end_offset=offsets[-1], now_ms=now_ms)
+                return
+        remove_snapshot(files, directory, offsets.pop())
+    producers.clear(log_start_offset)
+
+
+def remove_snapshot(files: FileSystem, directory: str, offset: int) -> None:
+    with contextlib.suppress(OSError):
+        files.remove(snapshot_path(directory, offset))
+
+
+def superfluous_snapshots(offsets: Sequence[int], segment_bases: Sequence[int]) -> list[int]:
+    """All but the newest snapshot of each segment, where a snapshot at a segment's base counts to the one before."""
+    kept: set[int] = set()
+    bounds = [*segment_bases[1:], 2**63]
+    at = 0
+    for bound in bounds:
+        newest = None
+        while at < len(offsets) and offsets[at] <= bound:
+            newest = offsets[at]
+            at += 1
+        if newest is not None:
+            kept.add(newest)
+    return [offset for offset in offsets if offset not in kept]

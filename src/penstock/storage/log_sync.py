@@ -1,0 +1,67 @@
+"""What a log wants done on a thread: syncs, and checkpoints that shorten the recovery after a crash."""
+
+from collections.abc import Sequence
+
+from penstock.storage.file_cache import Handle
+from penstock.storage.files import FileSystem, write_atomically
+
+
+class SyncJob:
+    """Group commit: makes every record below `end_offset` survive a power cut. Made and ended by the log."""
+
+    __slots__ = ("_directory", "_files", "end_offset", "generation", "handles")
+
+    def __init__(
+        self,
+        files: FileSystem,
+        handles: Sequence[Handle],
+        directory: str | None,
+        end_offset: int,
+        generation: int,
+    ) -> None:
+        self._files = files
+        self._directory = directory
+        self.handles = handles
+        self.end_offset = end_offset
+        self.generation = generation
+
+    def run(self) -> None:
+        """Wait for the disk: call it on a thread. Raises `OSError` when anything may not have become durable."""
+        for handle in self.handles:
+            handle.file.sync()
+        if self._directory is not None:
+            # A file whose name is lost in a power cut is lost, however well its bytes were synced.
+            self._files.sync_dir(self._directory)
+
+
+class CheckpointJob:
+    """Makes everything below `sync.end_offset` something that recovery need not look at: the records themselves,
+    the indexes, and in small files of their own the producers and leader epochs as of that offset.
+    """
+
+    __slots__ = ("_contents", "_files", "_index_paths", "error", "sync")
+
+    def __init__(
+        self, files: FileSystem, sync: SyncJob, index_paths: Sequence[str], contents: dict[str, bytes]
+    ) -> None:
+        self._files = files
+        self._index_paths = index_paths
+        self._contents = contents
+        self.sync = sync
+        self.error: OSError | None = None
+        """Why the checkpoint does not count, though the records were synced."""
+
+    def run(self) -> None:
+        """Wait for the disk: call it on a thread. Raises `OSError` when the records were not synced."""
+        self.sync.run()
+        try:
+            for path in self._index_paths:
+                file = self._files.open(path)
+                try:
+                    file.sync()
+                finally:
+                    file.close()
+            for path, content in self._contents.items():
+                write_atomically(self._files, path, content)
+        except OSError as error:
+            self.error = error

@@ -1,0 +1,354 @@
+"""Opening a log: what its files hold, and after a crash how much of that is good.
+
+After a clean stop everything is as the checkpoint says, and hardly a file is touched. After any other stop:
+1. what lies below the recovery point was made durable and is not read;
+2. from there on every batch is checked; at the first that is torn, the file is cut and later segments removed;
+3. indexes, leader epochs and producers are brought up to date from the batches checked;
+4. what was kept is synced, for a kill leaves it in the page cache only.
+Something wrong below the recovery point is reported and left as it is: that is damage, not a torn tail.
+"""
+
+import logging
+from bisect import bisect_right
+from collections.abc import Sequence
+
+import msgspec
+
+from penstock.config.topic import TopicConfig
+from penstock.protocol.records.batch import HEADER_SIZE, BatchHeader, crc_is_valid, parse_header
+from penstock.storage.file_cache import FileCache
+from penstock.storage.files import FileSystem, read_whole
+from penstock.storage.leader_epochs import CorruptCheckpoint, LeaderEpochs, decode_checkpoint
+from penstock.storage.leftovers import base_offset_of, settle_leftovers
+from penstock.storage.log_errors import LogCorrupt
+from penstock.storage.log_producers import marker_or_none, restore_newest, snapshot_offsets
+from penstock.storage.log_values import LEADER_EPOCHS, LoadedLog
+from penstock.storage.producer_state import ProducerStates
+from penstock.storage.segment import LOG, Segment
+from penstock.storage.segment_indexes import SegmentIndexes, load_indexes, read_waiting
+from penstock.storage.segment_scan import SegmentScan
+from penstock.storage.transaction_index import AbortedTransaction
+
+_log = logging.getLogger(__name__)
+
+
+class Checkpointed(msgspec.Struct, frozen=True, kw_only=True):
+    """What the data directory's checkpoints say of one log."""
+
+    was_clean: bool
+    recovery_point: int | None = None
+    log_start_offset: int = 0
+
+
+def create_log(cache: FileCache, directory: str, config: TopicConfig) -> LoadedLog:
+    """Files of a new log. Durable after a sync of the directory and of the one above it."""
+    segment = Segment.create(cache, directory, 0, config.index_interval_bytes)
+    return LoadedLog(
+        segments=[segment],
+        log_start_offset=0,
+        log_end_offset=0,
+        recovery_point=0,
+        producers=ProducerStates(),
+        epochs=LeaderEpochs(),
+        snapshot_offsets=[],
+    )
+
+
+def load_log(
+    cache: FileCache, directory: str, config: TopicConfig, checkpointed: Checkpointed, now_ms: int
+) -> LoadedLog:
+    """Open the log in `directory`. Waits for the disk, after a crash for as long as recovery takes."""
+    return _Loader(cache, directory, config, checkpointed, now_ms).load()
+
+
+class _Loader:
+    """One opening of one log."""
+
+    def __init__(
+        self, cache: FileCache, directory: str, config: TopicConfig, checkpointed: Checkpointed, now_ms: int
+    ) -> None:
+        self._cache = cache
+        self._files: FileSystem = cache.files
+        self._directory = directory
+        self._config = config
+        self._checkpointed = checkpointed
+        self._now_ms = now_ms
+        self._damage: list[str] = []
+        self._cut_reason: str | None = None
+        self._producers = ProducerStates()
+        self._epochs = LeaderEpochs()
+        self._segments: list[Segment] = []
+        self._snapshots: list[int] = []
+
+    def load(self) -> LoadedLog:
+        names = settle_leftovers(self._files, self._directory, self._files.list(self._directory))
+        self._snapshots = snapshot_offsets(names)
+        self._find_segments(names)
+        log_start = max(self._checkpointed.log_start_offset, self._segments[0].base_offset)
+        has_epochs = LEADER_EPOCHS not in names or self._load_epochs()
+        point = self._checkpointed.recovery_point
+        if self._checkpointed.was_clean and point is not None and self._ends_at(point):
+            end_offset = point
+            self._restore_producers(log_start, end_offset)
+        else:
+            point = max(point or 0, self._segments[0].base_offset)
+            end_offset = self._recover(log_start, point)
+        if end_offset < log_start:
+            self._start_over(end_offset, log_start)
+            end_offset = log_start
+        if not has_epochs:
+            self._collect_epochs()
+        self._epochs.truncate_from_end(end_offset)
+        self._epochs.truncate_from_start(log_start)
+        return LoadedLog(
+            segments=self._segments,
+            log_start_offset=log_start,
+            log_end_offset=end_offset,
+            recovery_point=min(point, end_offset),
+            producers=self._producers,
+            epochs=self._epochs,
+            snapshot_offsets=self._snapshots,
+            damage=tuple(self._damage),
+        )
+
+    # -- what is there --------------------------------------------------------------------------------
+
+    def _find_segments(self, names: Sequence[str]) -> None:
+        """All segments; an empty one between others was left by an interrupted roll, and would hide records."""
+        interval_bytes = self._config.index_interval_bytes
+        bases = sorted(base_offset_of(name) for name in names if name.endswith(LOG))
+        for number, base in enumerate(bases):
+            size_bytes = self._files.size(f"{self._directory}/{base:020d}{LOG}")
+            segment = Segment(self._cache, self._directory, base, size_bytes, interval_bytes)
+            if size_bytes == 0 and 0 < number < len(bases) - 1:
+                self._remove(segment, "it is empty")
+            else:
+                self._segments.append(segment)
+        if not self._segments:
+            start = self._checkpointed.log_start_offset
+            self._segments.append(Segment.create(self._cache, self._directory, start, interval_bytes))
+            self._files.sync_dir(self._directory)
+
+    def _ends_at(self, end_offset: int) -> bool:
+        """Whether a log that was closed at `end_offset` can look like this."""
+        last = self._segments[-1]
+        if last.size_bytes == 0 and last.base_offset < end_offset and len(self._segments) > 1:
+            self._remove(self._segments.pop(), "it was left by an interrupted roll")
+            last = self._segments[-1]
+        return last.base_offset == end_offset if last.size_bytes == 0 else last.base_offset < end_offset
+
+    def _load_epochs(self) -> bool:
+        path = f"{self._directory}/{LEADER_EPOCHS}"
+        try:
+            self._epochs = LeaderEpochs(decode_checkpoint(read_whole(self._files, path)))
+        except CorruptCheckpoint as error:
+            _log.warning("%s cannot be used (%s): reading the epochs from the log", path, error)
+            return False
+        return True
+
+    def _collect_epochs(self) -> None:
+        self._epochs.clear()
+        for segment in self._segments:
+            for _, header in _headers(segment, 0):
+                self._note_epoch(header)
+
+    def _note_epoch(self, header: BatchHeader) -> None:
+        if header.leader_epoch >= 0 and header.leader_epoch != self._epochs.latest_epoch:
+            self._epochs.assign(header.leader_epoch, header.base_offset)
+
+    # -- producers ------------------------------------------------------------------------------------
+
+    def _restore_producers(self, log_start: int, end_offset: int) -> None:
+        """The producers as of `end_offset`: the newest snapshot, and the batches after it."""
+        if self._checkpointed.was_clean and not self._snapshots:
+            self._producers.clear(end_offset)  # a clean stop leaves a snapshot when there are any producers
+            return
+        restore_newest(
+            self._files,
+            self._directory,
+            self._producers,
+            self._snapshots,
+            offset_max=end_offset,
+            log_start_offset=log_start,
+            now_ms=self._now_ms,
+        )
+        for segment in self._segments[_number_of(self._segments, self._producers.end_offset) :]:
+            if self._producers.end_offset >= end_offset:
+                break
+            self._replay(segment, end_offset)
+        self._producers.advance_end_offset(end_offset)
+
+    def _replay(self, segment: Segment, end_offset: int) -> None:
+        scan = _headers(segment, segment.indexes().offsets.position_before(self._producers.end_offset))
+        for _, header in scan:
+            if header.base_offset >= end_offset:
+                return
+            if header.has_producer_id and header.base_offset >= self._producers.end_offset:
+                marker = marker_or_none(header, scan.batch(header)) if header.is_control else None
+                self._producers.replay(header, marker)
+
+    # -- after a crash --------------------------------------------------------------------------------
+
+    def _recover(self, log_start: int, point: int) -> int:
+        """Check everything from the recovery point on; gives the offset at which the log now ends."""
+        first = _number_of(self._segments, point)
+        self._restore_producers(log_start, point)
+        end_offset = self._check(self._segments[first], point)
+        if end_offset < point:
+            self._report_missing(first, end_offset, point)
+        for number in range(first + 1, len(self._segments)):
+            segment = self._segments[number]
+            if self._cut_reason is None and segment.base_offset != end_offset:
+                self._cut_reason = f"it begins at offset {segment.base_offset} where {end_offset} belongs"
+            if self._cut_reason is not None:
+                self._remove_from(number)
+                break
+            end_offset = self._check(segment, point)
+        self._make_durable(first)
+        return end_offset
+
+    def _check(self, segment: Segment, point: int) -> int:
+        """Check the batches of a segment that lie at or above `point`, and cut it at the first bad one.
+
+        Brings indexes, epochs and producers up to date; gives the offset after the last good batch.
+        """
+        position, next_offset = self._begin(segment, point)
+        file_size_bytes = segment.size_bytes
+        segment.shrink_to(position)
+        read = segment.file().read
+        while True:
+            scan = SegmentScan(read, position, file_size_bytes, next_offset, check_crc=True)
+            for position, header in scan:
+                segment.note_batch(position, header.size_bytes, header.last_offset, header.max_timestamp)
+                if header.base_offset >= point:
+                    self._take_in(segment, header, scan)
+            position, next_offset = scan.position, scan.next_offset
+            if scan.reason is None or next_offset >= point:
+                break
+            position, next_offset = self._step_over_damage(segment, scan, file_size_bytes)
+        if scan.reason is not None:
+            self._cut(segment, scan, file_size_bytes)
+        return next_offset
+
+    def _begin(self, segment: Segment, point: int) -> tuple[int, int]:
+        """Where to begin checking: at `point`, if the index leads there, else at the segment's first byte."""
+        base_offset = segment.base_offset
+        if point > base_offset:
+            indexes = load_indexes(segment.index_source(), read_waiting)
+            position = -1 if indexes is None else _position_of(segment, indexes, point)
+            if indexes is not None and position >= 0:
+                indexes.truncate_to(point)
+                indexes.catch_up(segment.file().read, base_offset, position)
+                segment.install_indexes(indexes)
+                return position, point
+            _log.warning(
+                "%s: its index does not lead to offset %d: checking all of it", segment.log_path, point
+            )
+        indexes = SegmentIndexes.empty(base_offset, self._config.index_interval_bytes)
+        indexes.take_transactions(self._files, segment.path(""), below_offset=point)
+        segment.install_indexes(indexes)
+        return 0, base_offset
+
+    def _take_in(self, segment: Segment, header: BatchHeader, scan: SegmentScan) -> None:
+        self._note_epoch(header)
+        if not header.has_producer_id:
+            return
+        marker = marker_or_none(header, scan.batch(header)) if header.is_control else None
+        completed = self._producers.replay(header, marker)
+        if completed is not None and completed.is_aborted:
+            segment.note_aborted(AbortedTransaction.of(completed))
+
+    def _step_over_damage(self, segment: Segment, scan: SegmentScan, size_bytes: int) -> tuple[int, int]:
+        """A bad batch below the recovery point: go on behind it when it is only its content that is bad."""
+        what = f"{segment.log_path} is damaged at byte {scan.position} (offset {scan.next_offset}): {scan.reason}"
+        if scan.bad_header is None:
+            raise LogCorrupt(
+                f"{what}. This was durable before the crash, so nothing was cut: restore the file from another "
+                "replica or a backup, or remove the partition's directory to begin anew"
+            )
+        _log.error("%s; it was durable before the crash, and is left as it is", what)
+        self._damage.append(what)
+        header = scan.bad_header
+        segment.note_batch(scan.position, header.size_bytes, header.last_offset, header.max_timestamp)
+        assert scan.position + header.size_bytes <= size_bytes
+        return scan.position + header.size_bytes, header.next_offset
+
+    def _report_missing(self, number: int, end_offset: int, point: int) -> None:
+        what = f"{self._directory} ends at offset {end_offset}, but everything below {point} was durable"
+        if number + 1 < len(self._segments) and self._segments[number + 1].size_bytes:
+            raise LogCorrupt(
+                f"{what}, and later segments are there. Nothing was removed: restore "
+                f"{self._segments[number].log_path} from another replica or a backup"
+            )
+        _log.error("%s (unless the log was being truncated)", what)
+        self._damage.append(what)
+
+    def _cut(self, segment: Segment, scan: SegmentScan, file_size_bytes: int) -> None:
+        self._cut_reason = f"records before it were cut ({scan.reason})"
+        count = file_size_bytes - scan.position
+        if scan.is_zeros:
+            _log.info("%s: cut %d bytes of room that was not used", segment.log_path, count)
+        else:
+            _log.warning(
+                "%s: cut %d bytes from offset %d on, which a crash left unfinished: %s",
+                segment.log_path,
+                count,
+                scan.next_offset,
+                scan.reason,
+            )
+
+    def _remove_from(self, number: int) -> None:
+        for segment in self._segments[number:]:
+            self._remove(segment, self._cut_reason or "")
+        del self._segments[number:]
+
+    def _remove(self, segment: Segment, reason: str) -> None:
+        _log.warning("removing %s (%d bytes): %s", segment.log_path, segment.size_bytes, reason)
+        for path in segment.rename_as_deleted():
+            self._files.remove(path)
+
+    def _start_over(self, end_offset: int, log_start: int) -> None:
+        """All that is left lies below the log's start: begin an empty segment there."""
+        self._cut_reason = f"the log starts at offset {log_start} and these end at {end_offset}"
+        self._remove_from(0)
+        self._segments.append(
+            Segment.create(self._cache, self._directory, log_start, self._config.index_interval_bytes)
+        )
+        self._files.sync_dir(self._directory)
+        self._producers.advance_end_offset(log_start)
+
+    def _make_durable(self, first: int) -> None:
+        for segment in self._segments[first:]:
+            segment.trim()
+            segment.file().sync()
+            if segment is not self._segments[-1]:
+                segment.seal()
+        self._files.sync_dir(self._directory)
+
+
+def _number_of(segments: Sequence[Segment], offset: int) -> int:
+    return max(0, bisect_right(segments, offset, key=lambda segment: segment.base_offset) - 1)
+
+
+def _headers(segment: Segment, position: int) -> SegmentScan:
+    return SegmentScan(
+        segment.file().read, position, segment.size_bytes, segment.base_offset, check_crc=False
+    )
+
+
+def _position_of(segment: Segment, indexes: SegmentIndexes, point: int) -> int:
+    """Where the first batch at or above `point` begins, by the index; -1 when that leads nowhere."""
+    position = indexes.offsets.position_before(point - 1)
+    read = segment.file().read
+    if segment.size_bytes - position < HEADER_SIZE:
+        return -1
+    header = parse_header(read(HEADER_SIZE, position))
+    size_bytes = header.size_bytes
+    is_batch = HEADER_SIZE <= size_bytes <= segment.size_bytes - position and header.base_offset < point
+    if not is_batch or not crc_is_valid(read(size_bytes, position), 0, size_bytes):
+        return -1
+    scan = SegmentScan(read, position, segment.size_bytes, segment.base_offset, check_crc=False)
+    for at, header in scan:
+        if header.base_offset >= point:
+            return at if scan.next_offset == point else -1
+    return scan.position if scan.next_offset == point else -1

@@ -1,0 +1,276 @@
+"""One segment of a log: a run of record batches in a file, and the indexes that find things in it.
+
+Files, all named after the offset of the first record, in 20 digits:
+
+    <base>.log        record batches of magic 2, back to back, exactly as they came over the wire
+    <base>.index      see `offset_index`
+    <base>.timeindex  see `time_index`
+    <base>.txnindex   see `transaction_index`; only when a transaction was aborted
+
+`size_bytes` counts the batches. The file may be longer while it is written to: it is grown ahead of the writes,
+so that most syncs need not journal a new size; the zeros behind `size_bytes` are cut when the segment is sealed,
+and by recovery after a crash. Index entries stay in memory and are saved when the segment is sealed, at
+checkpoints and when it falls idle: what a crash loses of them is rebuilt from the recovery point on.
+"""
+
+import contextlib
+import logging
+from collections.abc import Sequence
+
+from penstock.storage.file_cache import FileCache
+from penstock.storage.files import Buffer, File
+from penstock.storage.log_errors import StorageError, StorageFailure
+from penstock.storage.segment_indexes import (
+    INDEX_SUFFIXES,
+    IndexSource,
+    SegmentIndexes,
+    last_time_entry,
+    load_indexes,
+    read_at_once,
+    read_waiting,
+    rebuild_indexes,
+)
+from penstock.storage.transaction_index import AbortedTransaction
+
+LOG = ".log"
+SUFFIXES = (LOG, *INDEX_SUFFIXES)
+DELETED = ".deleted"
+
+_REBUILD_WORTH_A_WARNING_BYTES = 1 << 16
+
+_log = logging.getLogger(__name__)
+
+
+class Segment:
+    """Only the event loop calls it. An idle one holds neither an open file nor an index."""
+
+    __slots__ = (
+        "_cache",
+        "_file_size_bytes",
+        "_index_interval_bytes",
+        "_indexes",
+        "_max_timestamp",
+        "base_offset",
+        "log_path",
+        "size_bytes",
+    )
+
+    def __init__(
+        self,
+        cache: FileCache,
+        directory: str,
+        base_offset: int,
+        size_bytes: int,
+        index_interval_bytes: int,
+    ) -> None:
+        """A segment whose file exists and holds `size_bytes` of batches."""
+        self._cache = cache
+        self.base_offset = base_offset
+        self.log_path = f"{directory}/{base_offset:020d}{LOG}"
+        self.size_bytes = size_bytes
+        self._file_size_bytes = size_bytes
+        self._index_interval_bytes = index_interval_bytes
+        self._indexes: SegmentIndexes | None = None
+        self._max_timestamp: int | None = None  # remembered when the indexes are released
+
+    @classmethod
+    def create(
+        cls, cache: FileCache, directory: str, base_offset: int, index_interval_bytes: int
+    ) -> "Segment":
+        """Make an empty segment, ready for appends. Durable only after a sync of the directory."""
+        segment = cls(cache, directory, base_offset, 0, index_interval_bytes)
+        file = cache.file(segment.log_path, create=True)
+        if file.size() > 0:  # left behind by an interrupted roll
+            file.truncate(0)
+        segment._indexes = SegmentIndexes.empty(base_offset, index_interval_bytes)
+        return segment
+
+    def __repr__(self) -> str:
+        return f"Segment({self.log_path}, {self.size_bytes} bytes)"
+
+    def path(self, suffix: str) -> str:
+        return self.log_path[: -len(LOG)] + suffix
+
+    def file(self) -> File:
+        """The open log file; valid until the next call into the file cache."""
+        return self._cache.file(self.log_path)
+
+    # -- writing --------------------------------------------------------------------------------------
+
+    def write(self, buffers: Sequence[Buffer], size_bytes: int, grow_by_bytes: int) -> int:
+        """Write batches of `size_bytes` in all behind the last ones; gives their position. Then `note_batch` each.
+
+        Raises `StorageError` when the disk refuses and nothing of the write remains, `StorageFailure` when even
+        that cannot be had.
+        """
+        position = self.size_bytes
+        end = position + size_bytes
+        try:
+            file = self._cache.file(self.log_path)
+        except OSError as error:
+            raise StorageError(
+                f"cannot open {self.log_path}: {error.strerror}; nothing was stored"
+            ) from error
+        if end > self._file_size_bytes and grow_by_bytes:
+            self._grow(file, end + grow_by_bytes)
+        try:
+            file.write(buffers, position)
+        except OSError as error:
+            self.cut_file(position)
+            raise StorageError(
+                f"cannot append {size_bytes} bytes to {self.log_path}: {error.strerror}; nothing was stored"
+            ) from error
+        self._file_size_bytes = max(self._file_size_bytes, end)
+        return position
+
+    def note_batch(self, position: int, size_bytes: int, last_offset: int, max_timestamp: int) -> None:
+        """A batch stands at `position` now: count it in. Only after `writable_indexes`."""
+        assert self._indexes is not None
+        self._indexes.note_batch(position, size_bytes, last_offset, max_timestamp)
+        self.size_bytes = position + size_bytes
+
+    def note_aborted(self, transaction: AbortedTransaction) -> None:
+        self.indexes().transactions.add(transaction)
+
+    def writable_indexes(self) -> SegmentIndexes:
+        """The indexes, ready for more batches. May wait for the disk the first time."""
+        indexes = self.indexes()
+        if not indexes.is_ready_for_batches:
+            indexes.catch_up(self.file().read, self.base_offset, self.size_bytes)
+        return indexes
+
+    def end_offset(self) -> int:
+        """The offset after the last batch, from the file. May wait for the disk."""
+        return self.indexes().catch_up(self.file().read, self.base_offset, self.size_bytes)
+
+    def _grow(self, file: File, size_bytes: int) -> None:
+        """Enlarge the file ahead of writes. Only an optimisation: the write itself meets any error."""
+        with contextlib.suppress(OSError):
+            file.truncate(size_bytes)
+            self._file_size_bytes = size_bytes
+
+    def cut_file(self, size_bytes: int) -> None:
+        """Take back what stands behind `size_bytes`: batches of a refused append must not come to light later."""
+        try:
+            self.file().truncate(size_bytes)
+        except OSError as error:
+            raise StorageFailure(
+                f"a write to {self.log_path} failed and cannot be taken back ({error.strerror}): "
+                "check the disk, then restart the broker"
+            ) from error
+        self._file_size_bytes = size_bytes
+
+    def trim(self) -> bool:
+        """Cut the zeros that the file was grown by; whether there were any."""
+        if self._file_size_bytes <= self.size_bytes:
+            return False
+        self.file().truncate(self.size_bytes)
+        self._file_size_bytes = self.size_bytes
+        return True
+
+    def shrink_to(self, size_bytes: int) -> None:
+        """Count only so many bytes as batches, until `note_batch` adds more; `trim` then cuts the rest."""
+        self.size_bytes = size_bytes
+
+    def seal(self) -> None:
+        """No more appends for now: complete the time index and save the indexes."""
+        if self._indexes is not None:
+            self._indexes.close_times()
+            self.save_indexes()
+
+    def truncate_to(self, offset: int, position: int) -> None:
+        """Drop the batches from `position` on, of which the first has `offset` or more."""
+        indexes = self.indexes()
+        self.file().truncate(position)
+        self.size_bytes = self._file_size_bytes = position
+        indexes.truncate_to(offset)
+        self._max_timestamp = None
+
+    # -- looking things up ----------------------------------------------------------------------------
+
+    def indexes(self) -> SegmentIndexes:
+        """Loads the indexes, and rebuilds them when they are missing or damaged. May wait for the disk."""
+        if self._indexes is None:
+            self._indexes = load_indexes(self.index_source(), read_waiting) or self.rebuilt_indexes()
+        return self._indexes
+
+    def indexes_if_cached(self) -> SegmentIndexes | None:
+        """The indexes if they can be had without waiting."""
+        if self._indexes is None:
+            self._indexes = load_indexes(self.index_source(), read_at_once)
+        return self._indexes
+
+    def install_indexes(self, indexes: SegmentIndexes, *, replace: bool = False) -> None:
+        """Take indexes that a thread has loaded, unless others came first; `replace` those in doubt."""
+        if self._indexes is None:
+            self._indexes = indexes
+        elif replace:
+            indexes.transactions = self._indexes.transactions  # never in doubt, and maybe not all saved
+            self._indexes = indexes
+
+    def rebuilt_indexes(self) -> SegmentIndexes:
+        """Indexes made anew from the batches. Waits for the disk. Changes nothing."""
+        if self.size_bytes > _REBUILD_WORTH_A_WARNING_BYTES:
+            _log.warning("rebuilding the indexes of %s from its %d bytes", self.log_path, self.size_bytes)
+        return rebuild_indexes(self.index_source(), self.file().read)
+
+    def max_timestamp(self) -> int:
+        """The greatest timestamp of any record, -1 when there is none. May wait for the disk."""
+        if self._indexes is not None and self._indexes.is_ready_for_batches:
+            return self._indexes.max_timestamp
+        if self._max_timestamp is None:
+            entry = last_time_entry(self._cache.files, self.path(""), self.base_offset)
+            self._max_timestamp = entry.last_timestamp
+            if self._max_timestamp < 0 and self.size_bytes:
+                self._max_timestamp = self.writable_indexes().max_timestamp
+        return self._max_timestamp
+
+    @property
+    def indexes_in_memory(self) -> SegmentIndexes | None:
+        return self._indexes
+
+    def index_source(self) -> IndexSource:
+        """What `load_indexes` and `rebuild_indexes` need to know of this segment."""
+        return IndexSource(
+            self._cache.files,
+            self.path(""),
+            self.base_offset,
+            self.size_bytes,
+            self._index_interval_bytes,
+        )
+
+    # -- keeping memory and files few -----------------------------------------------------------------
+
+    def save_indexes(self) -> list[str]:
+        """Write index entries that are only in memory; gives the files written, which are not synced yet."""
+        return [] if self._indexes is None else self._indexes.save(self._cache.files, self.path(""))
+
+    def index_files_to_sync(self) -> list[str] | None:
+        """Save the indexes, and give the files that hold them; None when they could not be saved."""
+        self.save_indexes()
+        if self._indexes is not None and not self._indexes.is_saved:
+            return None
+        paths = [self.path(suffix) for suffix in INDEX_SUFFIXES]
+        return [path for path in paths if self._cache.files.exists(path)]
+
+    def release(self) -> None:
+        """Hold neither an open file nor indexes, until the segment is used again."""
+        self._cache.forget(self.log_path)
+        if self._indexes is not None:
+            self.save_indexes()
+            if self._indexes.is_saved:
+                if self._indexes.is_ready_for_batches:
+                    self._max_timestamp = self._indexes.max_timestamp
+                self._indexes = None
+
+    def rename_as_deleted(self) -> list[str]:
+        """Take the files out of the log; gives their new names, for whoever removes them."""
+        self._cache.forget(self.log_path)
+        files = self._cache.files
+        renamed = []
+        for suffix in SUFFIXES:
+            path = self.path(suffix)
+            with contextlib.suppress(FileNotFoundError):
+                files.rename(path, path + DELETED)
+                renamed.append(path + DELETED)
+        return renamed

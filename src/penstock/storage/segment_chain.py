@@ -1,0 +1,341 @@
+"""The segments of one log as one run of batches: where to write, when to roll, where to read, what to drop.
+
+Knows files and offsets; producers, epochs and durability are the log's. Only the event loop calls it.
+"""
+
+import contextlib
+import logging
+import zlib
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+
+from penstock.config.topic import LONG_MAX, TopicConfig
+from penstock.storage.append import StorableBatch, split_by_record_count
+from penstock.storage.file_cache import FileCache
+from penstock.storage.files import Buffer
+from penstock.storage.log_errors import LogError, StorageError, StorageFailure
+from penstock.storage.offset_index import RELATIVE_OFFSET_MAX
+from penstock.storage.segment import LOG, Segment
+from penstock.storage.segment_read import Cut, IndexInDoubt, NotCached, cut_batches, find_batch
+from penstock.storage.tail import Tail
+
+GROW_BYTES = 1 << 20
+"""How far an active file is grown ahead of its writes, so that most syncs need not journal a new size."""
+GROW_FOR_APPENDS_BELOW_BYTES = 16_384
+"""Larger appends allocate blocks with every sync anyway, and gain nothing."""
+
+_log = logging.getLogger(__name__)
+
+Discard = Callable[[Sequence[str]], None]
+
+
+class SegmentChain:
+    __slots__ = (
+        "_cache",
+        "_config",
+        "_directory",
+        "_discard",
+        "_grow_by_bytes",
+        "_rolled_at_ms",
+        "_tail",
+        "active",
+        "bytes_written",
+        "end_offset",
+        "names_unsynced",
+        "segments",
+        "unsynced",
+    )
+
+    def __init__(
+        self,
+        directory: str,
+        config: TopicConfig,
+        cache: FileCache,
+        segments: list[Segment],
+        *,
+        end_offset: int,
+        discard: Discard,
+    ) -> None:
+        """`discard` gets the files of dropped segments, already renamed, to remove them in its own time."""
+        self._directory = directory
+        self._cache = cache
+        self._discard = discard
+        self.segments = segments
+        """Ascending and never empty; the last is active."""
+        self.active = segments[-1]
+        self.end_offset = end_offset
+        self.bytes_written = 0
+        self.unsynced: list[Segment] = []
+        """Segments written to since they were last taken for a sync."""
+        self.names_unsynced = False
+        """Whether files were created since the directory was last taken for a sync."""
+        self._rolled_at_ms = -1
+        self._tail: Tail | None = None
+        self.reconfigure(config)
+
+    def reconfigure(self, config: TopicConfig) -> None:
+        self._config = config
+        if config.preallocate:
+            self._grow_by_bytes = config.segment_bytes
+        else:
+            self._grow_by_bytes = GROW_BYTES if config.flush_messages == 1 else 0
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(segment.size_bytes for segment in self.segments)
+
+    def number_of(self, offset: int) -> int:
+        """Number of the segment that contains `offset`, or would: 0 for anything below the first."""
+        return max(0, bisect_right(self.segments, offset, key=_base_offset) - 1)
+
+    # -- writing --------------------------------------------------------------------------------------
+
+    def write(self, batches: list[StorableBatch], now_ms: int) -> None:
+        """Write all batches behind the last one or, raising, none. They have their offsets."""
+        active, size_bytes = self.active, self.active.size_bytes
+        next_offset = self.end_offset
+        try:
+            for group in self._grouped(batches):
+                self._write_group(group, next_offset, now_ms)
+                next_offset = group[-1].last_offset + 1
+        except StorageFailure:
+            raise
+        except LogError:
+            if next_offset != self.end_offset:
+                self._take_back(active, size_bytes)
+            raise
+        self.end_offset = next_offset
+
+    def _grouped(self, batches: list[StorableBatch]) -> Sequence[list[StorableBatch]]:
+        """The batches by segment, when segments are limited by their number of records."""
+        record_count_max = self._config.segment_records
+        if record_count_max == LONG_MAX:
+            return (batches,)
+        room = record_count_max - (self.end_offset - self.active.base_offset)
+        return split_by_record_count(batches, room, record_count_max)
+
+    def _write_group(self, batches: list[StorableBatch], next_offset: int, now_ms: int) -> None:
+        """Write batches into one segment, a new one if need be, with one write."""
+        indexes = self.active.indexes_in_memory
+        if indexes is None or not indexes.is_ready_for_batches:
+            self._make_writable(next_offset)
+        if len(batches) == 1:
+            buffers: Sequence[Buffer] = (batches[0].data,)
+            size_bytes, max_timestamp = batches[0].size_bytes, batches[0].max_timestamp
+        else:
+            buffers = tuple(batch.data for batch in batches)
+            size_bytes = sum(batch.size_bytes for batch in batches)
+            max_timestamp = max(batch.max_timestamp for batch in batches)
+        last_offset = batches[-1].last_offset
+        if self._must_roll(size_bytes, last_offset, max_timestamp, now_ms):
+            is_near = last_offset - next_offset <= RELATIVE_OFFSET_MAX
+            self._roll(next_offset if is_near else batches[0].base_offset, now_ms)
+        segment = self.active
+        if self._tail is None:
+            self._tail = Tail(next_offset, segment.size_bytes)
+        grow_by_bytes = self._grow_by_bytes if size_bytes < GROW_FOR_APPENDS_BELOW_BYTES else 0
+        position = segment.write(buffers, size_bytes, grow_by_bytes)
+        for batch in batches:
+            segment.note_batch(position, batch.size_bytes, batch.last_offset, batch.max_timestamp)
+            position += batch.size_bytes
+            self._tail.add(batch.last_offset, position)
+        self.bytes_written += size_bytes
+        if not self.unsynced or self.unsynced[-1] is not segment:
+            self.unsynced.append(segment)
+
+    def _make_writable(self, next_offset: int) -> None:
+        """Load what appends need. The first append after opening a log also proves where it ends."""
+        try:
+            end_offset = self.active.end_offset()
+        except OSError as error:
+            raise StorageError(f"cannot read {self.active.log_path}: {error.strerror}") from error
+        if end_offset > next_offset:
+            raise StorageFailure(
+                f"{self.active.log_path} holds records up to offset {end_offset - 1}, but the checkpoint says that "
+                f"the log ends at {next_offset}: remove {self._directory}/../.kafka_cleanshutdown and restart"
+            )
+
+    def _must_roll(self, size_bytes: int, last_offset: int, max_timestamp: int, now_ms: int) -> bool:
+        """Whether these records go to a new segment: by bytes, count, age, or because an index is full."""
+        segment, config = self.active, self._config
+        if segment.size_bytes == 0:
+            return last_offset - segment.base_offset > RELATIVE_OFFSET_MAX
+        indexes = segment.indexes_in_memory
+        assert indexes is not None
+        if (
+            segment.size_bytes + size_bytes > config.segment_bytes
+            or last_offset - segment.base_offset >= config.segment_records
+            or last_offset - segment.base_offset > RELATIVE_OFFSET_MAX
+            or not indexes.has_room(config.segment_index_bytes)
+        ):
+            return True
+        # By the records' own time, so that copying old records rolls as writing them did (KIP-32).
+        if indexes.first_timestamp >= 0:
+            age_ms = max_timestamp - indexes.first_timestamp
+        else:
+            age_ms = now_ms - self._rolled_at_ms if self._rolled_at_ms >= 0 else 0
+        return age_ms > config.segment_ms - self._jitter_ms()
+
+    def _jitter_ms(self) -> int:
+        """Differs from segment to segment, so that not all partitions roll at once."""
+        limit_ms = min(self._config.segment_jitter_ms, self._config.segment_ms)
+        return zlib.crc32(self.active.log_path.encode()) % (limit_ms + 1) if limit_ms > 0 else 0
+
+    def roll(self, now_ms: int) -> bool:
+        """Seal the active segment and begin another; nothing to do while the active one is empty."""
+        if self.active.size_bytes == 0:
+            return False
+        self._roll(self.end_offset, now_ms)
+        return True
+
+    def _roll(self, base_offset: int, now_ms: int) -> None:
+        sealed = self.active
+        try:
+            sealed.trim()
+            segment = Segment.create(
+                self._cache, self._directory, base_offset, self._config.index_interval_bytes
+            )
+        except OSError as error:
+            self._remove_empty(base_offset)
+            raise StorageError(
+                f"cannot begin segment {base_offset} in {self._directory}: {error.strerror}; nothing was stored"
+            ) from error
+        sealed.seal()
+        self.segments.append(segment)
+        self.active = segment
+        self.names_unsynced = True
+        self._rolled_at_ms = now_ms
+        self._tail = Tail(base_offset, 0)
+
+    def _remove_empty(self, base_offset: int) -> None:
+        """An empty file with a base offset inside of another segment would hide that one's records."""
+        path = f"{self._directory}/{base_offset:020d}{LOG}"
+        if path != self.active.log_path:
+            self._cache.forget(path)
+            with contextlib.suppress(OSError):
+                self._cache.files.remove(path)
+
+    def _take_back(self, active: Segment, size_bytes: int) -> None:
+        """Undo the groups already written, when a later one of the same append could not be."""
+        offset = self.end_offset
+        while self.segments[-1] is not active:
+            self._drop(self.segments.pop())
+        self.active = active
+        self._tail = None
+        self.unsynced = [segment for segment in self.unsynced if segment in self.segments]
+        if active.size_bytes != size_bytes:
+            active.cut_file(size_bytes)
+            active.truncate_to(offset, size_bytes)
+
+    # -- reading --------------------------------------------------------------------------------------
+
+    def read(self, offset: int, offset_limit: int, size_bytes_max: int, *, at_least_one: bool) -> Cut | None:
+        """Batches from `offset` on; None when there are none below the limit. Raises `NotCached`."""
+        tail = self._tail
+        if tail is not None and tail.covers(offset):
+            span = tail.span(offset, offset_limit, size_bytes_max, at_least_one)
+            if span is None:
+                return None
+            begin, end, next_offset = span
+            data = self.active.file().read_cached(end - begin, begin)
+            if data is None or len(data) != end - begin:
+                raise NotCached
+            return Cut(data, next_offset)
+        for number in range(self.number_of(offset), len(self.segments)):
+            segment = self.segments[number]
+            if segment.base_offset >= offset_limit:
+                return None
+            cut = self._read_segment(segment, offset, offset_limit, size_bytes_max, at_least_one)
+            if cut is not None:
+                return cut
+        return None
+
+    def _read_segment(
+        self, segment: Segment, offset: int, offset_limit: int, size_bytes_max: int, at_least_one: bool
+    ) -> Cut | None:
+        indexes = segment.indexes_if_cached()
+        if indexes is None:
+            raise NotCached
+        try:
+            return cut_batches(
+                segment.file().read_cached,
+                indexes.offsets,
+                segment.size_bytes,
+                offset=offset,
+                offset_limit=offset_limit,
+                size_bytes_max=size_bytes_max,
+                at_least_one=at_least_one,
+            )
+        except IndexInDoubt:
+            raise NotCached from None  # a rebuild reads all of the segment: not here
+
+    # -- dropping -------------------------------------------------------------------------------------
+
+    def truncate_to(self, offset: int) -> int:
+        """Drop every batch that reaches `offset` or beyond; gives the new end offset. Waits for the disk.
+
+        A batch is dropped whole, so that the log may end below `offset`.
+        """
+        if offset >= self.end_offset:
+            return self.end_offset
+        number = self.number_of(offset)
+        segment = self.segments[number]
+        found = find_batch(segment.file().read, segment.indexes().offsets, segment.size_bytes, offset)
+        end_offset = offset if found is None else min(offset, found.base_offset)
+        for dropped in reversed(self.segments[number + 1 :]):
+            self._drop(dropped)
+        del self.segments[number + 1 :]
+        if found is not None:
+            segment.truncate_to(end_offset, found.position)
+        self.active = segment
+        self.end_offset = end_offset
+        self._tail = None
+        self.unsynced = [*(s for s in self.unsynced if s in self.segments and s is not segment), segment]
+        return end_offset
+
+    def restart_at(self, offset: int) -> None:
+        """Drop everything and begin an empty segment at `offset`. Waits for the disk."""
+        for dropped in reversed(self.segments):
+            self._drop(dropped)
+        segment = Segment.create(self._cache, self._directory, offset, self._config.index_interval_bytes)
+        self.segments[:] = [segment]
+        self.active = segment
+        self.end_offset = offset
+        self.names_unsynced = True
+        self.unsynced = []
+        self._tail = None
+
+    def delete_oldest(self, count: int, now_ms: int) -> None:
+        """Delete the `count` oldest segments; when that is all of them, an empty one takes their place."""
+        if count >= len(self.segments):
+            self.roll(now_ms)
+            count = len(self.segments) - 1
+        deleted = self.segments[:count]
+        del self.segments[:count]
+        self.unsynced = [segment for segment in self.unsynced if segment not in deleted]
+        for segment in deleted:
+            self._drop(segment)
+
+    def replace(self, old: Sequence[Segment], new: Sequence[Segment]) -> None:
+        """Put `new` in the place of `old`, neighbours both; the files are in place already."""
+        number = self.segments.index(old[0])
+        assert self.segments[number : number + len(old)] == list(old), "segments to replace are neighbours"
+        assert self.active not in old, "the active segment is never replaced"
+        self.segments[number : number + len(old)] = new
+
+    def _drop(self, segment: Segment) -> None:
+        """Rename first, so that a crash before the removal cannot bring part of the segment back."""
+        try:
+            self._discard(segment.rename_as_deleted())
+        except OSError as error:
+            _log.warning("cannot delete %s (%s): remove it by hand", segment.log_path, error.strerror)
+
+    def release(self) -> None:
+        """Hold no open file and no index."""
+        for segment in self.segments:
+            segment.release()
+        self._tail = None
+
+
+def _base_offset(segment: Segment) -> int:
+    return segment.base_offset

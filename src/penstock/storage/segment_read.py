@@ -1,0 +1,144 @@
+"""Finding and cutting whole batches in the bytes of a segment.
+
+Pure but for the `read` function it is given: the event loop passes one that never waits, a thread one that may.
+"""
+
+import struct
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from penstock.protocol.records.batch import HEADER_SIZE, LOG_OVERHEAD, MAGIC
+from penstock.storage.files import Buffer
+from penstock.storage.log_errors import LogCorrupt
+from penstock.storage.offset_index import OffsetIndex
+
+Read = Callable[[int, int], Buffer | None]
+"""`read(size_bytes, position)`: None when it would have to wait."""
+
+_HEAD = struct.Struct(">qiibIhi")  # base offset, length, epoch, magic, CRC, attributes, last offset delta
+WALK_BYTES: Final = 4096 + HEADER_SIZE
+_LENGTH_MIN: Final = HEADER_SIZE - LOG_OVERHEAD
+
+
+class IndexInDoubt(Exception):  # noqa: N818 - a signal to rebuild, not an error that anybody sees
+    """An index entry points at something that is no batch, or is the wrong one."""
+
+
+class NotCached(Exception):  # noqa: N818 - a signal to go to a thread
+    """Some of the bytes are not in memory."""
+
+
+class Cut(msgspec.Struct, frozen=True, gc=False):
+    """Whole batches, and the offset after the last of them."""
+
+    data: Buffer
+    next_offset: int
+
+
+class Found(msgspec.Struct, frozen=True, gc=False):
+    """Where a batch lies, with the bytes read around it: `chunk[start:]` begins with the batch."""
+
+    position: int
+    size_bytes: int
+    base_offset: int
+    last_offset: int
+    chunk: Buffer
+    start: int
+
+
+def find_batch(
+    read: Read, index: OffsetIndex, size_bytes: int, offset: int, read_bytes: int = WALK_BYTES
+) -> Found | None:
+    """The first batch whose last offset is at or above `offset`; None when the segment has none."""
+    position = index.position_before(offset)
+    is_indexed = position > 0
+    while position + HEADER_SIZE <= size_bytes:
+        chunk = _read_exactly(read, min(read_bytes, size_bytes - position), position)
+        at = 0
+        while len(chunk) - at >= HEADER_SIZE:
+            base, length, _, magic, _, _, delta = _HEAD.unpack_from(chunk, at)
+            if magic != MAGIC or length < _LENGTH_MIN or (is_indexed and base > offset):
+                if is_indexed:
+                    raise IndexInDoubt
+                raise _corrupt(position + at)
+            is_indexed = False
+            if base + delta >= offset:
+                return Found(position + at, LOG_OVERHEAD + length, base, base + delta, chunk, at)
+            at += LOG_OVERHEAD + length
+        position += at
+    return None
+
+
+def cut_batches(
+    read: Read,
+    index: OffsetIndex,
+    size_bytes: int,
+    *,
+    offset: int,
+    offset_limit: int,
+    size_bytes_max: int,
+    at_least_one: bool,
+) -> Cut | None:
+    """Whole batches from the one that contains `offset`, all below `offset_limit`; None when there are none."""
+    found = find_batch(read, index, size_bytes, offset, size_bytes_max + WALK_BYTES)
+    if found is None or found.last_offset >= offset_limit:
+        return None
+    if found.size_bytes > size_bytes_max:
+        if not at_least_one:
+            return Cut(b"", offset)
+        return Cut(_first_batch(read, found), found.last_offset + 1)
+    chunk, start = found.chunk, found.start
+    if len(chunk) - start < min(size_bytes_max, size_bytes - found.position):
+        # The walk went past most of what was read: get the rest in one piece.
+        wanted = min(size_bytes_max, size_bytes - found.position)
+        chunk, start = _read_exactly(read, wanted, found.position), 0
+    bound = min(len(chunk), start + size_bytes_max)
+    chunk_position = found.position - start
+    jump = index.position_below(chunk_position + bound - HEADER_SIZE, offset_limit) - chunk_position
+    end, next_offset = _walk(chunk, max(start, jump), bound, offset_limit)
+    if end < 0:
+        if jump > start:
+            raise IndexInDoubt
+        raise _corrupt(found.position)
+    return Cut(memoryview(chunk)[start:end], next_offset)
+
+
+def _walk(chunk: Buffer, at: int, bound: int, offset_limit: int) -> tuple[int, int]:
+    """Where the whole batches from `at` on that end by `bound` and below the limit end, and the offset there."""
+    next_offset = -1
+    while bound - at >= HEADER_SIZE:
+        base, length, _, magic, _, _, delta = _HEAD.unpack_from(chunk, at)
+        if magic != MAGIC or length < _LENGTH_MIN:
+            return -1, -1
+        end = at + LOG_OVERHEAD + length
+        if end > bound or base + delta >= offset_limit:
+            return at, base
+        at = end
+        next_offset = base + delta + 1
+    return at, next_offset
+
+
+def _first_batch(read: Read, found: Found) -> Buffer:
+    if len(found.chunk) - found.start >= found.size_bytes:
+        return memoryview(found.chunk)[found.start : found.start + found.size_bytes]
+    return _read_exactly(read, found.size_bytes, found.position)
+
+
+def _read_exactly(read: Read, size_bytes: int, position: int) -> Buffer:
+    chunk = read(size_bytes, position)
+    if chunk is None:
+        raise NotCached
+    if len(chunk) != size_bytes:
+        raise LogCorrupt(
+            f"the segment ends at byte {position + len(chunk)} but {position + size_bytes} bytes were written: "
+            "something else has cut the file"
+        )
+    return chunk
+
+
+def _corrupt(position: int) -> LogCorrupt:
+    return LogCorrupt(
+        f"there is no record batch at byte {position}: run `penstock log verify` on the partition"
+    )
