@@ -19,6 +19,7 @@ from penstock.protocol.records.errors import CorruptRecords
 from penstock.storage.compaction_choice import group_segments
 from penstock.storage.compaction_filter import BatchFilter, LastRecord, fill_keys, marker_kind
 from penstock.storage.compaction_keys import KeyOffsets
+from penstock.storage.compaction_swap import CLEANED, SUFFIXES
 from penstock.storage.compaction_transactions import CleanedTransactions
 from penstock.storage.files import File, FileSystem
 from penstock.storage.offset_index import OffsetIndex
@@ -26,9 +27,6 @@ from penstock.storage.retention import SegmentFacts
 from penstock.storage.segment_scan import SegmentScan
 from penstock.storage.time_index import NO_TIMESTAMP, TimeIndex
 from penstock.storage.transaction_index import AbortedTransaction, TransactionIndex
-
-CLEANED: Final = ".cleaned"
-SUFFIXES: Final = (".log", ".index", ".timeindex", ".txnindex")
 
 _WRITE_BYTES: Final = 1 << 20
 

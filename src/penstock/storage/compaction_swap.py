@@ -18,10 +18,11 @@ from collections.abc import Iterable
 from typing import Final
 
 from penstock.protocol.records.errors import CorruptRecords
-from penstock.storage.compaction_rewrite import CLEANED, SUFFIXES
 from penstock.storage.files import FileSystem
 from penstock.storage.segment_scan import SegmentScan
 
+SUFFIXES: Final = (".log", ".index", ".timeindex", ".txnindex")
+CLEANED: Final = ".cleaned"
 SWAP: Final = ".swap"
 DELETED: Final = ".deleted"
 
