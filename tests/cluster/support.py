@@ -47,7 +47,7 @@ def commit(image: MetadataImage, records: Iterable[MetadataRecord]) -> None:
 def with_topic(image: MetadataImage, name: str, *, partitions: int = 1, factor: int = 1) -> bytes:
     """Add a topic to the image and give its id."""
     wanted = NewTopic(name=name, num_partitions=partitions, replication_factor=factor)
-    records, (result,) = decide_create_topics(image, CONFIG, [wanted], random.Random(0))
+    records, (result,) = decide_create_topics(image, CONFIG, [wanted], random.Random(name))
     assert result.error is ErrorCode.NONE, result.message
     commit(image, records)
     return result.topic_id

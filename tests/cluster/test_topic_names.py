@@ -20,7 +20,10 @@ def test_letters_digits_dot_underscore_and_dash_make_a_name(name: str) -> None:
         ),
         (
             "a b",
-            "Topic name is invalid: 'a b' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'",
+            (
+                "Topic name is invalid: 'a b' contains one or more characters other than ASCII alphanumerics, "
+                "'.', '_' and '-'"
+            ),
         ),
     ],
 )

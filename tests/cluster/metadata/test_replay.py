@@ -204,6 +204,7 @@ def test_credentials_acls_and_quotas_come_and_go() -> None:
     ("record", "reason"),
     [
         (mr.TopicRecord(name="t.a", topic_id=B), "topic t.a is created a second time"),
+        (mr.TopicRecord(name="u", topic_id=A), "topic u has the id of t.a"),
         (mr.RemoveTopicRecord(topic_id=B), "which does not exist"),
         (partition(topic_id=B), "which does not exist"),
         (

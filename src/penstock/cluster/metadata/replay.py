@@ -47,6 +47,8 @@ def _broker(image: MetadataImage, broker_id: int, epoch: int) -> RegisteredBroke
 def _topic_created(image: MetadataImage, delta: MetadataDelta, record: mr.TopicRecord) -> None:
     if record.name in image.topics:
         raise MetadataError(f"topic {record.name} is created a second time")
+    if record.topic_id in image.topics_by_id:
+        raise MetadataError(f"topic {record.name} has the id of {image.topics_by_id[record.topic_id].name}")
     topic = Topic(record.name, record.topic_id)
     image.topics[record.name] = topic
     image.topics_by_id[record.topic_id] = topic

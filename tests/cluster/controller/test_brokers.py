@@ -1,0 +1,88 @@
+import pytest
+
+from penstock.cluster.controller.brokers import (
+    decide_bootstrap,
+    decide_producer_id_block,
+    decide_register_broker,
+)
+from penstock.cluster.controller.decision import Refusal
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.metadata_records import FeatureLevelRecord, PartitionChangeRecord
+from tests.cluster.support import commit, image_of, registration, with_topic
+
+
+def test_a_new_cluster_is_given_its_features_and_an_old_one_keeps_its_own() -> None:
+    image = image_of(brokers=0)
+    records, _ = decide_bootstrap(image, {"group.version": 1, "share.version": 0})
+    assert records == [
+        FeatureLevelRecord(name="metadata.version", feature_level=25),
+        FeatureLevelRecord(name="group.version", feature_level=1),
+    ]
+    commit(image, records)
+    assert decide_bootstrap(image).records == []
+
+
+def test_a_broker_registers_with_its_addresses_rack_and_features() -> None:
+    image = image_of(brokers=0)
+    records, epoch = decide_register_broker(image, registration(4, "r1"), epoch=17, fenced=False)
+    commit(image, records)
+    broker = image.brokers[4]
+    assert (epoch, broker.epoch, broker.rack, broker.fenced) == (17, 17, "r1", False)
+    assert broker.endpoints == tuple(registration(4).endpoints)
+    assert broker.features == {"metadata.version": (7, 25)}
+
+
+def test_a_broker_that_comes_back_leads_in_a_new_epoch_what_it_led() -> None:
+    image = image_of()
+    with_topic(image, "t", partitions=2)
+    commit(image, decide_register_broker(image, registration(1), epoch=9, fenced=False).records)
+    topic = image.topic("t")
+    assert topic is not None
+    assert [(each.leader, each.leader_epoch) for each in topic.partitions.values()] == [(1, 1), (1, 1)]
+
+
+def test_a_broker_that_comes_back_leads_what_nobody_leads_if_it_was_in_sync() -> None:
+    image = image_of(brokers=2)
+    topic_id = with_topic(image, "t", factor=2)
+    commit(image, [PartitionChangeRecord(topic_id=topic_id, partition_id=0, isr=[2], leader=-1)])
+    stranger = decide_register_broker(image, registration(1), epoch=9, fenced=False)
+    assert len(stranger.records) == 1
+    commit(image, decide_register_broker(image, registration(2), epoch=9, fenced=False).records)
+    partition = image.partition("t", 0)
+    assert partition is not None
+    assert partition.leader == 2
+
+
+def test_a_broker_that_registers_fenced_leads_nothing_yet() -> None:
+    image = image_of()
+    with_topic(image, "t")
+    assert len(decide_register_broker(image, registration(1), epoch=9, fenced=True).records) == 1
+
+
+def test_producer_ids_are_given_in_blocks_that_never_overlap() -> None:
+    image = image_of()
+    epoch = image.brokers[1].epoch
+    first = decide_producer_id_block(image, 1, epoch)
+    commit(image, first.records)
+    second = decide_producer_id_block(image, 1, epoch)
+    assert (first.result, second.result) == (range(1000), range(1000, 2000))
+
+
+@pytest.mark.parametrize(
+    ("broker_id", "epoch", "message"),
+    [
+        (9, 0, "No broker registration found for broker id 9"),
+        (1, 55, "Expected broker epoch 0, but got broker epoch 55"),
+    ],
+)
+def test_a_broker_of_the_past_gets_no_producer_ids(broker_id: int, epoch: int, message: str) -> None:
+    with pytest.raises(Refusal) as refusal:
+        decide_producer_id_block(image_of(), broker_id, epoch)
+    assert (refusal.value.code, refusal.value.message) == (ErrorCode.STALE_BROKER_EPOCH, message)
+
+
+def test_the_last_producer_ids_are_not_followed_by_negative_ones() -> None:
+    image = image_of()
+    image.next_producer_id = 2**63 - 1000
+    with pytest.raises(Refusal, match="All producer ids have been given out"):
+        decide_producer_id_block(image, 1, image.brokers[1].epoch)

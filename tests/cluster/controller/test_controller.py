@@ -1,0 +1,158 @@
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+
+from penstock.cluster.controller import Controller
+from penstock.cluster.controller.alter_configs import Operation, ResourceChanges, SettingChange
+from penstock.cluster.controller.create_partitions import GrownTopic
+from penstock.cluster.controller.create_topics import NewTopic
+from penstock.cluster.controller.delete_topics import DoomedTopic
+from penstock.cluster.metadata.image import MetadataImage, ResourceType
+from penstock.cluster.metadata.log import MetadataLog
+from penstock.config.broker import BrokerConfig
+from penstock.config.themes import network
+from penstock.observability.clock import ManualClock
+from penstock.protocol.errors import ErrorCode
+from tests.cluster.support import MemorySink, registration
+
+
+def controller_on(sink: MemorySink, config: BrokerConfig | None = None) -> Controller:
+    log = MetadataLog(sink, MetadataImage("cluster"), ManualClock())
+    return Controller(log, config or BrokerConfig(), random.Random(5))
+
+
+def run(scenario: Callable[[Controller, MemorySink], Awaitable[None]]) -> None:
+    async def started() -> None:
+        sink = MemorySink()
+        controller = controller_on(sink)
+        await controller.start(registration(1))
+        await scenario(controller, sink)
+
+    asyncio.run(started())
+
+
+def topic_settings(name: str, setting: str, value: str) -> ResourceChanges:
+    change = SettingChange(setting, Operation.SET, value)
+    return ResourceChanges(resource_type=ResourceType.TOPIC, resource_name=name, changes=[change])
+
+
+def test_the_first_start_makes_a_cluster_and_registers_the_broker() -> None:
+    async def scenario(controller: Controller, sink: MemorySink) -> None:
+        image = controller.image
+        assert image.features.finalized == {"metadata.version": 25}
+        assert image.brokers[1].epoch == 1  # the offset of its registration, after the feature
+        assert controller.controller_id == 1
+
+    run(scenario)
+
+
+def test_a_restart_finds_topics_and_settings_and_leads_in_a_new_epoch() -> None:
+    async def scenario(controller: Controller, sink: MemorySink) -> None:
+        await controller.create_topics([NewTopic(name="t", configs=[("retention.ms", "5")])])
+        again = controller_on(sink)
+        epoch = await again.start(registration(1))
+        assert epoch > controller.image.brokers[1].epoch
+        assert again.image.features.finalized == controller.image.features.finalized
+        assert again.topic_config("t").retention_ms == 5
+        partition = again.image.partition("t", 0)
+        assert partition is not None
+        assert (partition.leader, partition.leader_epoch) == (1, 1)
+
+    run(scenario)
+
+
+def test_topics_are_made_grown_changed_and_deleted() -> None:
+    async def scenario(controller: Controller, sink: MemorySink) -> None:
+        (made,) = await controller.create_topics([NewTopic(name="t")])
+        await controller.create_partitions([GrownTopic(name="t", count=3)])
+        await controller.incremental_alter_configs([topic_settings("t", "segment.records", "10")])
+        topic = controller.image.topic("t")
+        assert topic is not None
+        assert len(topic.partitions) == 3
+        assert controller.topic_config("t").segment_records == 10
+        await controller.alter_configs([topic_settings("t", "retention.ms", "9")])
+        assert controller.image.topic_settings("t") == {"retention.ms": "9"}
+        (deleted,) = await controller.delete_topics([DoomedTopic(topic_id=made.topic_id)])
+        assert (deleted.name, deleted.error) == ("t", ErrorCode.NONE)
+        assert controller.image.topics == {}
+
+    run(scenario)
+
+
+def test_a_request_that_only_validates_answers_the_same_and_writes_nothing() -> None:
+    async def scenario(controller: Controller, sink: MemorySink) -> None:
+        written = len(sink.stored)
+        (made,) = await controller.create_topics([NewTopic(name="t", num_partitions=2)], validate_only=True)
+        assert (made.error, made.num_partitions) == (ErrorCode.NONE, 2)
+        await controller.create_topics([NewTopic(name="u")])
+        await controller.create_partitions([GrownTopic(name="u", count=2)], validate_only=True)
+        await controller.incremental_alter_configs(
+            [topic_settings("u", "retention.ms", "1")], validate_only=True
+        )
+        await controller.alter_configs([topic_settings("u", "retention.ms", "1")], validate_only=True)
+        assert list(controller.image.topics) == ["u"]
+        assert len(sink.stored) == written + 1
+
+    run(scenario)
+
+
+def test_of_two_who_make_the_same_topic_at_once_one_is_told_that_it_exists() -> None:
+    async def scenario(controller: Controller, sink: MemorySink) -> None:
+        outcomes = await asyncio.gather(*(controller.auto_create_topic("t") for _ in range(2)))
+        assert [each.error for each in outcomes] == [ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS]
+
+    run(scenario)
+
+
+def test_a_change_goes_through_even_when_its_caller_gives_up() -> None:
+    async def scenario(controller: Controller, sink: MemorySink) -> None:
+        sink.appending.clear()
+        sink.gate = asyncio.get_running_loop().create_future()
+        caller = asyncio.create_task(controller.create_topics([NewTopic(name="t")]))
+        await sink.appending.wait()
+        caller.cancel()
+        await asyncio.gather(caller, return_exceptions=True)
+        sink.gate.set_result(None)
+        await controller.create_topics([NewTopic(name="u")])
+        assert list(controller.image.topics) == ["t", "u"]
+        assert controller.image.offset == sink.next_offset - 1
+
+    run(scenario)
+
+
+def test_a_dynamic_setting_of_the_broker_holds_at_once_and_after_a_restart() -> None:
+    async def scenario(controller: Controller, sink: MemorySink) -> None:
+        for name, value in (("", "5"), ("1", "6")):
+            change = SettingChange("max.connections", Operation.SET, value)
+            await controller.incremental_alter_configs(
+                [ResourceChanges(resource_type=ResourceType.BROKER, resource_name=name, changes=[change])]
+            )
+            assert controller.config[network.MAX_CONNECTIONS] == int(value)
+        again = controller_on(sink)
+        await again.start(registration(1))
+        assert again.config[network.MAX_CONNECTIONS] == 6
+
+    run(scenario)
+
+
+def test_a_dynamic_default_shows_through_in_topics() -> None:
+    async def scenario(controller: Controller, sink: MemorySink) -> None:
+        await controller.create_topics([NewTopic(name="t")])
+        change = SettingChange("log.retention.ms", Operation.SET, "77")
+        await controller.incremental_alter_configs(
+            [ResourceChanges(resource_type=ResourceType.BROKER, resource_name="", changes=[change])]
+        )
+        assert controller.topic_config("t").retention_ms == 77
+
+    run(scenario)
+
+
+def test_producer_ids_are_never_given_twice_not_even_over_a_restart() -> None:
+    async def scenario(controller: Controller, sink: MemorySink) -> None:
+        first = await controller.allocate_producer_ids(1, controller.image.brokers[1].epoch)
+        again = controller_on(sink)
+        epoch = await again.start(registration(1))
+        second = await again.allocate_producer_ids(1, epoch)
+        assert (first, second) == (range(1000), range(1000, 2000))
+
+    run(scenario)

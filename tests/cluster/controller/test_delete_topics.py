@@ -1,0 +1,73 @@
+from penstock.cluster.controller.delete_topics import DoomedTopic, TopicDeleted, decide_delete_topics
+from penstock.cluster.metadata.image import MetadataImage
+from penstock.config.broker import BrokerConfig
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.metadata_records import RemoveTopicRecord
+from tests.cluster.support import CONFIG, image_of, with_topic
+
+UNKNOWN = b"?" * 16
+
+
+def results(image: MetadataImage, *topics: DoomedTopic, config: BrokerConfig = CONFIG) -> list[TopicDeleted]:
+    return decide_delete_topics(image, config, topics).result
+
+
+def test_a_topic_is_deleted_by_name_or_by_id_and_the_answer_has_both() -> None:
+    image = image_of()
+    first, second = with_topic(image, "a"), with_topic(image, "b")
+    decision = decide_delete_topics(image, CONFIG, [DoomedTopic(name="a"), DoomedTopic(topic_id=second)])
+    assert decision.records == [RemoveTopicRecord(topic_id=first), RemoveTopicRecord(topic_id=second)]
+    assert decision.result == [
+        TopicDeleted(name="a", topic_id=first),
+        TopicDeleted(name="b", topic_id=second),
+    ]
+
+
+def test_an_unknown_topic_is_answered_by_how_it_was_asked_for() -> None:
+    by_name, by_id = results(image_of(), DoomedTopic(name="x"), DoomedTopic(topic_id=UNKNOWN))
+    assert (by_name.error, by_name.name) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "x")
+    assert (by_id.error, by_id.name, by_id.topic_id) == (ErrorCode.UNKNOWN_TOPIC_ID, None, UNKNOWN)
+
+
+def test_nothing_is_deleted_where_deletion_is_switched_off() -> None:
+    image = image_of()
+    with_topic(image, "a")
+    decision = decide_delete_topics(
+        image, BrokerConfig({"delete.topic.enable": "false"}), [DoomedTopic(name="a")]
+    )
+    assert decision.records == []
+    assert decision.result[0].error is ErrorCode.TOPIC_DELETION_DISABLED
+
+
+def test_a_topic_must_be_named_or_identified_and_not_both() -> None:
+    image = image_of()
+    topic_id = with_topic(image, "a")
+    neither, both = results(image, DoomedTopic(), DoomedTopic(name="a", topic_id=topic_id))
+    assert (neither.error, neither.message) == (
+        ErrorCode.INVALID_REQUEST,
+        "Neither topic name nor id were specified.",
+    )
+    assert (both.error, both.message) == (
+        ErrorCode.INVALID_REQUEST,
+        "You may not specify both topic name and topic id.",
+    )
+
+
+def test_a_topic_named_twice_is_refused_once_and_stays() -> None:
+    image = image_of()
+    topic_id = with_topic(image, "a")
+    twice = decide_delete_topics(image, CONFIG, [DoomedTopic(name="a")] * 2)
+    assert twice.records == []
+    assert [(each.error, each.message) for each in twice.result] == [
+        (ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+    ]
+    by_id = results(image, DoomedTopic(topic_id=topic_id), DoomedTopic(topic_id=topic_id))
+    assert [each.message for each in by_id] == ["Duplicate topic id."]
+
+
+def test_a_topic_given_by_name_and_by_id_is_deleted_once() -> None:
+    image = image_of()
+    topic_id = with_topic(image, "a")
+    decision = decide_delete_topics(image, CONFIG, [DoomedTopic(topic_id=topic_id), DoomedTopic(name="a")])
+    assert len(decision.records) == 1
+    assert decision.result[1].message == "The provided topic name maps to an ID that was already supplied."

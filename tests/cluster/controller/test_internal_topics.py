@@ -1,0 +1,47 @@
+import random
+
+import pytest
+
+from penstock.cluster.controller.create_topics import NewTopic, decide_create_topics
+from penstock.cluster.controller.internal_topics import auto_created_topic
+from penstock.cluster.topic_names import INTERNAL_TOPICS
+from penstock.config.broker import BrokerConfig
+from penstock.protocol.errors import ErrorCode
+from tests.cluster.support import CONFIG, image_of
+
+
+@pytest.mark.parametrize("name", sorted(INTERNAL_TOPICS))
+@pytest.mark.parametrize(("brokers", "factor"), [(1, 1), (2, 2), (3, 3), (5, 3)])
+def test_a_coordinators_topic_has_as_many_replicas_as_brokers_up_to_three(
+    name: str, brokers: int, factor: int
+) -> None:
+    topic = auto_created_topic(image_of(brokers=brokers), CONFIG, name)
+    assert (topic.num_partitions, topic.replication_factor) == (50, factor)
+    assert ("cleanup.policy", "compact") in topic.configs
+
+
+@pytest.mark.parametrize("name", sorted(INTERNAL_TOPICS))
+def test_a_coordinators_topic_can_be_made_on_a_single_node(name: str) -> None:
+    image = image_of()
+    _, (result,) = decide_create_topics(
+        image, CONFIG, [auto_created_topic(image, CONFIG, name)], random.Random(0)
+    )
+    assert result.error is ErrorCode.NONE
+
+
+def test_the_in_sync_minimum_is_no_more_than_the_replicas() -> None:
+    one = auto_created_topic(image_of(), CONFIG, "__transaction_state")
+    three = auto_created_topic(image_of(brokers=3), CONFIG, "__transaction_state")
+    assert dict(one.configs)["min.insync.replicas"] == "1"
+    assert dict(three.configs)["min.insync.replicas"] == "2"
+
+
+def test_the_settings_say_how_many_partitions_a_coordinators_topic_has() -> None:
+    config = BrokerConfig({"offsets.topic.num.partitions": "4", "offsets.topic.segment.bytes": "1000"})
+    topic = auto_created_topic(image_of(), config, "__consumer_offsets")
+    assert topic.num_partitions == 4
+    assert dict(topic.configs)["segment.bytes"] == "1000"
+
+
+def test_any_other_topic_is_made_with_the_brokers_defaults() -> None:
+    assert auto_created_topic(image_of(), CONFIG, "orders") == NewTopic(name="orders")
