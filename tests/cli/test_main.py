@@ -87,11 +87,11 @@ def test_a_reader_that_goes_away_is_not_worth_a_word() -> None:
     assert writer.returncode == 1
 
 
-def test_up_imports_no_client_and_no_table_drawing() -> None:
+def test_up_imports_no_client_and_no_parser_library() -> None:
     """`penstock up` must be quick: what only other commands need stays out of it."""
     code = (
         "import sys; from penstock.cli.main import run; run(['up', '--set', 'nonsense']); "
-        "print([m for m in ('rich', 'confluent_kafka') if m in sys.modules])"
+        "print([m for m in ('rich', 'typer', 'confluent_kafka') if m in sys.modules])"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True

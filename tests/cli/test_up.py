@@ -1,22 +1,18 @@
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from penstock.cli.errors import CommandError
 from penstock.cli.main import run
-from penstock.cli.up import listeners_of, load_settings
+from penstock.cli.parser import run_parsed
+from penstock.cli.serve import UpOptions, listeners_of, load_settings, quick_options
 from penstock.config.broker import BrokerConfig
 
 
-def settings(
-    *given: str,
-    listen: str | None = None,
-    data: str | None = None,
-    node_id: int | None = None,
-    file: Path | None = None,
-) -> BrokerConfig:
+def settings(*given: str, file: Path | None = None, **options: Any) -> BrokerConfig:
     path = None if file is None else str(file)
-    return load_settings(listen=listen, data=data, node_id=node_id, file=path, settings=list(given))
+    return load_settings(UpOptions(settings=given, config=path, **options))
 
 
 def address(config: BrokerConfig) -> str:
@@ -47,6 +43,44 @@ def test_log_dir_in_the_file_counts_as_a_directory(tmp_path: Path) -> None:
     file = tmp_path / "server.properties"
     file.write_text("log.dir=/from/file\n")
     assert settings(file=file).log_dirs == ("/from/file",)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["--listen", "127.0.0.1:0", "--data", "/d", "--node-id", "7", "--config", "f"],
+        ["--set", "a=1", "--set=b=2", "--data=/d", "--log-level", "debug", "--log-format=json"],
+        ["--data", "/first", "--data", "/second"],
+    ],
+)
+def test_the_quick_parser_reads_what_the_full_one_reads(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served: list[UpOptions] = []
+    monkeypatch.setattr("penstock.cli.up.serve", served.append)
+    assert run_parsed(["up", *arguments]) == 0
+    assert quick_options(arguments) == served[0]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["-h"],
+        ["extra"],
+        ["--data"],
+        ["--data", "--listen"],
+        ["--node-id", "x"],
+        ["--node-id=-1"],
+        ["--log-level", "loud"],
+        ["--log-format", "xml"],
+        ["--join", "h:1"],
+        ["--brokers", "3"],
+    ],
+)
+def test_the_quick_parser_leaves_what_is_odd_to_the_full_one(arguments: list[str]) -> None:
+    assert quick_options(arguments) is None
 
 
 @pytest.mark.parametrize("listen", ["9092", "host:", "host:http", "host:65536"])

@@ -1,34 +1,16 @@
 """The `penstock` command: finds the module of the command that was asked for and runs it.
 
-Only that module is imported, and modules import their clients and tables when they run: `penstock up` must serve
-within half a second. A new command is one row of `_COMMANDS`.
+Only that module is imported, and modules import their clients and tables when they run. `penstock up` must serve
+within half a second and idle in little memory, so it goes by without typer altogether (see `serve.py`).
 """
 
-import importlib
-import importlib.util
 import os
 import sys
 from collections.abc import Sequence
 
-import typer
-
-import penstock
 from penstock.cli.errors import EXIT_FAILED, CommandError, one_line
 
 _EXIT_INTERRUPTED = 128 + 2
-
-# In the order of the help. Each module has an `app` (a group of commands) or a function of the command's name.
-_COMMANDS = ("up", "topic", "produce", "consume", "config", "log", "bench")
-
-_HELP = """A message broker that speaks Kafka's protocol and keeps what it acknowledged.
-
-Run the first of these in one terminal and the others in a second one:
-
-  penstock up
-  penstock topic create orders --partitions 3
-  echo hello | penstock produce orders
-  penstock consume orders
-"""
 
 
 def main() -> None:
@@ -39,16 +21,11 @@ def main() -> None:
 def run(arguments: Sequence[str]) -> int:
     """Run one command and give its exit code. Whatever goes wrong is one line on standard error."""
     try:
-        result = build_app(arguments)(list(arguments), prog_name="penstock", standalone_mode=False)
+        exit_code = _run(arguments)
         sys.stdout.flush()
     except CommandError as error:
         return _fail(str(error), error.exit_code)
-    except typer.TyperException as error:
-        # Without a message the help was shown instead: a group of commands was called without one.
-        return _fail(_usage(error), error.exit_code) if error.format_message() else error.exit_code
-    except typer.Exit as stop:
-        return stop.exit_code
-    except (KeyboardInterrupt, typer.Abort):
+    except KeyboardInterrupt:
         return _EXIT_INTERRUPTED
     except BrokenPipeError:
         # The reader (`| head`) has gone: not worth a word, but Python must not try to flush again at exit.
@@ -63,56 +40,19 @@ def run(arguments: Sequence[str]) -> int:
             "Set PENSTOCK_DEBUG=1, run it again and report what it prints",
             EXIT_FAILED,
         )
-    return result if isinstance(result, int) else 0
+    return exit_code
 
 
-def build_app(arguments: Sequence[str]) -> typer.Typer:
-    """Make the command-line parser with the command that is asked for, or with all of them for the help."""
-    app = typer.Typer(
-        help=_HELP,
-        no_args_is_help=True,
-        add_completion=False,
-        pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
-    app.callback()(_options)
-    asked = arguments[0] if arguments and arguments[0] in _COMMANDS else None
-    for name in _COMMANDS:
-        if asked in (None, name):
-            _add_command(app, name)
-    return app
+def _run(arguments: Sequence[str]) -> int:
+    if arguments[:1] == ["up"]:
+        from penstock.cli.serve import quick_options, serve
 
+        if (options := quick_options(arguments[1:])) is not None:
+            serve(options)
+            return 0
+    from penstock.cli.parser import run_parsed
 
-def _add_command(app: typer.Typer, name: str) -> None:
-    found = importlib.util.find_spec(f"penstock.cli.{name}")
-    if found is None or found.origin is None:  # `bench` is not in every installation
-        return
-    module = importlib.import_module(f"penstock.cli.{name}")
-    if hasattr(module, "app"):
-        app.add_typer(module.app, name=name)
-    else:
-        app.command(name)(getattr(module, name))
-
-
-def _show_version(is_asked: bool) -> None:
-    if is_asked:
-        print(f"penstock {penstock.__version__}")
-        raise typer.Exit
-
-
-def _options(
-    *,
-    _version: bool = typer.Option(
-        False, "--version", help="Show the version and exit.", is_eager=True, callback=_show_version
-    ),
-) -> None:
-    """Only the command's own options; what is to be done is in its commands."""
-
-
-def _usage(error: typer.TyperException) -> str:
-    context = getattr(error, "ctx", None)
-    message = one_line(error.format_message()).rstrip(".")
-    return f"{message}. See `{context.command_path} --help`" if context is not None else message
+    return run_parsed(arguments)
 
 
 def _fail(message: str, exit_code: int) -> int:

@@ -1,0 +1,162 @@
+"""Running a broker in the foreground, once it is known what was asked for.
+
+Knows nothing of typer, which costs a third of the start-up time and of an idle broker's memory: `quick_options` reads
+a command line that is in order, and leaves every other one to the full parser in `up.py`, for its help and complaints.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, get_args
+
+import msgspec
+
+from penstock.cli.errors import EXIT_USAGE, CommandError
+from penstock.observability.logs import LogFormat, LogLevel, configure_logging
+
+if TYPE_CHECKING:
+    from penstock.config.broker import BrokerConfig
+
+LISTEN_DEFAULT = "127.0.0.1:9092"
+DATA_DEFAULT = "./penstock-data"
+_PORT_MAX = 65535
+
+
+class UpOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What `penstock up` was asked for; None is for the file, or the default, to say."""
+
+    listen: str | None = None
+    data: str | None = None
+    node_id: int | None = None
+    config: str | None = None
+    settings: tuple[str, ...] = ()
+    log_level: LogLevel = "info"
+    log_format: LogFormat = "text"
+
+
+def quick_options(arguments: Sequence[str]) -> UpOptions | None:
+    """The options of a command line that is in order; None when it asks for help, or something is odd."""
+    given: dict[str, object] = {}
+    settings: list[str] = []
+    words = iter(arguments)
+    for word in words:
+        option, equals, value = word.partition("=")
+        if not option.startswith("--"):
+            return None
+        if not equals:
+            value = next(words, "-")
+            if value.startswith("-"):  # an option's name where its value belongs
+                return None
+        if option == "--set":
+            settings.append(value)
+        elif option in ("--listen", "--data", "--config"):
+            given[option[2:]] = value
+        elif option == "--node-id" and value.isascii() and value.isdecimal():
+            given["node_id"] = int(value)
+        elif option == "--log-level" and value in get_args(LogLevel):
+            given["log_level"] = value
+        elif option == "--log-format" and value in get_args(LogFormat):
+            given["log_format"] = value
+        else:
+            return None
+    return msgspec.convert({**given, "settings": settings}, UpOptions)
+
+
+def serve(options: UpOptions) -> None:
+    """Run a broker until a signal; raises `CommandError` when it cannot start."""
+    configure_logging(options.log_level, options.log_format)
+    settings = load_settings(options)
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(_serve(settings))
+
+
+def load_settings(options: UpOptions) -> "BrokerConfig":
+    """Join the command's own options, `--set`, the file and the command's defaults; the first that speaks wins."""
+    from penstock.config import broker
+    from penstock.config.property import ConfigError
+
+    text = None if options.config is None else _read_properties(options.config)
+    own = []
+    if options.listen is not None:
+        own.append(f"listeners={listeners_of(options.listen)}")
+    if options.data is not None:
+        own.append(f"log.dirs={options.data}")
+    if options.node_id is not None:
+        own.append(f"node.id={options.node_id}")
+    try:
+        given = broker.load(text, [*options.settings, *own]).static_settings()
+        if "listeners" not in given:
+            own.append(f"listeners={listeners_of(LISTEN_DEFAULT)}")
+        if "log.dirs" not in given and "log.dir" not in given:
+            own.append(f"log.dirs={DATA_DEFAULT}")
+        return broker.load(text, [*options.settings, *own])
+    except ConfigError as error:
+        raise CommandError(f"{error}. `penstock config list` shows every property", EXIT_USAGE) from None
+
+
+def listeners_of(listen: str) -> str:
+    """The property `listeners` that `--listen` stands for."""
+    if "://" in listen:
+        return listen
+    host, colon, port = listen.rpartition(":")
+    if not colon or not port.isdecimal() or int(port) > _PORT_MAX:
+        raise CommandError(
+            f"--listen {listen} is not an address: write HOST:PORT, like {LISTEN_DEFAULT}", EXIT_USAGE
+        )
+    return f"PLAINTEXT://{host}:{port}"
+
+
+def _read_properties(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise CommandError(f"cannot read the properties file {path}: {reason}", EXIT_USAGE) from None
+
+
+async def _serve(settings: "BrokerConfig") -> None:
+    from penstock.server.broker import Broker, StartFailed
+
+    stop = asyncio.Event()
+
+    def on_signal(number: int) -> None:
+        if stop.is_set():
+            print("penstock: stopped without waiting; the next start recovers", file=sys.stderr, flush=True)
+            os._exit(128 + number)
+        stop.set()
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, on_signal, number)
+    broker = Broker(settings)
+    try:
+        await broker.start()
+    except StartFailed as error:
+        raise CommandError(str(error)) from None
+    try:
+        where = ", ".join(_address(endpoint.host, endpoint.port) for endpoint in broker.endpoints)
+        print(f"penstock ready on {where} ({_identity(settings)})", flush=True)
+        await stop.wait()
+    finally:
+        await broker.stop()
+
+
+def _identity(settings: "BrokerConfig") -> str:
+    data = ", ".join(os.path.abspath(path) for path in settings.log_dirs)
+    return f"node {settings.node_id}, data in {data}"
+
+
+def _address(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _loop_factory() -> "type[asyncio.AbstractEventLoop] | None":
+    try:
+        import uvloop
+    except ImportError:  # an extra speed, not a need
+        return None
+    loop: type[asyncio.AbstractEventLoop] = uvloop.Loop
+    return loop
