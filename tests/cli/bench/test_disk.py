@@ -7,8 +7,10 @@ from penstock.protocol.records.builder import NewRecord, build_batch
 
 
 def test_the_sync_loop_leaves_nothing_behind(tmp_path: Path) -> None:
-    count, latencies = disk.sync_loop(str(tmp_path / "loop"), b"x" * 100, 0.01)
-    assert count == len(latencies) > 0
+    for grown_to_bytes in (0, 1 << 20):
+        path = str(tmp_path / "loop")
+        count, latencies = disk.sync_loop(path, b"x" * 100, 0.01, grown_to_bytes=grown_to_bytes)
+        assert count == len(latencies) > 0
     assert os.listdir(tmp_path) == []
 
 
@@ -49,7 +51,7 @@ def test_batches_are_counted_by_their_headers(tmp_path: Path) -> None:
     batches = [build_batch([NewRecord(value=b"a" * n, timestamp=1)] * n, base_offset=n) for n in range(1, 6)]
     path = tmp_path / "0.log"
     path.write_bytes(b"".join(batches) + bytes(100))
-    assert count_batches([str(path)]) == 5
+    assert count_batches([str(path), str(path)]) == (10, 2 * sum(len(b) for b in batches))
 
 
 def test_what_perf_counted_is_summed_and_what_it_could_not_count_is_nothing() -> None:

@@ -62,15 +62,19 @@ def parse_perf(told: str) -> int:
     return sum(int(count) for count in counts if count.isdecimal())
 
 
-def count_batches(paths: Sequence[str]) -> int:
-    """How many record batches the log files hold, by hopping from header to header."""
-    count = 0
+def count_batches(paths: Sequence[str]) -> tuple[int, int]:
+    """How many record batches the log files hold, and how many bytes those are, by hopping over their headers.
+
+    Not the files' sizes: a file may have been grown ahead of what is written to it.
+    """
+    count = size_bytes = 0
     for path in paths:
         with open(path, "rb") as file:
             while len(head := file.read(LOG_OVERHEAD)) == LOG_OVERHEAD:
                 length = int.from_bytes(head[8:12], "big")
-                if not length:  # room that was reserved but not written
+                if not length:
                     break
                 file.seek(length, 1)
                 count += 1
-    return count
+                size_bytes += LOG_OVERHEAD + length
+    return count, size_bytes

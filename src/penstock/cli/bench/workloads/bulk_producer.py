@@ -41,10 +41,8 @@ def _measure(bench: Bench, cells: Cells, message_bytes: int, count: int) -> str:
         cpu_s = server.cpu_s()
         took_s = librdkafka_clients.produce_bulk(server.bootstrap, _TOPIC, message_bytes, count)
         cpu_s = server.cpu_s() - cpu_s
-        files = disk.segment_files(data_dir, _TOPIC)
-        batches = count_batches(files)
+        batches, written = count_batches(disk.segment_files(data_dir, _TOPIC))
         syncs = counter.stop(batches)
-        written = disk.total_bytes(files)
     raw_s = disk.write_with_syncs(bench.path("raw"), written, syncs.count)
     cells.add(f"messages acknowledged, {of}", count / took_s, "messages/s")
     cells.add(f"log written by the broker, {of}", written / took_s / 1e6, "MB/s")
