@@ -80,9 +80,16 @@ class BrokerProcess:
 
     def start(self) -> "BrokerProcess":
         """Start and wait until the broker says that it is ready."""
+        began = time.monotonic()
+        self.launch()
+        self._await_ready()
+        self.start_durations_s.append(time.monotonic() - began)
+        return self
+
+    def launch(self) -> None:
+        """Start and do not wait: for whoever wants to kill a broker that is still starting."""
         assert not self.is_running, "the broker runs already"
         self._directory.mkdir(parents=True, exist_ok=True)
-        began = time.monotonic()
         command = [sys.executable, "-m", "penstock.cli.main", "up"]
         command += ["--listen", self.bootstrap, "--data", str(self.data_dir)]
         for name, value in self._settings.items():
@@ -102,9 +109,6 @@ class BrokerProcess:
         assert self._process.stdout is not None
         self._lines = queue.SimpleQueue()
         threading.Thread(target=self._read, args=(self._process.stdout, self._lines), daemon=True).start()
-        self._await_ready()
-        self.start_durations_s.append(time.monotonic() - began)
-        return self
 
     def kill(self) -> None:
         """SIGKILL: what a crash looks like to everyone else."""

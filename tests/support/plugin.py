@@ -58,7 +58,12 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say in the last lines which tests were not run, and what would let them run."""
+    """Tell what the crash tests measured and, in the last lines, which tests were not run and what would let them."""
+    for outcome in ("passed", "failed"):
+        for report in terminalreporter.stats.get(outcome, []):
+            for name, value in getattr(report, "user_properties", ()):
+                if name == "crash" and report.when == "teardown":
+                    terminalreporter.write_line(f"{report.nodeid}: {value}")
     for tool, command in INSTALL_COMMANDS.items():
         reason = _MISSING.format(tool=tool, command=command)
         skipped = [
