@@ -1,6 +1,7 @@
 import pytest
 
 from penstock.cluster.controller.brokers import (
+    ProducerIdBlock,
     decide_bootstrap,
     decide_producer_id_block,
     decide_register_broker,
@@ -65,7 +66,8 @@ def test_producer_ids_are_given_in_blocks_that_never_overlap() -> None:
     first = decide_producer_id_block(image, 1, epoch)
     commit(image, first.records)
     second = decide_producer_id_block(image, 1, epoch)
-    assert (first.result, second.result) == (range(1000), range(1000, 2000))
+    assert (first.result, second.result) == (ProducerIdBlock(first_id=0), ProducerIdBlock(first_id=1000))
+    assert first.result.size == 1000
 
 
 @pytest.mark.parametrize(

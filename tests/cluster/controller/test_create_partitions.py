@@ -67,8 +67,8 @@ def test_a_topic_never_shrinks(count: int, message: str) -> None:
         (
             [[1, 2], [1]],
             (
-                "The manual partition assignment includes a partition with 1 replica(s), but this is not consistent with "
-                "previous partitions, which have 2 replica(s)."
+                "The manual partition assignment includes a partition with 1 replica(s), but this is not consistent "
+                "with previous partitions, which have 2 replica(s)."
             ),
         ),
         (

@@ -34,6 +34,13 @@ class BrokerRegistration(msgspec.Struct, frozen=True, kw_only=True):
     features: Mapping[str, tuple[int, int]] | None = None  # unset: what this version supports
 
 
+class ProducerIdBlock(msgspec.Struct, frozen=True, kw_only=True):
+    """Producer ids that nobody else will get."""
+
+    first_id: int
+    size: int = PRODUCER_ID_BLOCK_SIZE
+
+
 def decide_bootstrap(image: MetadataImage, levels: Mapping[str, int] | None = None) -> Decision[None]:
     """Switch features on in a cluster that has none: its first records. An existing cluster is left as it is."""
     if image.features.finalized:
@@ -100,7 +107,9 @@ def check_broker_epoch(image: MetadataImage, broker_id: int, epoch: int) -> None
         raise Refusal(ErrorCode.STALE_BROKER_EPOCH, message)
 
 
-def decide_producer_id_block(image: MetadataImage, broker_id: int, broker_epoch: int) -> Decision[range]:
+def decide_producer_id_block(
+    image: MetadataImage, broker_id: int, broker_epoch: int
+) -> Decision[ProducerIdBlock]:
     """Give a broker a block of producer ids. What it does not use before a restart is lost, and never given again."""
     check_broker_epoch(image, broker_id, broker_epoch)
     first_id = image.next_producer_id
@@ -109,4 +118,4 @@ def decide_producer_id_block(image: MetadataImage, broker_id: int, broker_epoch:
     record = ProducerIdsRecord(
         broker_id=broker_id, broker_epoch=broker_epoch, next_producer_id=first_id + PRODUCER_ID_BLOCK_SIZE
     )
-    return Decision([record], range(first_id, record.next_producer_id))
+    return Decision([record], ProducerIdBlock(first_id=first_id))

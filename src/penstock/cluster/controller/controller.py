@@ -13,6 +13,7 @@ from penstock.cluster.controller.alter_configs import (
 )
 from penstock.cluster.controller.brokers import (
     BrokerRegistration,
+    ProducerIdBlock,
     decide_bootstrap,
     decide_producer_id_block,
     decide_register_broker,
@@ -111,7 +112,7 @@ class Controller:
             validate_only=validate_only,
         )
 
-    async def allocate_producer_ids(self, broker_id: int, broker_epoch: int) -> range:
+    async def allocate_producer_ids(self, broker_id: int, broker_epoch: int) -> ProducerIdBlock:
         """Give out the next producer ids. Raises `Refusal` to a broker that is not registered so."""
         return await self._mutate(lambda: decide_producer_id_block(self.image, broker_id, broker_epoch))
 
