@@ -53,6 +53,16 @@ def test_a_batch_holds_the_records_that_were_asked_for() -> None:
     assert [len(r.value or b"") for r in decode_records(batch, pos=position)] == [100, 100, 100]
 
 
+def test_a_varied_batch_holds_records_that_do_not_look_alike() -> None:
+    records = decode_records(frames.varied_batch(100, 160))
+    sizes = [len(r.value or b"") for r in records]
+    assert len(records) == 160
+    assert (min(sizes) >= 50, max(sizes) < 150) == (True, True)
+    assert len(set(sizes)) > 50
+    assert len({r.key for r in records}) > 100
+    assert [r.timestamp - records[0].timestamp for r in records] == list(range(160))
+
+
 def test_a_fetch_frame_asks_for_one_partition_from_one_offset() -> None:
     frame = frames.fetch_frame("orders", 2, 17, bytes_max=1000)
     _, position = decode_request_header(frame, 4)

@@ -18,6 +18,7 @@ from penstock.protocol.records.builder import NewRecord, build_batch
 PRODUCE_VERSION: Final = 12  # the last that names topics; 13 wants ids
 FETCH_VERSION: Final = 12
 _SIZE: Final = struct.Struct(">i")
+_STRIDE: Final = 7919  # a prime, so that sizes and keys follow no short pattern
 _CLIENT_ID: Final = "bench"
 
 
@@ -38,6 +39,20 @@ def batch(message_bytes: int, count: int) -> bytes:
     value = (b"penstock-" * (message_bytes // 9 + 1))[:message_bytes]
     now_ms = time.time_ns() // 1_000_000
     return build_batch([NewRecord(value=value, timestamp=now_ms) for _ in range(count)])
+
+
+def varied_batch(message_bytes: int, count: int) -> bytes:
+    """`count` records with keys, of sizes around `message_bytes`, a millisecond apart.
+
+    Records that all look alike are quicker to check than those of real traffic: this is the other extreme.
+    """
+    first_ms = time.time_ns() // 1_000_000 - count
+    records = []
+    for number in range(count):
+        size = message_bytes // 2 + number * _STRIDE % message_bytes
+        key = b"key-%d" % (number * _STRIDE % 1000)
+        records.append(NewRecord(key=key, value=b"v" * size, timestamp=first_ms + number))
+    return build_batch(records)
 
 
 def produce_frame(topic: str, partitions: Sequence[int], records: bytes, *, acks: int = -1) -> bytes:

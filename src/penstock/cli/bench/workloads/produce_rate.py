@@ -11,15 +11,20 @@ from penstock.cli.bench.process import start_null_server
 KEY = "e"
 TITLE = "Raw Produce requests"
 METHOD = (
-    "4 connections with 16 requests in flight each send frames built beforehand (acks=all) to one partition and to "
-    "4. The reference is the same generator against a server on the same loop that reads frames and answers them with "
+    "4 connections with 16 requests in flight each send frames built beforehand (acks=all), each with one batch, to one "
+    "partition and to 4. The reference is the same generator against a server on the same loop that reads frames and answers them with "
     "fixed bytes: the ceiling that the generator and the loopback set."
 )
 _TOPIC = "rate"
 _CONNECTIONS = 4
 _WINDOW = 16
-# What a request carries: message size and count.
-_BATCHES = {"1 message of 100 B": (100, 1), "16 KiB batches": (1024, 16), "128 KiB batches": (1024, 128)}
+_BATCHES = {
+    "1 message of 100 B": lambda: frames.batch(100, 1),
+    "16 of 1 KiB": lambda: frames.batch(1024, 16),
+    "128 of 1 KiB": lambda: frames.batch(1024, 128),
+    "160 of 100 B": lambda: frames.batch(100, 160),
+    "160 keyed, of 50 to 150 B": lambda: frames.varied_batch(100, 160),
+}
 
 
 def run(bench: Bench) -> Section:
@@ -29,8 +34,8 @@ def run(bench: Bench) -> Section:
         bench.broker({_TOPIC: _CONNECTIONS}) as (server, _),
         start_null_server(shape.size_bytes, bench.path("null.log")) as null,
     ):
-        for kind, (message_bytes, count) in _BATCHES.items():
-            batch = frames.batch(message_bytes, count)
+        for kind, make in _BATCHES.items():
+            batch = make()
             spread = [frames.produce_frame(_TOPIC, [p], batch) for p in range(_CONNECTIONS)]
             for _ in bench.rounds(f"raw Produce requests, {kind}"):
                 for label, target, load_frames in (
