@@ -135,3 +135,9 @@ def test_a_synonym_in_a_higher_layer_wins_over_a_better_name_below() -> None:
         ("log.retention.ms", ConfigSource.STATIC_BROKER),
         ("log.retention.hours", ConfigSource.DEFAULT),
     ]
+
+
+@pytest.mark.parametrize("setting", ["process.roles=", "group.coordinator.rebalance.protocols= ,"])
+def test_a_list_that_needs_a_value_is_refused_without_one(setting: str) -> None:
+    with pytest.raises(ConfigError, match="At least one value must be named"):
+        load(None, [setting])

@@ -40,6 +40,12 @@ def test_the_finest_unit_of_broker_retention_that_is_set_counts(
     assert topic_config(BrokerConfig(settings), {}).retention_ms == expected_ms
 
 
+def test_a_policy_named_twice_is_one_and_none_at_all_keeps_everything() -> None:
+    """KIP-1161."""
+    assert topic_config(BROKER, {"cleanup.policy": "delete,delete"}).cleanup_policy == {"delete"}
+    assert topic_config(BROKER, {"cleanup.policy": ""}).cleanup_policy == frozenset()
+
+
 def test_an_override_that_this_version_does_not_understand_is_passed_over() -> None:
     assert topic_config(BROKER, {"future": "1", "segment.bytes": "huge"}) == TopicConfig()
 
@@ -54,7 +60,6 @@ def test_an_override_that_this_version_does_not_understand_is_passed_over() -> N
             "Invalid value -2 for configuration retention.ms: Value must be at least -1",
         ),
         ({"cleanup.policy": "shred"}, "String must be one of: compact, delete"),
-        ({"cleanup.policy": "delete,delete"}, "values must not be duplicated"),
         ({"compression.gzip.level": "0"}, "Value must be between 1 and 9 or equal to -1"),
         (
             {"min.compaction.lag.ms": "9", "max.compaction.lag.ms": "8"},

@@ -104,6 +104,11 @@ class Property(msgspec.Struct, Generic[T_co], frozen=True, kw_only=True, eq=Fals
         return f" (from {_number(self.at_least)} to {_number(self.at_most)})"
 
 
+def not_empty(_name: str, value: Value) -> str | None:
+    """Refuse a list with nothing in it (KIP-1161)."""
+    return None if value else "At least one value must be named"
+
+
 def render(value: Value) -> str | None:
     """The text of a value as DescribeConfigs and the documentation show it; None where there is none."""
     if value is None:

@@ -1,6 +1,6 @@
 """Broker settings about consumer groups, committed offsets, transactions and share groups."""
 
-from penstock.config.property import INT_MAX
+from penstock.config.property import INT_MAX, Live, not_empty
 from penstock.config.theme import Theme
 
 GROUPS = Theme("Consumer groups")
@@ -24,6 +24,7 @@ GROUP_COORDINATOR_REBALANCE_PROTOCOLS = GROUPS.names(
     ("classic", "consumer", "streams"),
     "Which group protocols are offered.",
     choices=("classic", "consumer", "streams", "share"),
+    check=not_empty,
 )
 GROUP_CONSUMER_SESSION_TIMEOUT_MS = GROUPS.integer(
     "group.consumer.session.timeout.ms",
@@ -45,6 +46,13 @@ GROUP_CONSUMER_MIN_HEARTBEAT_INTERVAL_MS = GROUPS.integer(
 )
 GROUP_CONSUMER_MAX_HEARTBEAT_INTERVAL_MS = GROUPS.integer(
     "group.consumer.max.heartbeat.interval.ms", 15_000, "The most a group may set for it.", at_least=1
+)
+GROUP_CONSUMER_ASSIGNMENT_INTERVAL_MS = GROUPS.integer(
+    "group.consumer.assignment.interval.ms",
+    1000,
+    "How long a KIP-848 group rests between two computations of its assignment (KIP-1263).",
+    at_least=0,
+    live=Live.CLUSTER_WIDE,
 )
 GROUP_CONSUMER_MAX_SIZE = GROUPS.integer(
     "group.consumer.max.size", INT_MAX, "How many members a KIP-848 group may have.", at_least=1
@@ -83,6 +91,13 @@ GROUP_SHARE_MIN_HEARTBEAT_INTERVAL_MS = SHARE.integer(
 )
 GROUP_SHARE_MAX_HEARTBEAT_INTERVAL_MS = SHARE.integer(
     "group.share.max.heartbeat.interval.ms", 15_000, "The most a group may set for it.", at_least=1
+)
+GROUP_SHARE_ASSIGNMENT_INTERVAL_MS = SHARE.integer(
+    "group.share.assignment.interval.ms",
+    1000,
+    "How long a share group rests between two computations of its assignment (KIP-1263).",
+    at_least=0,
+    live=Live.CLUSTER_WIDE,
 )
 GROUP_SHARE_MAX_SIZE = SHARE.integer(
     "group.share.max.size", 200, "How many members a share group may have.", at_least=1, at_most=1000

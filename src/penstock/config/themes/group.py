@@ -19,6 +19,13 @@ CONSUMER_HEARTBEAT_INTERVAL_MS = THEME.integer(
     at_least=1,
     synonyms=("group.consumer.heartbeat.interval.ms",),
 )
+CONSUMER_ASSIGNMENT_INTERVAL_MS = THEME.integer(
+    "consumer.assignment.interval.ms",
+    1000,
+    "How long the group rests between two computations of its assignment.",
+    at_least=0,
+    synonyms=("group.consumer.assignment.interval.ms",),
+)
 SHARE_SESSION_TIMEOUT_MS = THEME.integer(
     "share.session.timeout.ms",
     45_000,
@@ -50,4 +57,27 @@ SHARE_ISOLATION_LEVEL = THEME.string(
     "read_uncommitted",
     "Whether a share group sees records of open and aborted transactions.",
     choices=("read_committed", "read_uncommitted"),
+)
+SHARE_ASSIGNMENT_INTERVAL_MS = THEME.integer(
+    "share.assignment.interval.ms",
+    1000,
+    "How long a share group rests between two computations of its assignment.",
+    at_least=0,
+    synonyms=("group.share.assignment.interval.ms",),
+)
+SHARE_DELIVERY_COUNT_LIMIT = THEME.integer(
+    "share.delivery.count.limit",
+    5,
+    "How often a record is delivered before it is given up (KIP-1240).",
+    at_least=2,
+    at_most=10,
+    synonyms=("group.share.delivery.count.limit",),
+)
+SHARE_PARTITION_MAX_RECORD_LOCKS = THEME.integer(
+    "share.partition.max.record.locks",
+    2000,
+    "How many records of a partition may be out for delivery at once (KIP-1240).",
+    at_least=100,
+    at_most=10_000,
+    synonyms=("group.share.partition.max.record.locks",),
 )

@@ -1,6 +1,6 @@
 """Broker settings about identity, listeners, connections and requests."""
 
-from penstock.config.property import INT_MAX, Live
+from penstock.config.property import INT_MAX, Live, not_empty
 from penstock.config.theme import Theme
 
 IDENTITY = Theme("Identity")
@@ -18,6 +18,7 @@ PROCESS_ROLES = IDENTITY.names(
     ("broker", "controller"),
     "What this node does: keep data (`broker`), take part in the metadata quorum (`controller`), or both.",
     choices=("broker", "controller"),
+    check=not_empty,
 )
 
 LISTEN = Theme("Listeners and connections")

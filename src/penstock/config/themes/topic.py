@@ -15,12 +15,6 @@ def _gzip_level(_name: str, value: Value) -> str | None:
     return None if good else "Value must be between 1 and 9 or equal to -1"
 
 
-def _without_repeats(name: str, value: Value) -> str | None:
-    if isinstance(value, tuple) and len(set(value)) != len(value):
-        return f"Configuration '{name}' values must not be duplicated."
-    return None
-
-
 def _throttled_replicas(_name: str, value: Value) -> str | None:
     items = value if isinstance(value, tuple) else ()
     if items == ("*",) or all(_is_replica(item) for item in items):
@@ -39,7 +33,6 @@ CLEANUP_POLICY = THEME.names(
     "What happens to old segments: `delete` drops them by age, size or number; `compact` keeps the last record of "
     "each key; both may be named. With neither, everything is kept.",
     choices=("compact", "delete"),
-    check=_without_repeats,
     synonyms=("log.cleanup.policy",),
 )
 COMPRESSION_TYPE = THEME.string(
