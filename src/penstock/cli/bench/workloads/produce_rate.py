@@ -1,6 +1,7 @@
 """(e) Produce requests a second from a generator that is not the limit, against a server that does nothing."""
 
 import os
+from collections.abc import Callable
 
 from penstock.cli.bench import frames
 from penstock.cli.bench.context import Bench
@@ -11,14 +12,14 @@ from penstock.cli.bench.process import start_null_server
 KEY = "e"
 TITLE = "Raw Produce requests"
 METHOD = (
-    "4 connections with 16 requests in flight each send frames built beforehand (acks=all), each with one batch, to one "
-    "partition and to 4. The reference is the same generator against a server on the same loop that reads frames and answers them with "
-    "fixed bytes: the ceiling that the generator and the loopback set."
+    "4 connections with 16 requests in flight each send frames built beforehand (acks=all), one batch in each, to one "
+    "partition and to 4. The reference is the same generator against a server on the same loop that reads frames and "
+    "answers them with fixed bytes: the ceiling that the generator and the loopback set."
 )
 _TOPIC = "rate"
 _CONNECTIONS = 4
 _WINDOW = 16
-_BATCHES = {
+_BATCHES: dict[str, Callable[[], bytes]] = {
     "1 message of 100 B": lambda: frames.batch(100, 1),
     "16 of 1 KiB": lambda: frames.batch(1024, 16),
     "128 of 1 KiB": lambda: frames.batch(1024, 128),
