@@ -6,6 +6,7 @@ from penstock.cli.config import Kind, Operation, split_arguments
 from penstock.cli.errors import CommandError
 from penstock.cli.main import run
 from penstock.config.table import BROKER, GROUP, TOPIC
+from tests.cli.conftest import Penstock
 
 
 @pytest.mark.parametrize(
@@ -60,3 +61,54 @@ def test_list_takes_a_part_of_the_name(capsys: pytest.CaptureFixture[str]) -> No
     assert header.split() == ["NAME", "SCOPE", "TYPE", "DEFAULT", "UPDATE", "DOC"]
     assert [row.split()[0] for row in rows] == ["delete.retention.ms", "local.retention.ms", "retention.ms"]
     assert run(["config", "list", "nonsense"]) == 1
+
+
+def described(penstock: Penstock, topic: str) -> dict[str, str]:
+    done = penstock("config", "describe", "topic", topic, "--json")
+    return {each["name"]: each["value"] for each in json.loads(done.stdout)}
+
+
+def test_a_topics_setting_is_set_shown_and_unset(penstock: Penstock, topic: str) -> None:
+    done = penstock("config", "set", "topic", topic, "retention.ms=1000", "segment.bytes=1048576")
+    assert done.stdout.splitlines()[0] == f"topic {topic}: retention.ms is 1000"
+    assert described(penstock, topic) == {"retention.ms": "1000", "segment.bytes": "1048576"}
+    penstock("config", "unset", "topic", topic, "retention.ms")
+    assert described(penstock, topic) == {"segment.bytes": "1048576"}
+
+
+def test_a_list_is_added_to_and_taken_from(penstock: Penstock, topic: str) -> None:
+    penstock("config", "append", "topic", topic, "cleanup.policy=compact")
+    assert described(penstock, topic) == {"cleanup.policy": "delete,compact"}
+    penstock("config", "subtract", "topic", topic, "cleanup.policy=delete")
+    assert described(penstock, topic) == {"cleanup.policy": "compact"}
+
+
+def test_all_settings_are_shown_on_request(penstock: Penstock, topic: str) -> None:
+    assert "every setting at its default" in penstock("config", "describe", "topic", topic).stdout
+    done = penstock("config", "describe", "topic", topic, "--all", "--json")
+    assert {each["name"] for each in json.loads(done.stdout)} >= {"retention.ms", "cleanup.policy"}
+
+
+def test_a_brokers_settings_are_shown_and_changed_without_its_number(penstock: Penstock) -> None:
+    shown = {
+        each["name"]: each for each in json.loads(penstock("config", "describe", "broker", "--json").stdout)
+    }
+    assert shown["log.dirs"]["source"] == "static broker"
+    penstock("config", "set", "broker", "log.cleaner.threads=2")
+    shown = {
+        each["name"]: each for each in json.loads(penstock("config", "describe", "broker", "--json").stdout)
+    }
+    assert (shown["log.cleaner.threads"]["value"], shown["log.cleaner.threads"]["source"]) == (
+        "2",
+        "dynamic broker",
+    )
+    penstock("config", "unset", "broker", "log.cleaner.threads")
+
+
+def test_a_change_that_the_broker_refuses_is_one_line(penstock: Penstock, topic: str) -> None:
+    assert "retention.ms" in penstock("config", "set", "topic", topic, "retention.ms=x", fails=True).stderr
+    assert "no.such" in penstock("config", "set", "topic", topic, "no.such=x", fails=True).stderr
+    failed = penstock("config", "set", "topic", topic + "x", "retention.ms=1", fails=True)
+    assert failed.stderr == f"penstock: there is no topic {topic}x: did you mean {topic}?\n"
+    failed = penstock("config", "describe", "broker", "77", fails=True)
+    assert failed.stderr.startswith("penstock: there is no broker 77: there are ")

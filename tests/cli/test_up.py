@@ -1,3 +1,7 @@
+import re
+import signal
+import socket
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +12,7 @@ from penstock.cli.main import run
 from penstock.cli.parser import run_parsed
 from penstock.cli.serve import UpOptions, listeners_of, load_settings, quick_options
 from penstock.config.broker import BrokerConfig
+from tests.cli.conftest import COMMAND, ENVIRONMENT, TIMEOUT_SECONDS, run_command
 
 
 def settings(*given: str, file: Path | None = None, **options: Any) -> BrokerConfig:
@@ -118,3 +123,105 @@ def test_what_cannot_be_started_is_one_line_on_standard_error(
     assert captured.out == ""
     assert words in captured.err
     assert captured.err.count("\n") == 1
+
+
+def start(*arguments: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [*COMMAND, "up", *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=ENVIRONMENT,
+    )
+
+
+def ready_line(broker: "subprocess.Popen[str]") -> str:
+    assert broker.stdout is not None
+    line = broker.stdout.readline()
+    assert "ready" in line, broker.communicate(timeout=TIMEOUT_SECONDS)
+    return line
+
+
+def end(broker: "subprocess.Popen[str]") -> None:
+    broker.kill()
+    broker.communicate()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_one_line_says_where_it_serves_and_a_signal_ends_it_well(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    data = tmp_path / "data"
+    broker = start("--listen", "127.0.0.1:0", "--data", str(data), "--node-id", "4")
+    try:
+        line = ready_line(broker)
+        port = re.search(r"127\.0\.0\.1:(\d+)", line)
+        assert port is not None
+        assert line == f"penstock ready on 127.0.0.1:{port[1]} (node 4, data in {data})\n"
+        assert run_command("topic", "list", "-b", f"127.0.0.1:{port[1]}").returncode == 0
+        broker.send_signal(number)
+        out, _ = broker.communicate(timeout=TIMEOUT_SECONDS)
+        assert (broker.returncode, out) == (0, "")
+    finally:
+        end(broker)
+
+
+def test_a_second_signal_does_not_wait(tmp_path: Path) -> None:
+    broker = start("--listen", "127.0.0.1:0", "--data", str(tmp_path / "data"))
+    try:
+        ready_line(broker)
+        # Held while they arrive, so that it finds both.
+        for number in (signal.SIGSTOP, signal.SIGTERM, signal.SIGINT, signal.SIGCONT):
+            broker.send_signal(number)
+        _, errors = broker.communicate(timeout=TIMEOUT_SECONDS)
+        assert broker.returncode in (128 + signal.SIGTERM, 128 + signal.SIGINT)
+        assert "stopped without waiting" in errors
+    finally:
+        end(broker)
+
+
+def failure(*arguments: str) -> str:
+    """What a broker that cannot start says: one line, and no traceback."""
+    done = run_command("up", "--log-level", "error", *arguments)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("penstock: ")
+    assert done.stderr.count("\n") == 1, done.stderr
+    return done.stderr
+
+
+def test_a_port_in_use_is_one_line_that_says_what_to_do(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        said = failure("--listen", address, "--data", str(tmp_path / "data"))
+    assert address in said
+    assert "--listen" in said
+
+
+def test_a_data_directory_that_another_broker_holds_is_one_line(tmp_path: Path) -> None:
+    data = str(tmp_path / "data")
+    broker = start("--listen", "127.0.0.1:0", "--data", data)
+    try:
+        ready_line(broker)
+        said = failure("--listen", "127.0.0.1:0", "--data", data)
+        assert data in said
+    finally:
+        end(broker)
+
+
+def test_a_directory_that_cannot_be_one_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    said = failure("--listen", "127.0.0.1:0", "--data", str(tmp_path / "file" / "data"))
+    assert str(tmp_path / "file") in said
+
+
+def test_a_data_directory_of_another_node_is_one_line(tmp_path: Path) -> None:
+    data = str(tmp_path / "data")
+    broker = start("--listen", "127.0.0.1:0", "--data", data, "--node-id", "1")
+    try:
+        ready_line(broker)
+        broker.send_signal(signal.SIGTERM)
+        broker.communicate(timeout=TIMEOUT_SECONDS)
+    finally:
+        end(broker)
+    assert data in failure("--listen", "127.0.0.1:0", "--data", data, "--node-id", "2")

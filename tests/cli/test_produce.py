@@ -1,0 +1,103 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Penstock
+
+
+def records(penstock: Penstock, topic: str, *options: str) -> list[dict[str, Any]]:
+    done = penstock("consume", topic, "--no-follow", "--format", "json", *options)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_each_line_becomes_a_record_and_what_was_acknowledged_is_counted(
+    penstock: Penstock, topic: str
+) -> None:
+    done = penstock("produce", topic, "--partition", "0", stdin="one\n\nthree")
+    assert done.stdout == f"3 record(s) acknowledged in topic {topic}\n"
+    assert [each["value"] for each in records(penstock, topic)] == ["one", "", "three"]
+
+
+def test_keys_headers_and_nulls_arrive(penstock: Penstock, topic: str) -> None:
+    penstock(
+        "produce",
+        topic,
+        "--key-separator",
+        ":",
+        "--null-value",
+        "-",
+        "--header",
+        "a=1",
+        "--header",
+        "b",
+        stdin="k:v\ngone:-\n",
+    )
+    found = {each["key"]: each for each in records(penstock, topic)}
+    assert found["k"]["value"] == "v"
+    assert found["k"]["headers"] == [{"name": "a", "value": "1"}, {"name": "b", "value": None}]
+    assert found["gone"]["value"] is None
+
+
+def test_bytes_that_are_no_text_arrive_unchanged(penstock: Penstock, topic: str) -> None:
+    penstock("produce", topic, stdin=b"\x00\xff\xfe\n")
+    assert [each["valueBase64"] for each in records(penstock, topic)] == ["AP/+"]
+
+
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+def test_a_file_is_sent_line_by_line_with_any_codec(
+    penstock: Penstock, topic: str, codec: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "lines.txt"
+    path.write_text("".join(f"line {number}\n" for number in range(5000)))
+    done = penstock("produce", topic, "--file", str(path), "--compression", codec, "--key", "same")
+    assert done.stdout == f"5000 record(s) acknowledged in topic {topic}\n"
+    assert penstock("consume", topic, "--no-follow", "--format", "raw").stdout == path.read_text()
+
+
+def test_one_key_always_goes_to_one_partition(penstock: Penstock, topic: str) -> None:
+    for _ in range(2):
+        penstock("produce", topic, "--key-separator", ":", stdin="".join(f"k{n}:v\n" for n in range(20)))
+    found = records(penstock, topic)
+    assert {each["partition"] for each in found} == {0, 1}
+    assert len({(each["key"], each["partition"]) for each in found}) == 20
+
+
+def test_an_unknown_topic_is_not_made_by_a_slip_of_the_finger(penstock: Penstock, topic: str) -> None:
+    failed = penstock("produce", topic + "x", stdin="a\n", fails=True)
+    assert failed.stderr == f"penstock: there is no topic {topic}x: did you mean {topic}?\n"
+    assert topic + "x" not in penstock("topic", "list").stdout
+
+
+def test_a_line_without_separator_stops_with_its_place_and_keeps_what_was_sent(
+    penstock: Penstock, topic: str
+) -> None:
+    failed = penstock("produce", topic, "--key-separator", ":", stdin="a:1\nb\nc:3\n", fails=True)
+    assert failed.stdout == f"1 record(s) acknowledged in topic {topic}\n"
+    assert "standard input, line 2: there is no key separator ':'" in failed.stderr
+
+
+def test_a_record_that_the_broker_refuses_makes_the_command_fail(penstock: Penstock, topic: str) -> None:
+    penstock("config", "set", "topic", topic, "max.message.bytes=1000")
+    failed = penstock("produce", topic, stdin="small\n" + "x" * 5000 + "\n", fails=True)
+    assert "were not acknowledged" in failed.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--partition", "7"], "has no partition 7: it has 0 to 1"),
+        (["--file", "/no/such/file"], "cannot read /no/such/file: No such file or directory"),
+        (["--key", "a", "--key-separator", ":"], "exclude each other"),
+    ],
+)
+def test_what_cannot_be_sent_is_one_line(
+    penstock: Penstock, topic: str, options: list[str], words: str
+) -> None:
+    assert words in penstock("produce", topic, *options, fails=True).stderr
+
+
+def test_without_a_topic_and_a_terminal_it_says_how_to_name_one(penstock: Penstock) -> None:
+    failed = penstock("produce", stdin="a\n", fails=True)
+    assert failed.stderr == "penstock: say which topic: `penstock produce TOPIC < lines`\n"
