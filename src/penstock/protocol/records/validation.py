@@ -44,7 +44,6 @@ from penstock.protocol.records.walk import walk_records
 # Kafka reports every bad record of a batch; a bound keeps the answer from being larger than the request.
 RECORD_ERRORS_MAX = 1000
 
-_INT64_MIN = -(2**63)
 _INT64_MAX = 2**63 - 1
 
 
@@ -259,10 +258,7 @@ def _check_timestamps(
 
 def _time_range(rules: ValidationRules, now_ms: int) -> tuple[int, int]:
     """The earliest and latest time that a record may carry; a sum that is not an int64 never is in it."""
-    return (
-        max(_INT64_MIN, now_ms - rules.timestamp_before_max_ms),
-        min(_INT64_MAX, now_ms + rules.timestamp_after_max_ms),
-    )
+    return now_ms - rules.timestamp_before_max_ms, min(_INT64_MAX, now_ms + rules.timestamp_after_max_ms)
 
 
 def _refuse_records(records: bytes, header: BatchHeader, rules: ValidationRules, now_ms: int) -> None:

@@ -1,12 +1,11 @@
 """Walk the records of a batch without making them: the check that every produced batch passes through.
 
 The costliest loop of the broker. It holds no classes and no dynamic tricks, so that mypyc can compile it.
-Three ways through, which accept exactly the same bytes:
-- by columns, while records repeat the shape of the one before (same size, same field lengths, no headers): each
-  structural byte is then a strided slice over the run, compared in C;
-- record by record, when the fields are as short as they nearly always are: the seven bytes in front of the key
-  are unpacked at once, which costs as much as three index operations;
-- `_walk_one`, for everything else.
+Two ways through, which accept exactly the same bytes:
+- by columns, while records repeat the shape of the one before (same size, same field lengths): each structural
+  byte is then a strided slice over the run, compared in C;
+- record by record. The seven bytes that nearly always end with the size of the key are unpacked at once, which
+  costs as much as three index operations; varints of one and two bytes are decoded inline.
 No field is compared with the end of its record while it is read: positions only grow, so it is enough that the
 last field ends where the record ends.
 """
@@ -21,9 +20,11 @@ _VARINT_BYTES_MAX = 5
 _VARLONG_BYTES_MAX = 10
 _RUN_RECORDS_MIN = 8
 _FAILED_RUNS_MAX = 2
+_RUN_HEADERS_MAX = 8
 _INT64_MASK = 2**64 - 1
 
-_HEAD = struct.Struct("7B")
+_SEVEN_BYTES = struct.Struct("7B")
+_THREE_BYTES = struct.Struct("3B")
 
 # Offset deltas as zigzag varints, by column: one byte for 0-63, two bytes for 64-8191.
 _ONE_BYTE_DELTAS = bytes(range(0, 128, 2))
@@ -43,7 +44,8 @@ def walk_records(data: bytes, count: int) -> tuple[int, int, bool]:
     size_bytes = len(data)
     if count <= 0 or count * RECORD_BYTES_MIN > size_bytes:
         raise CorruptRecords(f"{count} records in {size_bytes} bytes")
-    unpack_head = _HEAD.unpack_from
+    unpack_head = _SEVEN_BYTES.unpack_from
+    unpack_three = _THREE_BYTES.unpack_from
     position = 0
     index = 0
     delta_min = 0
@@ -55,62 +57,29 @@ def walk_records(data: bytes, count: int) -> tuple[int, int, bool]:
     try:
         while index < count:
             start = position
-            size, b1, b2, b3, b4, b5, b6 = unpack_head(data, position)
-            if size >= 0x80:
-                size += (b1 << 7) - 0x80
-                end = position + 2 + (size >> 1)
-                zigzag = b3
-                if b4 < 0x80:
-                    offset = b4
-                    key = b5
-                    position += 6
-                else:
-                    offset = b4 + (b5 << 7) - 0x80
-                    key = b6
-                    position += 7
-                    b1 |= b5
+            size, second, third, zigzag, low, high, key = unpack_head(data, position)
+            if size < 0x80:
+                zigzag, low, high, key = third, zigzag, low, high
+                position += 3
+            elif second < 0x80:
+                size += (second << 7) - 0x80
+                position += 4
             else:
-                end = position + 1 + (size >> 1)
-                zigzag = b2
-                b1 = 0
-                if b3 < 0x80:
-                    offset = b3
-                    key = b4
-                    position += 5
-                else:
-                    offset = b3 + (b4 << 7) - 0x80
-                    key = b5
-                    position += 6
-                    b1 = b4
+                size, position = _read_varint(data, position, _VARINT_BYTES_MAX)
+                position += 2
+                zigzag = data[position - 1]
+                low, high, key = unpack_three(data, position)
+            if size & 1:
+                raise CorruptRecords(f"record {index} has a negative size")
+            end = position - 2 + (size >> 1)
 
-            if b1 < 0x80 and zigzag < 0x80 and key < 0x80 and not size & 1:
-                if key & 1:
-                    has_null_key = True
-                else:
-                    position += key >> 1
-                value = data[position]
-                position += 1
-                if value >= 0x80:
-                    high = data[position]
+            if zigzag >= 0x80:
+                if low < 0x80:
+                    zigzag += (low << 7) - 0x80
                     position += 1
-                    if high < 0x80:
-                        value += (high << 7) - 0x80
-                    else:
-                        value, position = _read_varint(data, position - 2, _VARINT_BYTES_MAX)
-                if not value & 1:
-                    position += value >> 1
-                if data[position]:
-                    position = _skip_headers(data, position, end)
                 else:
-                    position += 1
-                if position != end:
-                    raise CorruptRecords(f"record {index} does not end where its size says")
-            else:
-                position, zigzag, offset, is_null_key = _walk_one(data, start)
-                has_null_key = has_null_key or is_null_key
-
-            if offset != index + index:
-                raise CorruptRecords(f"record {index} has an offset delta that is not its place in the batch")
+                    zigzag, position = _read_varint(data, position - 1, _VARLONG_BYTES_MAX)
+                low, high, key = unpack_three(data, position)
             if zigzag != last_zigzag:
                 delta = (zigzag >> 1) ^ -(zigzag & 1)
                 if last_zigzag < 0:
@@ -120,6 +89,45 @@ def walk_records(data: bytes, count: int) -> tuple[int, int, bool]:
                 elif delta < delta_min:
                     delta_min = delta
                 last_zigzag = zigzag
+
+            if low < 0x80:
+                key = high
+                position += 2
+            elif high < 0x80:
+                low += (high << 7) - 0x80
+                position += 3
+            else:
+                low, position = _read_varint(data, position, _VARINT_BYTES_MAX)
+                key = data[position]
+                position += 1
+            if low != index + index:
+                raise CorruptRecords(f"record {index} has an offset delta that is not its place in the batch")
+
+            if key >= 0x80:
+                key, position = _read_varint(data, position - 1, _VARINT_BYTES_MAX)
+            if key & 1:
+                has_null_key = True
+            else:
+                position += key >> 1
+
+            value = data[position]
+            position += 1
+            if value >= 0x80:
+                high = data[position]
+                position += 1
+                if high < 0x80:
+                    value += (high << 7) - 0x80
+                else:
+                    value, position = _read_varint(data, position - 2, _VARINT_BYTES_MAX)
+            if not value & 1:
+                position += value >> 1
+
+            if data[position]:
+                position = _skip_headers(data, position, end)
+            else:
+                position += 1
+            if position != end:
+                raise CorruptRecords(f"record {index} does not end where its size says")
             index += 1
 
             if size != last_size:
@@ -148,12 +156,16 @@ def _walk_run(data: bytes, start: int, end: int, index: int, count: int) -> tupl
     time_at = _after_varint(data, start) + 1
     offset_at = _after_varint(data, time_at)
     key_at = _after_varint(data, offset_at)
-    key, key_from = _read_varint(data, key_at, _VARINT_BYTES_MAX)
-    value_at = key_from if key & 1 else key_from + (key >> 1)
-    value, value_from = _read_varint(data, value_at, _VARINT_BYTES_MAX)
-    headers_at = value_from if value & 1 else value_from + (value >> 1)
-    if headers_at != end - 1 or offset_at - time_at > 2:
+    constant_at = [*range(start, time_at - 1)]
+    position = _add_columns(data, key_at, constant_at)
+    position = _add_columns(data, position, constant_at)
+    header_count, _ = _read_varint(data, position, _VARINT_BYTES_MAX)
+    constant_at.extend(range(position, _after_varint(data, position)))
+    if header_count >> 1 > _RUN_HEADERS_MAX or offset_at - time_at > 2:
         return 0, 0, 0
+    position = _after_varint(data, position)
+    for _ in range(header_count):  # zigzag: twice the count, so once for each key and each value
+        position = _add_columns(data, position, constant_at)
     offset_width = key_at - offset_at
     if offset_width == 1 and index < 64:
         run = 64 - index
@@ -166,12 +178,6 @@ def _walk_run(data: bytes, start: int, end: int, index: int, count: int) -> tupl
 
     stride = end - start
     run = min(run, count - index, (len(data) - end) // stride)
-    constant_at = [
-        *range(start, time_at - 1),
-        *range(key_at, key_from),
-        *range(value_at, value_from),
-        headers_at,
-    ]
     while run >= _RUN_RECORDS_MIN:
         stop = end + run * stride
         if _columns_repeat(data, constant_at, stop, stride, run) and (
@@ -186,6 +192,13 @@ def _walk_run(data: bytes, start: int, end: int, index: int, count: int) -> tupl
                 return run, deltas[0], deltas[1]
         run >>= 2  # the shape changes somewhere in between: look for a shorter run in front of that
     return 0, 0, 0
+
+
+def _add_columns(data: bytes, position: int, constant_at: list[int]) -> int:
+    """Add the bytes of the size at `position` to the columns that must repeat; the position after its field."""
+    size, after = _read_varint(data, position, _VARINT_BYTES_MAX)
+    constant_at.extend(range(position, after))
+    return after if size & 1 else after + (size >> 1)
 
 
 def _columns_repeat(data: bytes, constant_at: list[int], stop: int, stride: int, run: int) -> bool:
@@ -209,36 +222,25 @@ def _time_columns(data: bytes, time_at: int, width: int, stop: int, stride: int)
     return (high_min << 6) + ((low_min & 0x7F) >> 1), (high_max << 6) + ((low_max & 0x7F) >> 1)
 
 
-def _walk_one(data: bytes, position: int) -> tuple[int, int, int, bool]:
-    """One record of any shape: the position after it, zigzag timestamp and offset deltas, whether its key is null."""
-    size, position = _read_varint(data, position, _VARINT_BYTES_MAX)
-    if size & 1:
-        raise CorruptRecords("a record has a negative size")
-    end = position + (size >> 1)
-    zigzag, position = _read_varint(data, position + 1, _VARLONG_BYTES_MAX)
-    offset, position = _read_varint(data, position, _VARINT_BYTES_MAX)
-    key, position = _read_varint(data, position, _VARINT_BYTES_MAX)
-    if not key & 1:
-        position += key >> 1
-    value, position = _read_varint(data, position, _VARINT_BYTES_MAX)
-    if not value & 1:
-        position += value >> 1
-    position = _skip_headers(data, position, end)
-    if position != end:
-        raise CorruptRecords("a record does not end where its size says")
-    return position, zigzag, offset, key & 1 == 1
-
-
 def _skip_headers(data: bytes, position: int, end: int) -> int:
-    count, position = _read_varint(data, position, _VARINT_BYTES_MAX)
+    count = data[position]
+    position += 1
+    if count >= 0x80:
+        count, position = _read_varint(data, position - 1, _VARINT_BYTES_MAX)
     if count & 1 or count >> 1 > end - position:
         raise CorruptRecords("a record has an impossible number of headers")
     for _ in range(count >> 1):
-        size, position = _read_varint(data, position, _VARINT_BYTES_MAX)
+        size = data[position]
+        position += 1
+        if size >= 0x80:
+            size, position = _read_varint(data, position - 1, _VARINT_BYTES_MAX)
         if size & 1:
             raise CorruptRecords("a header without a key")
         position += size >> 1
-        size, position = _read_varint(data, position, _VARINT_BYTES_MAX)
+        size = data[position]
+        position += 1
+        if size >= 0x80:
+            size, position = _read_varint(data, position - 1, _VARINT_BYTES_MAX)
         if not size & 1:
             position += size >> 1
     return position
