@@ -30,6 +30,7 @@ from penstock.server.context import Services
 _VERSION = struct.Struct(">h")
 _VALUE_VERSION = 3  # the one that every Kafka since 2.1 reads
 _READ_BYTES = 256 * 1024
+_INT32_MIN_BITS = 1 << 31
 _NOBODY = Peer("internal", "localhost", 0)
 _CLIENT_ID = "group-offsets"
 
@@ -104,8 +105,7 @@ class OffsetsTopic:
             raise PartitionRefused(
                 ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{CONSUMER_OFFSETS} does not exist and cannot be made"
             )
-        index = (java_hash(group) & 0x7FFFFFFF) % count
-        return Partition(self._services, _NOBODY, _CLIENT_ID, CONSUMER_OFFSETS, index)
+        return Partition(self._services, _NOBODY, _CLIENT_ID, CONSUMER_OFFSETS, home_of(group, count))
 
 
 def _take_in(offsets: dict[OffsetCommitKey, int], key: bytes | None, value: bytes | None) -> None:
@@ -118,10 +118,12 @@ def _take_in(offsets: dict[OffsetCommitKey, int], key: bytes | None, value: byte
         offsets[named] = decode_value(value, _VERSION.unpack_from(value)[0], _VERSION.size).offset
 
 
-def java_hash(text: str) -> int:
-    """Java's String.hashCode: Kafka finds a group's partition by it."""
-    units = text.encode("utf-16-be", "surrogatepass")
-    value = 0
+def home_of(group: str, partition_count: int) -> int:
+    """The partition of the offsets topic that a group lives in: by Java's String.hashCode without its sign."""
+    units = group.encode("utf-16-be", "surrogatepass")
+    hashed = 0
     for unit in struct.unpack(f">{len(units) // 2}H", units):
-        value = (31 * value + unit) & 0xFFFFFFFF
-    return value
+        hashed = (31 * hashed + unit) & 0xFFFFFFFF
+    if hashed == _INT32_MIN_BITS:  # it has no positive counterpart: Kafka takes 0
+        return 0
+    return min(hashed, (1 << 32) - hashed) % partition_count

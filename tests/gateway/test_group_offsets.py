@@ -1,0 +1,20 @@
+"""Where a group's committed offsets live. What is stored there is tested through a broker in `test_json_lines`."""
+
+import pytest
+
+from penstock.gateway.group_offsets import home_of
+
+
+@pytest.mark.parametrize(
+    ("group", "java_hash"),
+    [
+        ("", 0),
+        ("hello", 99162322),
+        ("the-group", -1812139485),
+        ("\U0001f511", 1772808),  # two UTF-16 units: 0xD83D * 31 + 0xDD11
+        ("polygenelubricants", -(2**31)),  # the word whose hash has no positive counterpart
+    ],
+)
+def test_a_group_lives_where_kafkas_hash_puts_it(group: str, java_hash: int) -> None:
+    expected = 0 if java_hash == -(2**31) else abs(java_hash) % 50
+    assert home_of(group, 50) == expected
