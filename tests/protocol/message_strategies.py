@@ -93,7 +93,9 @@ class _Values:
 
     def _field(self, layout: FieldLayout) -> st.SearchStrategy[Any]:
         field = layout.field
-        value = self._override(field) or self._element(field)
+        value = self._override(field)
+        if value is None:
+            value = self._element(field)
         if field.is_array:
             value = st.lists(value, max_size=2)
         return st.none() | value if layout.is_nullable else value

@@ -1,0 +1,104 @@
+"""kafka-python, an independent implementation, reads what we write and writes what we read.
+
+kafka-python has UUIDs, and sets of bits under a name of its own, where we keep the numbers of the wire; both are
+brought to the numbers before they are compared.
+"""
+
+import importlib
+import uuid
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from penstock.protocol.wire import ZERO_UUID
+from tests.protocol.message_strategies import CASE_OF, CASES, Case, values
+from tools.codegen.model import Field, Struct
+
+QUICK = settings(max_examples=6, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+PACKAGES = ("admin", "consumer", "metadata", "producer", "sasl")
+MODULES = [importlib.import_module(f"kafka.protocol.{name}") for name in PACKAGES]
+NO_OPERATIONS = -(2**31)
+
+
+def class_of(case: Case) -> Any:
+    return next((getattr(module, case.name) for module in MODULES if hasattr(module, case.name)), None)
+
+
+def is_shared(case: Case, version: int) -> bool:
+    known = class_of(case)
+    return known is not None and case.message.kind in {"request", "response"} and version <= known.max_version
+
+
+SHARED = [(case.name, version) for case in CASES for version in case.versions if is_shared(case, version)]
+
+
+def free_of_errors(field: Field) -> st.SearchStrategy[Any] | None:
+    return st.just(0) if field.name == "ErrorCode" else None
+
+
+def held_by(value: Any, field: Field) -> Any:
+    name = field.python_name
+    if name.endswith("authorized_operations") and not hasattr(value, name):
+        name = "authorized_operations"
+    held = getattr(value, name)
+    if isinstance(held, uuid.UUID):
+        return held.bytes
+    if name == "authorized_operations" and not isinstance(held, int):
+        return signed(held)
+    if held is None and field.type == "uuid":
+        return ZERO_UUID
+    return held
+
+
+def signed(bits: set[int] | None) -> int:
+    if bits is None:
+        return NO_OPERATIONS
+    number = sum(1 << bit for bit in bits)
+    return number - (1 << 32) if 31 in bits else number
+
+
+def comparable(case: Case, struct: Struct, value: Any, version: int) -> dict[str, Any] | None:
+    """A struct of either implementation as plain data, by Kafka's names."""
+    if value is None:
+        return None
+    plain: dict[str, Any] = {}
+    for field in struct.fields:
+        if version not in field.versions:
+            continue
+        held = held_by(value, field)
+        if field.is_struct:
+            nested = case.member.struct_named(field.type)
+            if field.is_array and held is not None:
+                held = [comparable(case, nested, each, version) for each in held]
+            else:
+                held = comparable(case, nested, held, version)
+        elif field.is_array and held is not None:
+            held = [each.bytes if isinstance(each, uuid.UUID) else each for each in held]
+        plain[field.name] = held
+    return plain
+
+
+def test_kafka_python_knows_a_good_part_of_what_we_know() -> None:
+    assert len(SHARED) > 450
+
+
+@pytest.mark.parametrize(("name", "version"), SHARED)
+def test_kafka_python_reads_what_we_write_and_we_read_what_it_writes(name: str, version: int) -> None:
+    case = CASE_OF[name]
+    kafka_python = class_of(case)
+    # A client takes an ApiVersions response with an error for version 0 (KIP-511).
+    drawn = values(name, version, free_of_errors) if name == "ApiVersionsResponse" else values(name, version)
+
+    @QUICK
+    @given(drawn)
+    def check(value: Any) -> None:
+        data = case.encode(value, version)
+        theirs = kafka_python.decode(data, version=version)
+        root = case.message.root
+        assert comparable(case, root, theirs, version) == comparable(case, root, value, version)
+        theirs._header = None
+        assert case.decode(theirs.encode(version=version), version) == value
+
+    check()

@@ -1,0 +1,119 @@
+"""kio, an independent implementation, reads what we write and writes what we read.
+
+kio knows durations, dates, UUIDs and error codes where we keep the numbers of the wire; both are brought to the
+numbers before they are compared.
+"""
+
+import datetime as dt
+import io
+import uuid
+from dataclasses import fields
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from kio.index import load_entity_schema
+from kio.schema.errors import ErrorCode as KioErrorCode
+from kio.schema.index import schema_name_map
+from kio.serial import entity_reader, entity_writer
+from kio.static.constants import EntityType
+
+from penstock.protocol.wire import ZERO_UUID
+from tests.protocol.message_strategies import CASE_OF, CASES, Case, values
+from tools.codegen.model import Field, Struct
+
+QUICK = settings(max_examples=6, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+MILLISECOND = dt.timedelta(milliseconds=1)
+EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+KINDS = {"request": EntityType.request, "response": EntityType.response, "data": EntityType.data}
+KIO_MODULES = {"kraft_version_record": "k_raft_version_record"}
+
+
+def kio_name(case: Case) -> str:
+    return KIO_MODULES.get(case.module_name, case.module_name)
+
+
+def is_known_to_kio(case: Case, version: int) -> bool:
+    entities = schema_name_map.get(kio_name(case), {}).get(version, {})
+    return KINDS.get(case.message.kind) in entities
+
+
+SHARED = [
+    (case.name, version) for case in CASES for version in case.versions if is_known_to_kio(case, version)
+]
+
+
+def acceptable_to_kio(field: Field) -> st.SearchStrategy[Any] | None:
+    """kio refuses error codes that it does not know, and dates that Python's calendar lacks."""
+    if field.type == "int16" and field.name.endswith("ErrorCode"):
+        return st.sampled_from([int(code.value) for code in KioErrorCode])
+    if field.type == "int64" and (field.name.endswith("Ms") or "Timestamp" in field.name):
+        return st.integers(0, 10**12)
+    return None
+
+
+def number(value: Any, field: Field) -> Any:
+    if isinstance(value, KioErrorCode):
+        return int(value.value)
+    if isinstance(value, dt.timedelta):
+        return value // MILLISECOND
+    if isinstance(value, dt.datetime):
+        return (value - EPOCH) // MILLISECOND
+    if isinstance(value, uuid.UUID):
+        return value.bytes
+    if value is None and field.type == "uuid":
+        return ZERO_UUID
+    return value
+
+
+def comparable(case: Case, struct: Struct, value: Any, version: int) -> dict[str, Any] | None:
+    """A struct of either implementation as plain data: fields are matched by their order, for names differ."""
+    if value is None:
+        return None
+    present = [field for field in struct.fields if version in field.versions]
+    if hasattr(value, "__struct_fields__"):
+        theirs = [field.python_name for field in present]
+    else:
+        theirs = [each.name for each in fields(value)]
+    assert len(theirs) == len(present), f"{struct.name}: {theirs} are not {[field.name for field in present]}"
+    plain: dict[str, Any] = {}
+    for name, field in zip(theirs, present, strict=True):
+        held = getattr(value, name)
+        if field.is_struct:
+            nested = case.member.struct_named(field.type)
+            if field.is_array and held is not None:
+                plain[field.name] = [comparable(case, nested, each, version) for each in held]
+            else:
+                plain[field.name] = comparable(case, nested, held, version)
+        elif field.is_array and held is not None:
+            plain[field.name] = [number(each, field) for each in held]
+        else:
+            plain[field.name] = number(held, field)
+    return plain
+
+
+def test_kio_knows_most_of_what_we_know() -> None:
+    assert len(SHARED) > 550
+
+
+@pytest.mark.parametrize(("name", "version"), SHARED)
+def test_kio_reads_what_we_write_and_we_read_what_kio_writes(name: str, version: int) -> None:
+    case = CASE_OF[name]
+    kind = KINDS[case.message.kind]
+    entity = load_entity_schema(kio_name(case), version, kind)
+    read, write = entity_reader(entity), entity_writer(entity)
+
+    @QUICK
+    @given(values(name, version, acceptable_to_kio))
+    def check(value: Any) -> None:
+        data = case.encode(value, version)
+        theirs, size = read(data, 0)
+        assert size == len(data)
+        root = case.message.root
+        assert comparable(case, root, theirs, version) == comparable(case, root, value, version)
+        buffer = io.BytesIO()
+        write(buffer, theirs)
+        assert case.decode(buffer.getvalue(), version) == value
+
+    check()
