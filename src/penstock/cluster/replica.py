@@ -10,7 +10,7 @@ from collections import deque
 from penstock.protocol.errors import ErrorCode
 from penstock.storage.flusher import Flusher
 from penstock.storage.log import Appended, Log
-from penstock.storage.log_errors import StorageError
+from penstock.storage.log_errors import LogError, StorageError
 
 
 class Replica:
@@ -41,8 +41,15 @@ class Replica:
         self._readers: set[asyncio.Future[None]] = set()
         log.on_durable = self.advance_high_watermark
 
+    def lead_by(self, leader_id: int, leader_epoch: int) -> None:
+        """Take in who leads the partition now; a new epoch makes long polls look again."""
+        if leader_epoch != self.leader_epoch:
+            self.leader_id = leader_id
+            self.leader_epoch = leader_epoch
+            self.wake_readers()
+
     def append(self, records: memoryview, now_ms: int) -> Appended:
-        """Append as the leader. Raises `AppendRejected` or `StorageError`."""
+        """Append as the leader. Raises `LogError`."""
         appended = self.log.append(records, leader_epoch=self.leader_epoch, now_ms=now_ms)
         self._flusher.request(self.log)
         if self.log.committed_offset > self.high_watermark:
@@ -77,7 +84,7 @@ class Replica:
                 waiter.set_result(None)
         self.wake_readers()
 
-    def _fail_producers(self, failure: StorageError) -> None:
+    def _fail_producers(self, failure: LogError) -> None:
         while self._producers:
             waiter = self._producers.popleft()[1]
             if not waiter.done():

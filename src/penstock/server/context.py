@@ -3,9 +3,9 @@
 import random
 
 from penstock.cluster.controller import Controller
+from penstock.cluster.producer_ids import ProducerIds
 from penstock.cluster.replicas import Replicas
 from penstock.config.broker import BrokerConfig
-from penstock.config.listeners import Endpoint
 from penstock.observability.clock import Clock
 from penstock.server.connection import Peer
 from penstock.server.fetch_sessions import FetchSessions
@@ -15,13 +15,12 @@ class Services:
     """The parts of one broker that handlers use; put together by `Broker`."""
 
     __slots__ = (
-        "advertised",
         "clock",
         "cluster_id",
-        "config",
         "controller",
         "fetch_sessions",
         "node_id",
+        "producer_ids",
         "random",
         "replicas",
     )
@@ -29,24 +28,28 @@ class Services:
     def __init__(
         self,
         *,
-        config: BrokerConfig,
         clock: Clock,
         randomness: random.Random,
         node_id: int,
         cluster_id: str,
         controller: Controller,
         replicas: Replicas,
+        producer_ids: ProducerIds,
         fetch_sessions: FetchSessions,
     ) -> None:
-        self.config = config
         self.clock = clock
         self.random = randomness
         self.node_id = node_id
         self.cluster_id = cluster_id
         self.controller = controller
         self.replicas = replicas
+        self.producer_ids = producer_ids
         self.fetch_sessions = fetch_sessions
-        self.advertised: dict[str, Endpoint] = {}  # by listener name; known once the sockets are bound
+
+    @property
+    def config(self) -> BrokerConfig:
+        """The settings as they hold now: some change while running."""
+        return self.controller.config
 
 
 class RequestContext:

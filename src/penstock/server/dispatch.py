@@ -21,7 +21,6 @@ from penstock.server.handlers import HANDLERS, advertised_versions
 
 log = logging.getLogger(__name__)
 
-_KEY_AND_VERSION = struct.Struct(">hh")
 _SIZE = struct.Struct(">i")
 _FETCH = 1
 _API_VERSIONS = 18
@@ -37,7 +36,7 @@ class _Route:
         self.key = key
         self.name = apis.APIS[key].name
         self.versions = HANDLERS[key].versions
-        self.decode: Callable[[memoryview, int], Any] = codec.decode_request
+        self.decode: Callable[[memoryview, int, int], Any] = codec.decode_request
         self.encode_into: Callable[[bytearray, Any, int], None] = codec.encode_response_into
         handler = importlib.import_module(f"penstock.server.handlers.{HANDLERS[key].module}")
         self.handle: Callable[[RequestContext, Any], Any] = handler.handle
@@ -69,7 +68,7 @@ class Dispatcher:
         version = header.api_version
         if version not in route.versions:
             return self._refuse_version(route, header)
-        request = route.decode(view[position:], version)
+        request = route.decode(view, version, position)
         if log.isEnabledFor(logging.DEBUG):
             log.debug("%s #%d %s v%d", peer, header.correlation_id, route.name, version)
         context = RequestContext(self._services, peer, version, header.client_id)

@@ -12,7 +12,7 @@ from penstock.protocol.messages.delete_records import (
     DeleteRecordsTopicResult,
 )
 from penstock.server.context import RequestContext
-from penstock.storage.log_errors import StorageError
+from penstock.storage.log_errors import LogError
 
 
 def handle(ctx: RequestContext, request: DeleteRecordsRequest) -> Awaitable[DeleteRecordsResponse]:
@@ -42,8 +42,8 @@ async def _delete_one(
         return _failed(wanted, ErrorCode.OFFSET_OUT_OF_RANGE)
     try:
         await ctx.broker.replicas.delete_records(leader, offset)
-    except StorageError:
-        return _failed(wanted, ErrorCode.KAFKA_STORAGE_ERROR)
+    except LogError as error:
+        return _failed(wanted, error.code)
     return DeleteRecordsPartitionResult(
         partition_index=wanted.partition_index, low_watermark=leader.log.log_start_offset, error_code=0
     )

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Awaitable
 
 from penstock.cluster.replica import Replica
+from penstock.config.themes.network import FETCH_MAX_BYTES
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.fetch import (
     AbortedTransaction,
@@ -21,7 +22,7 @@ from penstock.protocol.messages.fetch import (
 from penstock.server.context import RequestContext
 from penstock.server.fetch_sessions import FetchPartition, FetchPlan, FetchResult
 from penstock.storage.log import Cold, LogSlice
-from penstock.storage.log_errors import OffsetOutOfRange, StorageError
+from penstock.storage.log_errors import LogError
 
 _READ_COMMITTED = 1
 
@@ -92,7 +93,7 @@ class _Read:
         """Read every partition without waiting; those that need the disk are left for `from_disk`."""
         self._size = 0
         self._cold = []
-        self._bytes_left = min(self._request.max_bytes, self._ctx.broker.config.fetch_max_bytes)
+        self._bytes_left = min(self._request.max_bytes, self._ctx.broker.config[FETCH_MAX_BYTES])
         self._results = []
         for position, wanted in enumerate(self._plan.partitions):
             result = self._read_one(wanted)
@@ -175,10 +176,8 @@ class _Read:
                 offset_limit=self._limit(leader),
                 at_least_one=self._size == 0,
             )
-        except OffsetOutOfRange:
-            return _failed(wanted.index, ErrorCode.OFFSET_OUT_OF_RANGE)
-        except StorageError:
-            return _failed(wanted.index, ErrorCode.KAFKA_STORAGE_ERROR)
+        except LogError as error:
+            return _failed(wanted.index, error.code)
         return None if isinstance(found, Cold) else self._found(leader, wanted, found)
 
     async def _read_cold(self, wanted: FetchPartition) -> PartitionData:
@@ -192,10 +191,8 @@ class _Read:
                 offset_limit=self._limit(leader),
                 at_least_one=self._size == 0,
             )
-        except OffsetOutOfRange:
-            return _failed(wanted.index, ErrorCode.OFFSET_OUT_OF_RANGE)
-        except StorageError:
-            return _failed(wanted.index, ErrorCode.KAFKA_STORAGE_ERROR)
+        except LogError as error:
+            return _failed(wanted.index, error.code)
         return self._found(leader, wanted, found)
 
     def _limit(self, leader: Replica) -> int:
@@ -240,7 +237,7 @@ class _Read:
             last_stable_offset=leader.last_stable_offset,
             log_start_offset=leader.log.log_start_offset,
             aborted_transactions=aborted,
-            records=found.data if found else b"",
+            records=found.records if found else b"",
         )
 
 

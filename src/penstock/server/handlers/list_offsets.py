@@ -22,7 +22,7 @@ from penstock.protocol.messages.list_offsets import (
     ListOffsetsTopicResponse,
 )
 from penstock.server.context import RequestContext
-from penstock.storage.log_errors import StorageError
+from penstock.storage.log_errors import LogError
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = range(-1, -7, -1)
 _SINCE_VERSION = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
@@ -73,8 +73,8 @@ async def _list_one(
             found = await log.offset_of_max_timestamp()
         else:
             found = await log.offset_for_timestamp(timestamp)
-    except StorageError:
-        return _failed(wanted, ErrorCode.KAFKA_STORAGE_ERROR)
+    except LogError as error:
+        return _failed(wanted, error.code)
     if found is None or found.offset >= limit:
         return _found(wanted, -1, -1, -1)
     return _found(wanted, found.timestamp, found.offset, log.epoch_of(found.offset))

@@ -22,7 +22,7 @@ from penstock.protocol.messages.produce import (
 from penstock.protocol.records.batch import HEADER_SIZE, parse_header
 from penstock.server.connection import CloseConnection
 from penstock.server.context import RequestContext
-from penstock.storage.log_errors import AppendRejected, StorageError
+from penstock.storage.log_errors import AppendRejected, LogError
 
 
 class _Outcome:
@@ -72,8 +72,8 @@ async def _respond_when_committed(
                 await outcome.committed
             except TimeoutError:
                 outcome.response = _failed(outcome.response.index, ErrorCode.REQUEST_TIMED_OUT)
-            except StorageError as error:
-                outcome.response = _failed(outcome.response.index, ErrorCode.KAFKA_STORAGE_ERROR, str(error))
+            except LogError as error:
+                outcome.response = _failed(outcome.response.index, error.code, str(error))
     finally:
         timer.cancel()
     return _respond(outcomes)
@@ -119,8 +119,8 @@ def _append(
         appended = leader.append(records, ctx.broker.clock.now_ms())
     except AppendRejected as rejected:
         return _Outcome(_rejected(data.index, leader, rejected))
-    except StorageError as error:
-        return _Outcome(_failed(data.index, ErrorCode.KAFKA_STORAGE_ERROR, str(error)))
+    except LogError as error:
+        return _Outcome(_failed(data.index, error.code, str(error)))
     response = PartitionProduceResponse(
         index=data.index,
         error_code=0,

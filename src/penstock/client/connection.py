@@ -1,0 +1,125 @@
+"""One connection to a broker, for whoever speaks the protocol from inside Penstock: other brokers, tools, tests.
+
+Requests may be pipelined; answers come in their order and are matched by correlation id. No retries, no metadata, no
+pool: that is the caller's business.
+"""
+
+import asyncio
+import itertools
+import struct
+from collections import deque
+from typing import Any
+
+from penstock.protocol import apis
+from penstock.protocol.errors import ProtocolError
+from penstock.protocol.headers import RequestHeader, decode_response_header, encode_request_header
+
+_SIZE = struct.Struct(">i")
+_FRAME_BYTES_MAX = 512 * 1024 * 1024
+
+
+class Disconnected(ConnectionError):  # noqa: N818  named for what happened
+    """The connection ended before the answer came."""
+
+
+class _Pending:
+    __slots__ = ("api_key", "correlation_id", "future", "version")
+
+    def __init__(
+        self, api_key: int, version: int, correlation_id: int, future: "asyncio.Future[Any]"
+    ) -> None:
+        self.api_key = api_key
+        self.version = version
+        self.correlation_id = correlation_id
+        self.future = future
+
+
+class Connection(asyncio.Protocol):
+    def __init__(self, client_id: str) -> None:
+        self._client_id = client_id
+        self._correlation_ids = itertools.count()
+        self._received = bytearray()
+        self._pending: deque[_Pending] = deque()
+        self._lost: Exception | None = None
+        self._transport: asyncio.Transport
+
+    @classmethod
+    async def open(cls, host: str, port: int, *, client_id: str = "penstock") -> "Connection":
+        _, connection = await asyncio.get_running_loop().create_connection(lambda: cls(client_id), host, port)
+        return connection
+
+    def call(self, api_key: int, version: int, request: Any) -> "asyncio.Future[Any]":
+        """Send a request; await what it gives for the decoded response."""
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        if self._lost is not None:
+            future.set_exception(self._lost)
+            return future
+        pending = _Pending(api_key, version, self._send(api_key, version, request), future)
+        self._pending.append(pending)
+        return future
+
+    def tell(self, api_key: int, version: int, request: Any) -> None:
+        """Send a request that is not answered (Produce with acks=0)."""
+        self._send(api_key, version, request)
+
+    def _send(self, api_key: int, version: int, request: Any) -> int:
+        correlation_id = next(self._correlation_ids) & 0x7FFFFFFF
+        out = bytearray(4)
+        header = RequestHeader(
+            api_key=api_key, api_version=version, correlation_id=correlation_id, client_id=self._client_id
+        )
+        encode_request_header(out, header)
+        apis.codec(api_key).encode_request_into(out, request, version)
+        _SIZE.pack_into(out, 0, len(out) - 4)
+        self._transport.write(out)
+        return correlation_id
+
+    async def close(self) -> None:
+        self._transport.close()
+
+    # -- asyncio's side
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._lost = Disconnected(str(exc) if exc else "the broker closed the connection")
+        while self._pending:
+            future = self._pending.popleft().future
+            if not future.done():
+                future.set_exception(self._lost)
+
+    def data_received(self, data: bytes) -> None:
+        self._received += data
+        while len(self._received) >= 4:
+            size: int = _SIZE.unpack_from(self._received)[0]
+            if not 4 <= size <= _FRAME_BYTES_MAX:
+                self._transport.abort()
+                return
+            if len(self._received) < 4 + size:
+                return
+            frame = bytes(memoryview(self._received)[4 : 4 + size])
+            del self._received[: 4 + size]
+            self._answered(frame)
+
+    def _answered(self, frame: bytes) -> None:
+        if not self._pending:
+            self._transport.abort()
+            return
+        pending = self._pending.popleft()
+        try:
+            correlation_id, position = decode_response_header(frame, pending.api_key, pending.version)
+            response = apis.codec(pending.api_key).decode_response(frame, pending.version, position)
+        except ProtocolError as error:
+            self._fail(pending, error)
+            return
+        if correlation_id != pending.correlation_id:
+            self._fail(pending, ProtocolError(f"an answer to {correlation_id}, not to {pending.correlation_id}"))
+        elif not pending.future.done():
+            pending.future.set_result(response)
+
+    def _fail(self, pending: _Pending, error: ProtocolError) -> None:
+        if not pending.future.done():
+            pending.future.set_exception(error)
+        self._transport.abort()

@@ -1,0 +1,138 @@
+"""The partitions this broker holds, kept in step with the metadata image."""
+
+import logging
+from collections.abc import Iterator
+
+from penstock.cluster.metadata.delta import MetadataDelta
+from penstock.cluster.metadata.image import MetadataImage, ResourceType
+from penstock.cluster.metadata.state import Partition, Topic
+from penstock.cluster.replica import Replica
+from penstock.config.broker import BrokerConfig
+from penstock.config.overrides import topic_config
+from penstock.config.topic import TopicConfig
+from penstock.protocol.errors import ErrorCode
+from penstock.storage.flusher import Flusher
+from penstock.storage.log_errors import LogError
+from penstock.storage.log_store import LogStore
+
+log = logging.getLogger(__name__)
+
+
+class Replicas:
+    """Answers "who leads this partition" for handlers, and acts on what the metadata log decides."""
+
+    def __init__(
+        self, node_id: int, image: MetadataImage, store: LogStore, flusher: Flusher, config: BrokerConfig
+    ) -> None:
+        self._node_id = node_id
+        self._image = image
+        self._store = store
+        self._flusher = flusher
+        self._config = config
+        self._configs: dict[str, TopicConfig] = {}  # one for all partitions of a topic
+        self._by_name: dict[str, dict[int, Replica]] = {}
+        self._by_id: dict[bytes, dict[int, Replica]] = {}
+
+    def __iter__(self) -> Iterator[Replica]:
+        for partitions in self._by_name.values():
+            yield from partitions.values()
+
+    @property
+    def directory(self) -> str:
+        return self._store.directory
+
+    def get(self, topic: str, partition: int) -> Replica | None:
+        return self._by_name.get(topic, {}).get(partition)
+
+    def leader_of(self, topic: str, partition: int) -> Replica | ErrorCode:
+        """The replica here that leads this partition, or what to tell the client instead."""
+        partitions = self._by_name.get(topic)
+        replica = partitions.get(partition) if partitions is not None else None
+        if replica is None:
+            return self._why_missing(
+                self._image.topic(topic), partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            )
+        return replica if replica.leader_id == self._node_id else ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+    def leader_by_id(self, topic_id: bytes, partition: int) -> Replica | ErrorCode:
+        """Like `leader_of`, for a topic named by its id (KIP-516)."""
+        partitions = self._by_id.get(topic_id)
+        replica = partitions.get(partition) if partitions is not None else None
+        if replica is None:
+            return self._why_missing(self._image.topic_by_id(topic_id), partition, ErrorCode.UNKNOWN_TOPIC_ID)
+        return replica if replica.leader_id == self._node_id else ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+    def _why_missing(self, topic: Topic | None, partition: int, unknown: ErrorCode) -> ErrorCode:
+        if topic is None:
+            return unknown
+        known = topic.partitions.get(partition)
+        if known is None:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        # Assigned here, but its log could not be opened: the log of this start says why.
+        is_here = self._node_id in known.replicas
+        return ErrorCode.KAFKA_STORAGE_ERROR if is_here else ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+    def apply(self, delta: MetadataDelta) -> None:
+        """Follow one change of the metadata."""
+        for topic in delta.topics_deleted.values():
+            self._remove(topic)
+        for change in delta.partitions.values():
+            if self._node_id in change.after.replicas:
+                self._hold(change.topic, change.partition, change.after)
+        for kind, name in delta.configs_changed:
+            if kind == ResourceType.TOPIC:
+                self._reconfigure(name)
+
+    def reconfigure_all(self, config: BrokerConfig) -> None:
+        """The broker's own defaults changed: they show through wherever a topic does not set its own."""
+        self._config = config
+        for name in self._by_name:
+            self._reconfigure(name)
+
+    def load(self) -> None:
+        """Open what the image assigns to this broker, once, before the first `apply`."""
+        for topic in self._image.topics.values():
+            for number, partition in topic.partitions.items():
+                if self._node_id in partition.replicas:
+                    self._hold(topic, number, partition)
+
+    def topic_config(self, topic: str) -> TopicConfig:
+        config = self._configs.get(topic)
+        if config is None:
+            config = self._configs[topic] = topic_config(self._config, self._image.topic_settings(topic))
+        return config
+
+    def _hold(self, topic: Topic, number: int, partition: Partition) -> None:
+        replica = self._by_name.setdefault(topic.name, {}).get(number)
+        if replica is None:
+            try:
+                stored = self._store.open_or_create(
+                    topic.name, topic.topic_id, number, self.topic_config(topic.name)
+                )
+            except (LogError, OSError):
+                log.exception("cannot open the log of %s-%d; the partition is offline", topic.name, number)
+                return
+            replica = Replica(topic.name, topic.topic_id, number, stored, self._flusher)
+            self._by_name[topic.name][number] = replica
+            self._by_id.setdefault(topic.topic_id, {})[number] = replica
+        replica.lead_by(partition.leader, partition.leader_epoch)
+
+    def _remove(self, topic: Topic) -> None:
+        self._by_id.pop(topic.topic_id, None)
+        self._configs.pop(topic.name, None)
+        for number, replica in self._by_name.pop(topic.name, {}).items():
+            replica.close(f"topic {topic.name} was deleted")
+            try:
+                self._store.delete(topic.name, number)
+            except (LogError, OSError):
+                log.exception(
+                    "cannot remove the log of %s-%d; remove its directory by hand", topic.name, number
+                )
+
+    def _reconfigure(self, topic: str) -> None:
+        self._configs.pop(topic, None)
+        partitions = self._by_name.get(topic)
+        if partitions:
+            config = self.topic_config(topic)
+            for replica in partitions.values():
+                replica.log.configure(config)

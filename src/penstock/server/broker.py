@@ -1,0 +1,177 @@
+"""A broker's life: put the parts together, start in order, stop in the reverse.
+
+Start: take the data directory, recover its logs, replay the metadata, bind, register, open the partitions, serve.
+Stop: accept nobody, answer what is in flight, stop the upkeep, sync and close every log, leave the clean mark.
+"""
+
+import contextlib
+import logging
+import random
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from penstock.cluster.controller import Controller
+from penstock.cluster.controller.brokers import BrokerRegistration
+from penstock.cluster.controller.identifiers import new_cluster_id, new_uuid
+from penstock.cluster.metadata.delta import MetadataDelta
+from penstock.cluster.metadata.errors import MetadataError
+from penstock.cluster.metadata.image import MetadataImage
+from penstock.cluster.metadata.log import MetadataLog
+from penstock.cluster.metadata.stored import StoredMetadata
+from penstock.cluster.producer_ids import ProducerIds
+from penstock.cluster.replicas import Replicas
+from penstock.config.broker import BrokerConfig
+from penstock.config.listeners import Endpoint
+from penstock.config.property import ConfigError
+from penstock.config.themes import network
+from penstock.observability.clock import Clock, SystemClock
+from penstock.observability.offload import ThreadOffload
+from penstock.server.connection import ConnectionHost, Dialect, Limits
+from penstock.server.context import Services
+from penstock.server.dispatch import Dispatcher
+from penstock.server.fetch_sessions import FetchSessions
+from penstock.server.listeners import advertised_endpoints
+from penstock.server.server import ListenFailed, Server
+from penstock.server.upkeep import Upkeep
+from penstock.storage.files import FileSystem, RealFileSystem
+from penstock.storage.flusher import Flusher
+from penstock.storage.log_errors import LogError
+from penstock.storage.log_store import LogStore
+
+log = logging.getLogger(__name__)
+
+_SYNC_THREADS = 8  # the kernel merges syncs of several files into one journal commit
+_READ_THREADS = 4
+_IN_FLIGHT_MAX = 256
+_IN_FLIGHT_BYTES_MAX = 64 * 1024 * 1024
+_DRAIN_MS_MAX = 10_000
+
+Dialects = Callable[[Services], Mapping[int, Dialect]]
+
+
+class StartFailed(Exception):  # noqa: N818  named for what happened
+    """The broker cannot start; the message is one line that says why and what to do."""
+
+
+class Broker:
+    def __init__(
+        self,
+        config: BrokerConfig,
+        *,
+        dialects: Dialects = lambda _services: {},
+        files: FileSystem | None = None,
+        clock: Clock | None = None,
+        randomness: random.Random | None = None,
+    ) -> None:
+        self._config = config
+        self._dialects = dialects
+        self._files = files or RealFileSystem()
+        self._clock = clock or SystemClock()
+        self._random = randomness or random.SystemRandom()
+        self._cleanup = contextlib.AsyncExitStack()
+        self.endpoints: list[Endpoint] = []
+        self.services: Services
+
+    async def start(self) -> None:
+        """Serve when this returns. Raises `StartFailed`, and then nothing is left running."""
+        try:
+            await self._start()
+        except (ConfigError, ListenFailed, LogError, MetadataError) as error:
+            await self._cleanup.aclose()
+            raise StartFailed(str(error)) from error
+        except OSError as error:
+            await self._cleanup.aclose()
+            raise StartFailed(
+                f"cannot use the data directory {self._directory()}: {error.strerror or error}. Give one that "
+                "can be written with --data DIR"
+            ) from error
+        except BaseException:
+            await self._cleanup.aclose()
+            raise
+
+    async def stop(self) -> None:
+        """Stop gracefully: what was acknowledged is synced anyway, but the next start need not recover."""
+        await self._cleanup.aclose()
+
+    def _directory(self) -> str:
+        directories = self._config.log_dirs
+        if len(directories) != 1:
+            raise ConfigError(
+                f"log.dirs must name one directory, not {len(directories)}: {','.join(directories)}"
+            )
+        return directories[0]
+
+    async def _start(self) -> None:
+        node_id = self._config.node_id
+        syncs = self._threads(_SYNC_THREADS, "penstock-sync")
+        reads = self._threads(_READ_THREADS, "penstock-read")
+        flusher = Flusher(syncs, self._clock)
+        store = LogStore.open(
+            self._directory(),
+            files=self._files,
+            node_id=node_id,
+            new_cluster_id=partial(new_cluster_id, self._random),
+            new_directory_id=partial(new_uuid, self._random),
+        )
+        self._cleanup.push_async_callback(store.close, flusher)
+        image = MetadataImage(store.cluster_id)
+        metadata = MetadataLog(StoredMetadata(store, flusher), image, self._clock)
+        controller = Controller(metadata, self._config, self._random)
+        replicas = Replicas(node_id, image, store, flusher, reads, self._config)
+        epoch = 0
+
+        async def grant() -> range:
+            block = await controller.allocate_producer_ids(node_id, epoch)
+            return range(block.first_id, block.first_id + block.size)
+
+        self.services = Services(
+            clock=self._clock,
+            randomness=self._random,
+            node_id=node_id,
+            cluster_id=store.cluster_id,
+            controller=controller,
+            replicas=replicas,
+            producer_ids=ProducerIds(grant),
+            fetch_sessions=FetchSessions(
+                self._config[network.MAX_INCREMENTAL_FETCH_SESSION_CACHE_SLOTS], self._random
+            ),
+        )
+        server = self._server()
+        self.endpoints = await server.listen(list(self._config.listeners))
+        self._cleanup.push_async_callback(server.stop, _DRAIN_MS_MAX)
+        advertised = advertised_endpoints(self.endpoints, self._config.advertised_listeners)
+        epoch = await controller.start(
+            BrokerRegistration(
+                broker_id=node_id,
+                incarnation_id=new_uuid(self._random),
+                endpoints=list(advertised.values()),
+                rack=self._config[network.BROKER_RACK],
+                log_dirs=[store.directory_id],
+            )
+        )
+        replicas.load()
+        metadata.subscribe(partial(self._follow, replicas, controller))
+        upkeep = Upkeep(store, replicas, flusher, controller, self._clock)
+        self._cleanup.push_async_callback(upkeep.stop)
+        upkeep.start()
+        await server.start()
+
+    def _threads(self, count: int, name: str) -> ThreadOffload:
+        offload = ThreadOffload(count, name)
+        self._cleanup.callback(offload.close)
+        return offload
+
+    def _server(self) -> Server:
+        limits = Limits(
+            frame_bytes_max=self._config[network.SOCKET_REQUEST_MAX_BYTES],
+            in_flight_max=_IN_FLIGHT_MAX,
+            in_flight_bytes_max=_IN_FLIGHT_BYTES_MAX,
+            connections_max=self._config[network.MAX_CONNECTIONS],
+            connections_per_host_max=self._config[network.MAX_CONNECTIONS_PER_IP],
+        )
+        host = ConnectionHost(Dispatcher(self.services), limits, self._clock, self._dialects(self.services))
+        return Server(host, self._clock, idle_ms_max=self._config[network.CONNECTIONS_MAX_IDLE_MS])
+
+    @staticmethod
+    def _follow(replicas: Replicas, controller: Controller, delta: MetadataDelta) -> None:
+        replicas.apply(delta, controller.config)

@@ -1,0 +1,40 @@
+"""AlterConfigs (key 33), v0-v2: replace all settings of a resource by those given; what is not given is reset."""
+
+from collections.abc import Awaitable
+
+from penstock.cluster.controller.alter_configs import Operation, ResourceChanges, SettingChange
+from penstock.protocol.messages.alter_configs import (
+    AlterConfigsRequest,
+    AlterConfigsResourceResponse,
+    AlterConfigsResponse,
+)
+from penstock.server.context import RequestContext
+
+
+def handle(ctx: RequestContext, request: AlterConfigsRequest) -> Awaitable[AlterConfigsResponse]:
+    return _alter(ctx, request)
+
+
+async def _alter(ctx: RequestContext, request: AlterConfigsRequest) -> AlterConfigsResponse:
+    altered = await ctx.broker.controller.alter_configs(
+        [
+            ResourceChanges(
+                resource_type=r.resource_type,
+                resource_name=r.resource_name,
+                changes=[SettingChange(c.name, Operation.SET, c.value) for c in r.configs],
+            )
+            for r in request.resources
+        ],
+        validate_only=request.validate_only,
+    )
+    return AlterConfigsResponse(
+        responses=[
+            AlterConfigsResourceResponse(
+                error_code=r.error,
+                error_message=r.message,
+                resource_type=r.resource_type,
+                resource_name=r.resource_name,
+            )
+            for r in altered
+        ]
+    )

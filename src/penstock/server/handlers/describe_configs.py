@@ -1,0 +1,92 @@
+"""DescribeConfigs (key 32), v1-v4: settings of topics, brokers and groups, with where each value comes from."""
+
+from penstock.cluster.metadata.image import ResourceType
+from penstock.config.describe import (
+    Described,
+    describe_broker,
+    describe_cluster_defaults,
+    describe_group,
+    describe_topic,
+)
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+    DescribeConfigsSynonym,
+)
+from penstock.server.context import RequestContext
+
+
+def handle(ctx: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
+    return DescribeConfigsResponse(results=[_describe(ctx, request, r) for r in request.resources])
+
+
+def _describe(
+    ctx: RequestContext, request: DescribeConfigsRequest, resource: DescribeConfigsResource
+) -> DescribeConfigsResult:
+    found = _settings(ctx, resource)
+    if isinstance(found, tuple):
+        code, message = found
+        return DescribeConfigsResult(
+            error_code=code,
+            error_message=message,
+            resource_type=resource.resource_type,
+            resource_name=resource.resource_name,
+        )
+    return DescribeConfigsResult(
+        error_code=0,
+        error_message=None,
+        resource_type=resource.resource_type,
+        resource_name=resource.resource_name,
+        configs=[_result(request, d) for d in found],
+    )
+
+
+def _settings(
+    ctx: RequestContext, resource: DescribeConfigsResource
+) -> list[Described] | tuple[ErrorCode, str]:
+    image = ctx.broker.controller.image
+    config = ctx.broker.config
+    name = resource.resource_name
+    # An empty list of names means all, as null does (KAFKA-9449).
+    names = resource.configuration_keys or None
+    match resource.resource_type:
+        case ResourceType.TOPIC:
+            if image.topic(name) is None:
+                return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Topic {name} does not exist"
+            return describe_topic(config, image.topic_settings(name), names)
+        case ResourceType.BROKER if name == "":
+            return describe_cluster_defaults(config, names)
+        case ResourceType.BROKER if name == str(ctx.broker.node_id):
+            return describe_broker(config, names)
+        case ResourceType.BROKER:
+            return (
+                ErrorCode.INVALID_REQUEST,
+                f"Unexpected broker id, expected {ctx.broker.node_id} or empty string, but received {name}",
+            )
+        case ResourceType.GROUP:
+            return describe_group(config, image.group_settings(name), names)
+        case ResourceType.BROKER_LOGGER | ResourceType.CLIENT_METRICS:
+            return []
+        case kind:
+            return ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {kind}"
+
+
+def _result(request: DescribeConfigsRequest, described: Described) -> DescribeConfigsResourceResult:
+    return DescribeConfigsResourceResult(
+        name=described.name,
+        value=described.value,
+        read_only=described.read_only,
+        config_source=described.source,
+        is_sensitive=described.sensitive,
+        synonyms=[
+            DescribeConfigsSynonym(name=s.name, value=s.value, source=s.source) for s in described.synonyms
+        ]
+        if request.include_synonyms
+        else [],
+        config_type=described.kind,
+        documentation=described.doc if request.include_documentation else None,
+    )

@@ -1,0 +1,46 @@
+"""ListConfigResources (key 74), v0-v1: which topics, brokers, groups and metrics subscriptions have settings.
+
+v0 lists client metrics subscriptions only (it was ListClientMetricsResources); from v1 on the types are asked for, and
+none asked means all (KIP-1142). Topics and brokers are listed whether they set anything or not.
+"""
+
+from penstock.cluster.metadata.image import ResourceType
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.list_config_resources import (
+    ConfigResource,
+    ListConfigResourcesRequest,
+    ListConfigResourcesResponse,
+)
+from penstock.server.context import RequestContext
+
+_SUPPORTED = (
+    ResourceType.TOPIC,
+    ResourceType.BROKER,
+    ResourceType.BROKER_LOGGER,
+    ResourceType.CLIENT_METRICS,
+    ResourceType.GROUP,
+)
+
+
+def handle(ctx: RequestContext, request: ListConfigResourcesRequest) -> ListConfigResourcesResponse:
+    wanted = (
+        (request.resource_types or list(_SUPPORTED)) if ctx.version >= 1 else [ResourceType.CLIENT_METRICS]
+    )
+    if any(kind not in _SUPPORTED for kind in wanted):
+        return ListConfigResourcesResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
+    return ListConfigResourcesResponse(
+        config_resources=[
+            ConfigResource(resource_name=name, resource_type=kind)
+            for kind in dict.fromkeys(wanted)
+            for name in _names(ctx, ResourceType(kind))
+        ]
+    )
+
+
+def _names(ctx: RequestContext, kind: ResourceType) -> list[str]:
+    image = ctx.broker.controller.image
+    if kind == ResourceType.TOPIC:
+        return sorted(image.topics)
+    if kind in (ResourceType.BROKER, ResourceType.BROKER_LOGGER):
+        return [str(broker_id) for broker_id in sorted(image.brokers)]
+    return sorted(name for resource, name in image.configs if resource == kind)

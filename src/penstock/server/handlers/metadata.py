@@ -1,0 +1,149 @@
+"""Metadata (key 3), v0-v13: brokers, and topics by name, by id (v12) or all; may create what is missing.
+
+A topic that is created on the way is answered as it then is, where Kafka says "not yet" and lets the client ask again.
+"""
+
+from collections.abc import Awaitable, Iterable
+
+from penstock.cluster.metadata.image import MetadataImage
+from penstock.cluster.metadata.state import Topic
+from penstock.cluster.topic_names import invalid_name_reason
+from penstock.config.themes.replication import AUTO_CREATE_TOPICS_ENABLE
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from penstock.protocol.wire import ZERO_UUID
+from penstock.security.operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS, bit_field
+from penstock.server.context import RequestContext
+
+
+def handle(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse | Awaitable[MetadataResponse]:
+    wanted = request.topics
+    # KIP-516: v10 and v11 have the field for ids, but ids only mean something from v12 on.
+    if ctx.version in (10, 11) and any(t.name is None or t.topic_id != ZERO_UUID for t in wanted or ()):
+        return _refused(ctx, request, wanted or [])
+    if not wanted:
+        # v0 has no null: there an empty list means all topics.
+        everything = wanted is None or ctx.version == 0
+        topics = list(ctx.broker.controller.image.topics.values()) if everything else []
+        return _respond(ctx, request, [_topic(ctx, request, t) for t in topics])
+    if any(t.topic_id != ZERO_UUID for t in wanted):
+        return _respond(
+            ctx, request, [_by_id(ctx, request, t.topic_id) for t in wanted if t.topic_id != ZERO_UUID]
+        )
+    names = list(dict.fromkeys(t.name for t in wanted if t.name is not None))
+    missing = _to_create(ctx, request, names)
+    if missing:
+        return _create_and_respond(ctx, request, names, missing)
+    return _respond(ctx, request, [_by_name(ctx, request, name) for name in names])
+
+
+def _to_create(ctx: RequestContext, request: MetadataRequest, names: list[str]) -> list[str]:
+    may_create = ctx.broker.config[AUTO_CREATE_TOPICS_ENABLE] and (
+        ctx.version < 4 or request.allow_auto_topic_creation
+    )
+    if not may_create:
+        return []
+    image = ctx.broker.controller.image
+    return [n for n in names if n not in image.topics and invalid_name_reason(n) is None]
+
+
+async def _create_and_respond(
+    ctx: RequestContext, request: MetadataRequest, names: list[str], missing: list[str]
+) -> MetadataResponse:
+    for name in missing:
+        await ctx.broker.controller.auto_create_topic(name)
+    return _respond(ctx, request, [_by_name(ctx, request, name) for name in names])
+
+
+def _by_name(ctx: RequestContext, request: MetadataRequest, name: str) -> MetadataResponseTopic:
+    topic = ctx.broker.controller.image.topics.get(name)
+    if topic is not None:
+        return _topic(ctx, request, topic)
+    invalid = invalid_name_reason(name) is not None
+    return MetadataResponseTopic(
+        name=name,
+        error_code=ErrorCode.INVALID_TOPIC_EXCEPTION if invalid else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    )
+
+
+def _by_id(ctx: RequestContext, request: MetadataRequest, topic_id: bytes) -> MetadataResponseTopic:
+    topic = ctx.broker.controller.image.topics_by_id.get(topic_id)
+    if topic is not None:
+        return _topic(ctx, request, topic)
+    return MetadataResponseTopic(name=None, topic_id=topic_id, error_code=ErrorCode.UNKNOWN_TOPIC_ID)
+
+
+def _topic(ctx: RequestContext, request: MetadataRequest, topic: Topic) -> MetadataResponseTopic:
+    image = ctx.broker.controller.image
+    return MetadataResponseTopic(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        is_internal=image.is_internal(topic.name),
+        error_code=0,
+        partitions=[
+            MetadataResponsePartition(
+                error_code=ErrorCode.NONE if p.leader >= 0 else ErrorCode.LEADER_NOT_AVAILABLE,
+                partition_index=index,
+                leader_id=p.leader,
+                leader_epoch=p.leader_epoch,
+                replica_nodes=list(p.replicas),
+                isr_nodes=list(p.isr),
+                offline_replicas=offline(image, p.replicas),
+            )
+            for index, p in sorted(topic.partitions.items())
+        ],
+        topic_authorized_operations=(
+            bit_field(TOPIC_OPERATIONS) if request.include_topic_authorized_operations else NOT_ASKED
+        ),
+    )
+
+
+def _respond(
+    ctx: RequestContext, request: MetadataRequest, topics: list[MetadataResponseTopic]
+) -> MetadataResponse:
+    return MetadataResponse(
+        brokers=live_brokers(ctx, ctx.broker.controller.image),
+        cluster_id=ctx.broker.cluster_id,
+        controller_id=ctx.broker.node_id,
+        topics=topics,
+        cluster_authorized_operations=(
+            bit_field(CLUSTER_OPERATIONS) if request.include_cluster_authorized_operations else NOT_ASKED
+        ),
+    )
+
+
+def live_brokers(ctx: RequestContext, image: MetadataImage) -> list[MetadataResponseBroker]:
+    """Where clients of this listener reach each broker that is alive."""
+    return [
+        MetadataResponseBroker(
+            node_id=broker.broker_id, host=endpoint.host, port=endpoint.port, rack=broker.rack
+        )
+        for broker in image.active_brokers()
+        if (endpoint := broker.endpoint(ctx.peer.listener)) is not None
+    ]
+
+
+def offline(image: MetadataImage, replicas: Iterable[int]) -> list[int]:
+    return [r for r in replicas if r not in image.brokers or not image.brokers[r].is_active]
+
+
+def _refused(
+    ctx: RequestContext, request: MetadataRequest, wanted: list[MetadataRequestTopic]
+) -> MetadataResponse:
+    return _respond(
+        ctx,
+        request,
+        [
+            MetadataResponseTopic(
+                name=t.name or "", topic_id=t.topic_id, error_code=ErrorCode.INVALID_REQUEST
+            )
+            for t in wanted
+        ],
+    )
