@@ -63,7 +63,8 @@ class ReaderEmitter:
         return [
             f"{self._declaration(layout, target, is_declared=is_declared)} = None",
             "pos += 1",
-            "if buf[pos - 1] < 0x80:",
+            # Null is -1 as an int8, but 0 as a varint in a tagged field (KIP-893).
+            "if buf[pos - 1] != 0:" if is_declared else "if buf[pos - 1] < 0x80:",
             *indent(read),
         ]
 

@@ -74,7 +74,9 @@ class WriterEmitter:
         present = [f"{out}.append(1)", write]
         if not may_be_null:
             return present
-        return [f"if {value} is None:", f"    {out}.append(0xFF)", "else:", *indent(present)]
+        # Null is -1 as an int8, but 0 as a varint in a tagged field (KIP-893).
+        null = "0" if out == "value" else "0xFF"
+        return [f"if {value} is None:", f"    {out}.append({null})", "else:", *indent(present)]
 
     def _nested_writer(self, layout: FieldLayout) -> str:
         struct = self._member.struct_named(layout.field.type)

@@ -174,7 +174,7 @@ def _read_consumer_group_member_metadata_value_v0(buf: Buffer, pos: int) -> tupl
             if tag == 0:
                 classic_member_metadata = None
                 pos += 1
-                if buf[pos - 1] < 0x80:
+                if buf[pos - 1] != 0:
                     classic_member_metadata, pos = _read_classic_member_metadata_v0(buf, pos)
             else:
                 pos = end
