@@ -38,11 +38,19 @@ class NewRecord(msgspec.Struct, frozen=True):
     timestamp: int = NO_TIMESTAMP
 
 
+# 0..63 and, from the end, -1..-64: a list index is negative exactly where the value is.
+_ONE_BYTE_VARINTS = [bytes((2 * value,)) for value in range(64)] + [
+    bytes((-2 * value - 1,)) for value in range(-64, 0)
+]
+
+
 def encode_varint(value: int) -> bytes:
     """Zigzag varint; the same encoding serves 32 and 64 bits."""
+    if -64 <= value < 64:
+        return _ONE_BYTE_VARINTS[value]
     rest = (value << 1) if value >= 0 else ((-value << 1) - 1)
-    if rest < 0x80:
-        return bytes((rest,))
+    if rest < 0x4000:
+        return bytes((rest & 0x7F | 0x80, rest >> 7))
     out = bytearray()
     while rest >= 0x80:
         out.append(rest & 0x7F | 0x80)

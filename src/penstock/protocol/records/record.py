@@ -22,8 +22,11 @@ from penstock.protocol.records.errors import CorruptRecords
 VARINT_BYTES_MAX = 5
 VARLONG_BYTES_MAX = 10
 
+_INT32_MASK = 2**32 - 1
 _INT64_MASK = 2**64 - 1
 _INT64_SIGN = 2**63
+_INT64_MIN = -(2**63)
+_INT64_MAX = 2**63 - 1
 
 
 class Record(msgspec.Struct, frozen=True):
@@ -53,14 +56,10 @@ def iter_records(
     if count < 0:
         raise CorruptRecords(f"a batch of {count} records")
     append_timestamp = header.max_timestamp if header.is_log_append_time else None
-    position = 0
-    for _ in range(count):
-        record, position = _decode_record(
-            data, position, header.base_offset, header.base_timestamp, append_timestamp
-        )
-        yield record
-    if position != len(data):
-        raise CorruptRecords(f"{len(data) - position} bytes after the last of {count} records")
+    try:
+        yield from _decode_section(data, count, header.base_offset, header.base_timestamp, append_timestamp)
+    except IndexError:
+        raise CorruptRecords("a record runs beyond the end of its batch") from None
 
 
 def records_of(batch: Buffer, pos: int, header: BatchHeader, decompressed_bytes_max: int) -> bytes:
@@ -76,32 +75,72 @@ def records_of(batch: Buffer, pos: int, header: BatchHeader, decompressed_bytes_
     return bytes(section)
 
 
-def _decode_record(
-    data: bytes, position: int, base_offset: int, base_timestamp: int, append_timestamp: int | None
-) -> tuple[Record, int]:
-    size, position = read_varint(data, position, len(data))
-    end = position + size
-    if size < 0 or end > len(data):
-        raise CorruptRecords(f"a record of {size} bytes does not fit in its batch")
-    if size == 0:
-        raise CorruptRecords("a record without attributes")
-    timestamp_delta, position = read_varlong(data, position + 1, end)
-    offset_delta, position = read_varint(data, position, end)
-    key, position = _read_bytes(data, position, end)
-    value, position = _read_bytes(data, position, end)
-    header_count, position = read_varint(data, position, end)
-    headers: tuple[tuple[str, bytes | None], ...] = ()
-    if header_count:
-        headers, position = _read_headers(data, position, end, header_count)
-    if position != end:
-        raise CorruptRecords(f"{end - position} bytes after the end of a record")
-    timestamp = wrap_int64(base_timestamp + timestamp_delta) if append_timestamp is None else append_timestamp
-    return Record(base_offset + offset_delta, timestamp, key, value, headers), end
+def _decode_section(
+    data: bytes, count: int, base_offset: int, base_timestamp: int, append_timestamp: int | None
+) -> Iterator[Record]:
+    """All records of an uncompressed section. One-byte varints, nearly all there are, are decoded inline.
+
+    Fields are not compared with the end of their record one by one: positions only grow, so it is enough that the
+    last field ends where the record does. A read beyond the data is an IndexError.
+    """
+    position = 0
+    for index in range(count):
+        size = data[position]
+        position += 1
+        if size >= 0x80:
+            size, position = _read_unsigned(data, position - 1, len(data), VARINT_BYTES_MAX)
+        end = position + (size >> 1)
+        if size & 1 or end > len(data):
+            raise CorruptRecords(f"record {index} does not fit in its batch")
+
+        delta = data[position + 1]
+        position += 2
+        if delta >= 0x80:
+            delta, position = _read_unsigned(data, position - 1, end, VARLONG_BYTES_MAX)
+        if append_timestamp is None:
+            timestamp = base_timestamp + ((delta >> 1) ^ -(delta & 1))
+            if not _INT64_MIN <= timestamp <= _INT64_MAX:
+                timestamp = wrap_int64(timestamp)
+        else:
+            timestamp = append_timestamp
+
+        offset = data[position]
+        position += 1
+        if offset >= 0x80:
+            offset, position = _read_unsigned(data, position - 1, end, VARINT_BYTES_MAX)
+
+        size = data[position]
+        position += 1
+        if size >= 0x80:
+            size, position = _read_unsigned(data, position - 1, end, VARINT_BYTES_MAX)
+        key: bytes | None = None
+        if not size & 1:
+            key = data[position : position + (size >> 1)]
+            position += size >> 1
+
+        size = data[position]
+        position += 1
+        if size >= 0x80:
+            size, position = _read_unsigned(data, position - 1, end, VARINT_BYTES_MAX)
+        value: bytes | None = None
+        if not size & 1:
+            value = data[position : position + (size >> 1)]
+            position += size >> 1
+
+        headers: tuple[tuple[str, bytes | None], ...] = ()
+        if data[position]:
+            headers, position = _read_headers(data, position, end)
+        else:
+            position += 1
+        if position != end:
+            raise CorruptRecords(f"record {index} does not end where its size says")
+        yield Record(base_offset + ((offset >> 1) ^ -(offset & 1)), timestamp, key, value, headers)
+    if position != len(data):
+        raise CorruptRecords(f"{len(data) - position} bytes after the last of {count} records")
 
 
-def _read_headers(
-    data: bytes, position: int, end: int, count: int
-) -> tuple[tuple[tuple[str, bytes | None], ...], int]:
+def _read_headers(data: bytes, position: int, end: int) -> tuple[tuple[tuple[str, bytes | None], ...], int]:
+    count, position = read_varint(data, position, end)
     if count < 0 or count > end - position:
         raise CorruptRecords(f"{count} headers in {end - position} bytes")
     headers: list[tuple[str, bytes | None]] = []
@@ -126,23 +165,25 @@ def _read_bytes(data: bytes, position: int, end: int) -> tuple[bytes | None, int
 
 def read_varint(data: bytes, position: int, end: int) -> tuple[int, int]:
     """A zigzag varint of at most 32 bits, and the position after it."""
-    if position < end:
-        byte = data[position]
-        if byte < 0x80:
-            return (byte >> 1) ^ -(byte & 1), position + 1
     value, position = _read_unsigned(data, position, end, VARINT_BYTES_MAX)
-    value &= 0xFFFFFFFF
     return (value >> 1) ^ -(value & 1), position
 
 
 def read_varlong(data: bytes, position: int, end: int) -> tuple[int, int]:
     """A zigzag varint of at most 64 bits, and the position after it."""
     value, position = _read_unsigned(data, position, end, VARLONG_BYTES_MAX)
-    value &= _INT64_MASK
     return (value >> 1) ^ -(value & 1), position
 
 
 def _read_unsigned(data: bytes, position: int, end: int, bytes_max: int) -> tuple[int, int]:
+    """A varint with its zigzag not undone; what exceeds 32 or 64 bits is dropped, as Java does."""
+    if position + 1 < end:  # the widths that nearly all have
+        low = data[position]
+        if low < 0x80:
+            return low, position + 1
+        high = data[position + 1]
+        if high < 0x80:
+            return low + (high << 7) - 0x80, position + 2
     value = 0
     shift = 0
     stop = min(end, position + bytes_max)
@@ -151,7 +192,7 @@ def _read_unsigned(data: bytes, position: int, end: int, bytes_max: int) -> tupl
         position += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return value, position
+            return value & (_INT32_MASK if bytes_max == VARINT_BYTES_MAX else _INT64_MASK), position
         shift += 7
     raise CorruptRecords("a varint is too long or runs beyond its record")
 
