@@ -2,25 +2,13 @@ import pytest
 
 from penstock.cluster.controller.brokers import (
     ProducerIdBlock,
-    decide_bootstrap,
     decide_producer_id_block,
     decide_register_broker,
 )
 from penstock.cluster.controller.decision import Refusal
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.messages.metadata_records import FeatureLevelRecord, PartitionChangeRecord
+from penstock.protocol.messages.metadata_records import PartitionChangeRecord
 from tests.cluster.support import commit, image_of, registration, with_topic
-
-
-def test_a_new_cluster_is_given_its_features_and_an_old_one_keeps_its_own() -> None:
-    image = image_of(brokers=0)
-    records, _ = decide_bootstrap(image, {"group.version": 1, "share.version": 0})
-    assert records == [
-        FeatureLevelRecord(name="metadata.version", feature_level=25),
-        FeatureLevelRecord(name="group.version", feature_level=1),
-    ]
-    commit(image, records)
-    assert decide_bootstrap(image).records == []
 
 
 def test_a_broker_registers_with_its_addresses_rack_and_features() -> None:
@@ -30,7 +18,7 @@ def test_a_broker_registers_with_its_addresses_rack_and_features() -> None:
     broker = image.brokers[4]
     assert (epoch, broker.epoch, broker.rack, broker.fenced) == (17, 17, "r1", False)
     assert broker.endpoints == tuple(registration(4).endpoints)
-    assert broker.features == {"metadata.version": (7, 25)}
+    assert broker.features == {"metadata.version": (25, 25)}
 
 
 def test_a_broker_that_comes_back_leads_in_a_new_epoch_what_it_led() -> None:

@@ -6,13 +6,12 @@ import msgspec
 
 from penstock.cluster.controller.decision import Decision, Refusal
 from penstock.cluster.metadata.image import MetadataImage
-from penstock.cluster.metadata.state import METADATA_VERSION, NO_LEADER, SUPPORTED_FEATURES, Partition
+from penstock.cluster.metadata.state import NO_LEADER, Partition
 from penstock.config.listeners import Endpoint
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.metadata_records import (
     BrokerEndpoint,
     BrokerFeature,
-    FeatureLevelRecord,
     MetadataRecord,
     PartitionChangeRecord,
     ProducerIdsRecord,
@@ -41,17 +40,6 @@ class ProducerIdBlock(msgspec.Struct, frozen=True, kw_only=True):
     size: int = PRODUCER_ID_BLOCK_SIZE
 
 
-def decide_bootstrap(image: MetadataImage, levels: Mapping[str, int] | None = None) -> Decision[None]:
-    """Switch features on in a cluster that has none: its first records. An existing cluster is left as it is."""
-    if image.features.finalized:
-        return Decision([], None)
-    chosen = {METADATA_VERSION: SUPPORTED_FEATURES[METADATA_VERSION][1], **(levels or {})}
-    records: list[MetadataRecord] = [
-        FeatureLevelRecord(name=name, feature_level=level) for name, level in chosen.items() if level > 0
-    ]
-    return Decision(records, None)
-
-
 def decide_register_broker(
     image: MetadataImage, broker: BrokerRegistration, *, epoch: int, fenced: bool
 ) -> Decision[int]:
@@ -76,7 +64,7 @@ def decide_register_broker(
             ],
             features=[
                 BrokerFeature(name=name, min_supported_version=low, max_supported_version=high)
-                for name, (low, high) in (broker.features or SUPPORTED_FEATURES).items()
+                for name, (low, high) in (broker.features or image.features.supported).items()
             ],
             rack=broker.rack,
             fenced=fenced,

@@ -14,7 +14,6 @@ from penstock.cluster.controller.alter_configs import (
 from penstock.cluster.controller.brokers import (
     BrokerRegistration,
     ProducerIdBlock,
-    decide_bootstrap,
     decide_producer_id_block,
     decide_register_broker,
 )
@@ -26,6 +25,12 @@ from penstock.cluster.controller.create_partitions import (
 from penstock.cluster.controller.create_topics import NewTopic, TopicCreated, decide_create_topics
 from penstock.cluster.controller.decision import Decision
 from penstock.cluster.controller.delete_topics import DoomedTopic, TopicDeleted, decide_delete_topics
+from penstock.cluster.controller.features import (
+    FeaturesUpdated,
+    FeatureUpdate,
+    decide_bootstrap,
+    decide_update_features,
+)
 from penstock.cluster.controller.internal_topics import auto_created_topic
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.image import MetadataImage, ResourceType
@@ -62,7 +67,10 @@ class Controller:
         return topic_config(self.config, self.image.topic_settings(name))
 
     async def start(self, broker: BrokerRegistration, levels: Mapping[str, int] | None = None) -> int:
-        """Replay the log, make it a cluster's if it is empty, and register this broker; gives the broker's epoch."""
+        """Replay the log, make it a cluster's if it is empty, and register this broker; gives the broker's epoch.
+
+        Raises `MetadataError` when the log is damaged or from a version that works differently.
+        """
         await self._log.replay()
         await self._mutate(lambda: decide_bootstrap(self.image, levels))
         return await self.register_broker(broker, fenced=False)
@@ -110,6 +118,13 @@ class Controller:
         return await self._mutate(
             lambda: decide_alter_configs(self.image, self.config, resources),
             validate_only=validate_only,
+        )
+
+    async def update_features(
+        self, updates: Sequence[FeatureUpdate], *, validate_only: bool = False
+    ) -> FeaturesUpdated:
+        return await self._mutate(
+            lambda: decide_update_features(self.image, updates), validate_only=validate_only
         )
 
     async def allocate_producer_ids(self, broker_id: int, broker_epoch: int) -> ProducerIdBlock:

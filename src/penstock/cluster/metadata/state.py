@@ -18,10 +18,13 @@ DIRECTORY_UNASSIGNED = bytes(16)
 
 _PROTOCOL_NAMES = {number: name for name, number in SECURITY_PROTOCOL_IDS.items()}
 
-# Which levels of each feature this version can work at (KIP-584), from and to. The metadata records are written in the
-# form of metadata.version 25, which is Kafka 4.0-IV3.
 METADATA_VERSION = "metadata.version"
-SUPPORTED_FEATURES: Mapping[str, tuple[int, int]] = {METADATA_VERSION: (7, 25)}
+SUPPORTED_FEATURES: Mapping[str, tuple[int, int]] = {METADATA_VERSION: (25, 25)}
+"""From which to which level this version can work with each feature (KIP-584).
+
+A new cluster is given the highest level of each. Metadata records are written in one form only, that of
+metadata.version 25, which is Kafka 4.0-IV3.
+"""
 
 
 class Partition(msgspec.Struct, frozen=True, kw_only=True):

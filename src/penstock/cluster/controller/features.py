@@ -1,0 +1,110 @@
+"""Decides which features are switched on, at which level, for the whole cluster (KIP-584)."""
+
+import enum
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from penstock.cluster.controller.decision import Decision, Refusal
+from penstock.cluster.metadata.errors import MetadataError
+from penstock.cluster.metadata.image import MetadataImage
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.metadata_records import FeatureLevelRecord, MetadataRecord
+
+
+class UpgradeType(enum.IntEnum):
+    """Whether a lower level is meant, as the protocol numbers it (KIP-778)."""
+
+    UPGRADE = 1
+    SAFE_DOWNGRADE = 2
+    UNSAFE_DOWNGRADE = 3
+
+
+class FeatureUpdate(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    level: int
+    upgrade_type: int = UpgradeType.UPGRADE
+
+
+class FeaturesUpdated(msgspec.Struct, frozen=True, kw_only=True):
+    """All updates of a request are taken, or none."""
+
+    error: ErrorCode = ErrorCode.NONE
+    message: str | None = None
+
+
+def decide_bootstrap(image: MetadataImage, levels: Mapping[str, int] | None = None) -> Decision[None]:
+    """Give a new cluster every feature at its highest level, or at that of `levels`: its first records.
+
+    An existing cluster keeps what it has, and raises `MetadataError` when this version cannot work with it.
+    """
+    if image.features.finalized:
+        _check_workable(image)
+        return Decision([], None)
+    chosen = {name: high for name, (_low, high) in image.features.supported.items()} | dict(levels or {})
+    records: list[MetadataRecord] = [
+        FeatureLevelRecord(name=name, feature_level=level) for name, level in chosen.items() if level > 0
+    ]
+    return Decision(records, None)
+
+
+def _check_workable(image: MetadataImage) -> None:
+    for name, level in image.features.finalized.items():
+        low, high = image.features.supported.get(name, (0, 0))
+        if not low <= level <= high:
+            raise MetadataError(
+                f"this cluster has {name} at level {level}, and this version of Penstock works with {low} to {high}: "
+                "start it with the version that made it, or give another data directory"
+            )
+
+
+def decide_update_features(
+    image: MetadataImage, updates: Sequence[FeatureUpdate]
+) -> Decision[FeaturesUpdated]:
+    """Raise or lower levels, within what every registered broker supports."""
+    try:
+        for update in updates:
+            _check(image, update)
+    except Refusal as refusal:
+        return Decision([], FeaturesUpdated(error=refusal.code, message=refusal.message))
+    records: list[MetadataRecord] = [
+        FeatureLevelRecord(name=update.name, feature_level=update.level)
+        for update in updates
+        if update.level != image.features.finalized.get(update.name, 0)
+    ]
+    return Decision(records, FeaturesUpdated())
+
+
+def _check(image: MetadataImage, update: FeatureUpdate) -> None:
+    current = image.features.finalized.get(update.name, 0)
+    reason: str | None = None
+    if update.upgrade_type not in tuple(UpgradeType):
+        reason = "The controller does not support the given upgrade type."
+    elif update.level < 0:
+        reason = "A feature version cannot be less than 0."
+    elif (unsupported := _unsupported(image, update)) is not None:
+        reason = unsupported
+    elif update.level < current and update.upgrade_type == UpgradeType.UPGRADE:
+        reason = (
+            "Can't downgrade the version of this feature without setting the upgrade type to either safe or unsafe "
+            "downgrade."
+        )
+    elif update.level > current and update.upgrade_type != UpgradeType.UPGRADE:
+        reason = "Can't downgrade to a newer version."
+    if reason is not None:
+        raise Refusal(
+            ErrorCode.INVALID_UPDATE_VERSION,
+            f"Invalid update version {update.level} for feature {update.name}. {reason}",
+        )
+
+
+def _unsupported(image: MetadataImage, update: FeatureUpdate) -> str | None:
+    supporters = [("The controller", image.features.supported)]
+    supporters += [
+        (f"Broker {broker_id}", image.brokers[broker_id].features) for broker_id in sorted(image.brokers)
+    ]
+    for who, supported in supporters:
+        low, high = supported.get(update.name, (0, 0))
+        if not low <= update.level <= high:
+            return f"{who} only supports versions {low}-{high}"
+    return None

@@ -1,0 +1,108 @@
+import pytest
+
+from penstock.cluster.controller.features import (
+    FeatureUpdate,
+    UpgradeType,
+    decide_bootstrap,
+    decide_update_features,
+)
+from penstock.cluster.metadata.errors import MetadataError
+from penstock.cluster.metadata.image import MetadataImage
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.metadata_records import (
+    BrokerFeature,
+    FeatureLevelRecord,
+    RegisterBrokerRecord,
+)
+from tests.cluster.support import commit
+
+
+def image_with(supported: dict[str, tuple[int, int]], **finalized: int) -> MetadataImage:
+    image = MetadataImage("c")
+    image.features.supported = supported
+    commit(image, [FeatureLevelRecord(name=name, feature_level=level) for name, level in finalized.items()])
+    return image
+
+
+def refusal(image: MetadataImage, update: FeatureUpdate) -> str | None:
+    records, result = decide_update_features(image, [FeatureUpdate(name="f", level=2), update])
+    assert records == []
+    assert result.error is ErrorCode.INVALID_UPDATE_VERSION
+    return result.message
+
+
+def test_a_new_cluster_has_every_feature_at_its_highest_level_unless_told_otherwise() -> None:
+    image = image_with({"f": (0, 2), "g": (1, 3), "h": (0, 1)})
+    assert decide_bootstrap(image, {"g": 2, "h": 0}).records == [
+        FeatureLevelRecord(name="f", feature_level=2),
+        FeatureLevelRecord(name="g", feature_level=2),
+    ]
+
+
+def test_an_old_cluster_keeps_its_levels() -> None:
+    assert decide_bootstrap(image_with({"f": (0, 2)}, f=1)).records == []
+
+
+@pytest.mark.parametrize("supported", [{"f": (1, 2)}, {"f": (4, 5)}, {}])
+def test_a_cluster_of_another_version_is_not_touched(supported: dict[str, tuple[int, int]]) -> None:
+    with pytest.raises(
+        MetadataError, match="this cluster has f at level 3, and this version of Penstock works with"
+    ):
+        decide_bootstrap(image_with(supported, f=3))
+
+
+def test_a_level_is_raised_and_lowered() -> None:
+    image = image_with({"f": (0, 2)}, f=1)
+    commit(image, decide_update_features(image, [FeatureUpdate(name="f", level=2)]).records)
+    assert image.features.finalized == {"f": 2}
+    down = FeatureUpdate(name="f", level=0, upgrade_type=UpgradeType.SAFE_DOWNGRADE)
+    commit(image, decide_update_features(image, [down]).records)
+    assert image.features.finalized == {}
+
+
+def test_a_level_that_stays_the_same_writes_nothing() -> None:
+    records, result = decide_update_features(
+        image_with({"f": (0, 2)}, f=1), [FeatureUpdate(name="f", level=1)]
+    )
+    assert (records, result.error) == ([], ErrorCode.NONE)
+
+
+@pytest.mark.parametrize(
+    ("update", "reason"),
+    [
+        (FeatureUpdate(name="g", level=-1), "A feature version cannot be less than 0."),
+        (FeatureUpdate(name="g", level=4), "The controller only supports versions 0-3"),
+        (FeatureUpdate(name="x", level=1), "The controller only supports versions 0-0"),
+        (
+            FeatureUpdate(name="g", level=2, upgrade_type=0),
+            "The controller does not support the given upgrade type.",
+        ),
+        (
+            FeatureUpdate(name="g", level=3, upgrade_type=UpgradeType.SAFE_DOWNGRADE),
+            "Can't downgrade to a newer version.",
+        ),
+        (
+            FeatureUpdate(name="g", level=1),
+            (
+                "Can't downgrade the version of this feature without setting the upgrade type to either safe or unsafe "
+                "downgrade."
+            ),
+        ),
+    ],
+)
+def test_an_update_that_cannot_be_stops_the_whole_request(update: FeatureUpdate, reason: str) -> None:
+    image = image_with({"f": (0, 2), "g": (0, 3)}, f=1, g=2)
+    expected = f"Invalid update version {update.level} for feature {update.name}. {reason}"
+    assert refusal(image, update) == expected
+
+
+def test_a_level_that_one_broker_cannot_work_with_is_refused() -> None:
+    image = image_with({"f": (0, 2), "g": (0, 3)})
+    features = [
+        BrokerFeature(name="f", min_supported_version=0, max_supported_version=2),
+        BrokerFeature(name="g", min_supported_version=0, max_supported_version=1),
+    ]
+    commit(image, [RegisterBrokerRecord(broker_id=4, features=features)])
+    assert refusal(image, FeatureUpdate(name="g", level=2)) == (
+        "Invalid update version 2 for feature g. Broker 4 only supports versions 0-1"
+    )
