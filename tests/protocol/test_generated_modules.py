@@ -7,7 +7,7 @@ import pytest
 
 from tests.protocol.message_strategies import model
 from tools.codegen.__main__ import main
-from tools.codegen.definitions import load_model, message_from
+from tools.codegen.definitions import load_model, message_from, read_json
 from tools.codegen.generate import generate
 from tools.codegen.model import NO_VERSIONS, OPEN_END, Message, Versions, parse_versions
 from tools.codegen.modules import emit_module, group_into_modules
@@ -44,8 +44,6 @@ def test_the_model_says_what_the_definitions_say() -> None:
 
 
 def load_definitions_of_records() -> list[Message]:
-    from tools.codegen.definitions import read_json
-
     names = sorted(name for name in os.listdir(METADATA_RECORDS) if name.endswith(".json"))
     return [message_from(read_json(os.path.join(METADATA_RECORDS, name))) for name in names]
 
