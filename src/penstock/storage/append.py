@@ -1,6 +1,5 @@
 """From the bytes that came over the wire to batches that may be stored: checked, rewritten where need be."""
 
-import enum
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -22,24 +21,6 @@ from penstock.protocol.records.validation import (
 )
 from penstock.storage.files import Buffer
 from penstock.storage.log_errors import AppendRejected
-
-
-class Origin(enum.Enum):
-    """Who appends: a client is trusted with less than the broker's own parts."""
-
-    CLIENT = 0
-    COORDINATOR = 1
-    RAFT_LEADER = 2
-
-
-class Appended(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What became of an append. `duplicate`: the records were there already, at these offsets."""
-
-    base_offset: int
-    last_offset: int
-    log_append_time_ms: int
-    log_start_offset: int
-    duplicate: bool = False
 
 
 class StorableBatch(msgspec.Struct, gc=False):

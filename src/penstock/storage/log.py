@@ -9,69 +9,53 @@ takes, but for the rare ones that say so. What blocks is handed out as a job (`b
 """
 
 import logging
+import os
 from collections.abc import Callable, Sequence
 
 from penstock.config.topic import TopicConfig
-from penstock.observability.offload import Offload
+from penstock.observability.offload import InlineOffload, Offload
 from penstock.protocol.records.validation import ValidationRules, rules_for
 from penstock.storage.append import (
-    Appended,
-    Origin,
     StorableBatch,
     assign_offsets,
     prepare_produced,
     prepare_replicated,
 )
-from penstock.storage.cold_read import ColdRead
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import Buffer
 from penstock.storage.leader_epochs import encode_checkpoint
 from penstock.storage.log_errors import OffsetOutOfRange, StorageFailure
-from penstock.storage.log_producers import (
-    check_producers,
-    note_stored,
-    remove_snapshot,
-    snapshot_path,
-    superfluous_snapshots,
-)
+from penstock.storage.log_producers import check_producers, note_stored
 from penstock.storage.log_sync import CheckpointJob, SyncJob
-from penstock.storage.log_values import COLD, LEADER_EPOCHS, Cold, LoadedLog, LogSlice
+from penstock.storage.log_values import LEADER_EPOCHS, Appended, Cold, LoadedLog, LogSlice, Origin
 from penstock.storage.producer_snapshot import encode_snapshot
-from penstock.storage.segment import Segment
+from penstock.storage.readable_log import ReadableLog
 from penstock.storage.segment_chain import Discard, SegmentChain
-from penstock.storage.segment_read import NotCached
 from penstock.storage.transaction_index import AbortedTransaction
+
+__all__ = ["Appended", "Cold", "Log", "LogSlice", "Origin"]
 
 _log = logging.getLogger(__name__)
 
+CHECKPOINT_BYTES = 64 << 20
+CHECKPOINT_BATCHES = 200_000
+"""A checkpoint is due after so much: reading and checking it again takes a recovery a fraction of a second."""
 
-def _ignore(_: "Log") -> None:
+
+def _ignore() -> None:
     pass
 
 
-class Log:
+class Log(ReadableLog):
     __slots__ = (
+        "_batches_at_checkpoint",
         "_bytes_at_checkpoint",
-        "_cache",
-        "_config",
-        "_discard",
         "_epochs_are_saved",
-        "_generation",
-        "_on_durable",
+        "_is_new",
         "_rules",
-        "_snapshot_offsets",
-        "chain",
-        "damage",
-        "directory",
-        "durable_offset",
-        "epochs",
-        "failure",
-        "is_used",
-        "log_start_offset",
-        "partition",
-        "producers",
-        "recovery_point",
-        "topic",
+        "_snapshots",
+        "on_checkpoint_due",
+        "on_durable",
     )
 
     def __init__(
@@ -83,68 +67,42 @@ class Log:
         *,
         cache: FileCache,
         loaded: LoadedLog,
-        on_durable: Callable[["Log"], None] = _ignore,
+        offload: Offload | None = None,
         discard: Discard | None = None,
+        is_new: bool = False,
     ) -> None:
-        """`on_durable` is called when `durable_offset` has grown, or the log has failed.
+        """`offload` is where reads from the disk wait; without one they wait where they are.
 
         `discard` gets the files of deleted segments, already renamed, to remove them where it may take its time.
         """
-        self.topic = topic
-        self.partition = partition
-        self.directory = directory
-        self.log_start_offset = loaded.log_start_offset
-        self.durable_offset = loaded.log_end_offset
-        self.recovery_point = loaded.recovery_point
-        self.producers = loaded.producers
-        self.epochs = loaded.epochs
-        self.damage = loaded.damage
-        self.failure: StorageFailure | None = None
-        self.is_used = True
-        """Set whenever the log is read or written; whoever releases idle logs clears it."""
-        self._cache = cache
-        self._config = config
-        self._discard = discard or self._remove_at_once
-        self._on_durable = on_durable
-        self.chain = SegmentChain(
-            directory, config, cache, loaded.segments, end_offset=loaded.log_end_offset, discard=self._discard
+        chain = SegmentChain(
+            directory,
+            config,
+            cache,
+            loaded.segments,
+            end_offset=loaded.log_end_offset,
+            discard=discard or self._remove_at_once,
         )
-        self._snapshot_offsets = loaded.snapshot_offsets
+        super().__init__(
+            topic, partition, chain, config, cache=cache, loaded=loaded, offload=offload or InlineOffload()
+        )
+        self.on_durable: Callable[[], None] = _ignore
+        """Called when `durable_offset` has grown, or the log has failed."""
+        self.on_checkpoint_due: Callable[[], None] = _ignore
+        """Called when so much was appended that a checkpoint is worth its while."""
+        self._snapshots = loaded.snapshots
         self._rules: ValidationRules | None = None
-        self._generation = 0
         self._bytes_at_checkpoint = 0
-        self._epochs_are_saved = True
+        self._batches_at_checkpoint = 0
+        self._epochs_are_saved = loaded.epochs_are_saved
+        self._is_new = is_new
+        chain.names_unsynced = is_new
 
-    def __repr__(self) -> str:
-        return f"Log({self.topic}-{self.partition}, {self.log_start_offset} to {self.log_end_offset})"
-
-    @property
-    def config(self) -> TopicConfig:
-        return self._config
-
-    def reconfigure(self, config: TopicConfig) -> None:
+    def configure(self, config: TopicConfig) -> None:
         """Take new settings; they apply from the next append on."""
         self._config = config
         self._rules = None
-        self.chain.reconfigure(config)
-
-    @property
-    def log_end_offset(self) -> int:
-        return self.chain.end_offset
-
-    @property
-    def committed_offset(self) -> int:
-        """All below may be acknowledged and shown: what is durable, unless the topic waives that."""
-        return self.durable_offset if self._config.flush_messages == 1 else self.chain.end_offset
-
-    @property
-    def segments(self) -> Sequence[Segment]:
-        """Ascending; the last is active."""
-        return self.chain.segments
-
-    @property
-    def size_bytes(self) -> int:
-        return self.chain.size_bytes
+        self.chain.configure(config)
 
     # -- appending ------------------------------------------------------------------------------------
 
@@ -157,7 +115,7 @@ class Log:
         into `records` when it is writable. Raises `AppendRejected`, `StorageError` or `StorageFailure`.
         """
         if self.failure is not None:
-            raise self.failure
+            raise self.failure.with_traceback(None)
         rules = self._rules
         if rules is None:
             rules = self._rules = rules_for(self._config)
@@ -187,7 +145,7 @@ class Log:
     def append_replicated(self, records: Buffer, *, now_ms: int) -> Appended | None:
         """Store batches fetched from the leader, with the offsets they have; None when there is no whole one."""
         if self.failure is not None:
-            raise self.failure
+            raise self.failure.with_traceback(None)
         batches = prepare_replicated(records, self.chain.end_offset)
         if not batches:
             return None
@@ -225,72 +183,7 @@ class Log:
         if self.failure is None:
             _log.error("%s-%d is offline for writes: %s", self.topic, self.partition, failure)
             self.failure = failure
-            self._on_durable(self)
-
-    # -- reading --------------------------------------------------------------------------------------
-
-    def read(
-        self, offset: int, size_bytes_max: int, *, offset_limit: int, at_least_one: bool = True
-    ) -> LogSlice | Cold:
-        """Whole batches of one segment, from the one that contains `offset`, all below `offset_limit`.
-
-        Never waits: gives `COLD` when the records are not in memory. Empty when nothing lies below the limit, or
-        the first batch is larger than `size_bytes_max` and `at_least_one` is off. Raises `OffsetOutOfRange`.
-        """
-        limit = self._check_range(offset, offset_limit)
-        if offset >= limit:
-            return LogSlice(b"", offset)
-        try:
-            cut = self.chain.read(offset, limit, size_bytes_max, at_least_one=at_least_one)
-        except NotCached:
-            return COLD
-        return LogSlice(b"", offset) if cut is None else LogSlice(cut.data, cut.next_offset)
-
-    async def read_cold(
-        self,
-        offset: int,
-        size_bytes_max: int,
-        *,
-        offset_limit: int,
-        offload: Offload,
-        at_least_one: bool = True,
-    ) -> LogSlice:
-        """Like `read`, on a thread of `offload`: for records that must come from the disk."""
-        while True:
-            limit = self._check_range(offset, offset_limit)
-            if offset >= limit:
-                return LogSlice(b"", offset)
-            generation = self._generation
-            cut = None
-            for segment in self.chain.segments[self.chain.number_of(offset) :]:
-                if segment.base_offset >= limit:
-                    break
-                cold = ColdRead(
-                    self._cache,
-                    segment,
-                    offset=offset,
-                    offset_limit=limit,
-                    size_bytes_max=size_bytes_max,
-                    at_least_one=at_least_one,
-                )
-                try:
-                    cut = await offload.run(cold.run)
-                finally:
-                    cold.end(is_current=generation == self._generation)
-                if cut is not None or generation != self._generation:
-                    break
-            if generation == self._generation:  # else the log was truncated meanwhile: look again
-                return LogSlice(b"", offset) if cut is None else LogSlice(cut.data, cut.next_offset)
-
-    def _check_range(self, offset: int, offset_limit: int) -> int:
-        """The limit for reads, which after a failed sync is what is known to be durable."""
-        end_offset = self.chain.end_offset
-        if not self.log_start_offset <= offset <= end_offset:
-            raise OffsetOutOfRange(offset, self.log_start_offset, end_offset)
-        self.is_used = True
-        if self.failure is not None:
-            end_offset = self.durable_offset
-        return min(offset_limit, end_offset)
+            self.on_durable()
 
     # -- making durable -------------------------------------------------------------------------------
 
@@ -302,10 +195,13 @@ class Log:
         """What to sync for everything appended so far; run it on a thread and give it to `finish_sync`."""
         chain = self.chain
         handles = [self._cache.pin(segment.log_path) for segment in chain.unsynced]
-        directory = self.directory if chain.names_unsynced else None
+        directories = [self.directory] if chain.names_unsynced else []
+        if self._is_new:
+            directories.append(os.path.dirname(self.directory))
+            self._is_new = False
         chain.unsynced = []
         chain.names_unsynced = False
-        return SyncJob(self._cache.files, handles, directory, chain.end_offset, self._generation)
+        return SyncJob(self._cache.files, handles, directories, chain.end_offset, self._generation)
 
     def finish_sync(self, job: SyncJob, error: OSError | None = None) -> None:
         """The job ran: what it covers is durable or, with an error, nobody knows and the log has failed."""
@@ -321,11 +217,17 @@ class Log:
             )
         elif job.generation == self._generation and job.end_offset > self.durable_offset:
             self.durable_offset = job.end_offset
-            self._on_durable(self)
+            self.on_durable()
+            if self.is_checkpoint_due:
+                self.on_checkpoint_due()
 
     @property
-    def bytes_since_checkpoint(self) -> int:
-        return self.chain.bytes_written - self._bytes_at_checkpoint
+    def is_checkpoint_due(self) -> bool:
+        chain = self.chain
+        return (
+            chain.bytes_written - self._bytes_at_checkpoint > CHECKPOINT_BYTES
+            or chain.batches_written - self._batches_at_checkpoint > CHECKPOINT_BATCHES
+        )
 
     def begin_checkpoint(self) -> CheckpointJob | None:
         """What to write so that recovery may start at the present end; None when it already may."""
@@ -338,11 +240,12 @@ class Log:
             if paths is None:
                 return None  # recovery makes the indexes anew as long as it starts below them
             index_paths += paths
-        contents = {snapshot_path(self.directory, end_offset): encode_snapshot(self.producers.snapshot())}
+        contents = {self._snapshots.path(end_offset): encode_snapshot(self.producers.snapshot())}
         if not self._epochs_are_saved:
             contents[f"{self.directory}/{LEADER_EPOCHS}"] = encode_checkpoint(self.epochs.entries)
             self._epochs_are_saved = True
         self._bytes_at_checkpoint = self.chain.bytes_written
+        self._batches_at_checkpoint = self.chain.batches_written
         return CheckpointJob(self._cache.files, self.begin_sync(), index_paths, contents)
 
     def finish_checkpoint(self, job: CheckpointJob, error: OSError | None = None) -> None:
@@ -356,13 +259,113 @@ class Log:
             self._epochs_are_saved = False
             return
         self.recovery_point = job.sync.end_offset
-        self._snapshot_offsets.append(job.sync.end_offset)
-        bases = [segment.base_offset for segment in self.chain.segments]
-        for offset in superfluous_snapshots(self._snapshot_offsets, bases):
-            self._snapshot_offsets.remove(offset)
-            remove_snapshot(self._cache.files, self.directory, offset)
+        self._snapshots.note_written(job.sync.end_offset, [s.base_offset for s in self.chain.segments])
 
-    # -- the rest -------------------------------------------------------------------------------------
+    # -- dropping -------------------------------------------------------------------------------------
+
+    def truncate_to(self, offset: int, *, now_ms: int) -> int:
+        """Drop the records from `offset` on, as a follower must after a change of leaders; gives the new end.
+
+        Batches are dropped whole. Waits for the disk, and longer when producers must be read from the log again.
+        The caller has the store write its checkpoint: until then a crash could trust records appended later.
+        """
+        if offset >= self.chain.end_offset:
+            return self.chain.end_offset
+        self._generation += 1
+        end_offset = self.chain.truncate_to(max(offset, self.log_start_offset))
+        self._end_at(end_offset)
+        self._snapshots.restore(
+            self.producers,
+            self.chain.segments,
+            log_start_offset=self.log_start_offset,
+            end_offset=end_offset,
+            now_ms=now_ms,
+        )
+        return end_offset
+
+    def truncate_fully_and_start_at(self, offset: int) -> None:
+        """Drop all records and go on at `offset`, as a follower must that has fallen behind the leader's start."""
+        self._generation += 1
+        self.chain.restart_at(offset)
+        self.log_start_offset = offset
+        self.durable_offset = offset
+        self._end_at(offset)
+        self.epochs.clear()
+        self.producers.clear(offset)
+        self._snapshots.clear()
+
+    def _end_at(self, end_offset: int) -> None:
+        self.durable_offset = min(self.durable_offset, end_offset)
+        self.recovery_point = min(self.recovery_point, end_offset)
+        if self.epochs.truncate_from_end(end_offset):
+            self._epochs_are_saved = False
+
+    def advance_log_start(self, offset: int) -> None:
+        """Forget the records below `offset`; segments that lie wholly below are deleted."""
+        if offset <= self.log_start_offset:
+            return
+        if offset > self.chain.end_offset:
+            raise OffsetOutOfRange(offset, self.log_start_offset, self.chain.end_offset)
+        self.log_start_offset = offset
+        if self.epochs.truncate_from_start(offset):
+            self._epochs_are_saved = False
+        self.producers.advance_log_start(offset)
+        self.chain.delete_oldest(self.chain.number_of(offset))
+
+    def delete_oldest(self, count: int, *, now_ms: int) -> None:
+        """Delete the `count` oldest segments; when that is all of them, the log rolls first."""
+        if count >= len(self.chain.segments):
+            self.chain.roll(now_ms)
+            count = len(self.chain.segments) - 1
+        self.advance_log_start(self.chain.segments[count].base_offset)
+
+    def roll(self, *, now_ms: int) -> None:
+        """Begin a new segment, unless the active one is empty."""
+        if self.failure is not None:
+            raise self.failure.with_traceback(None)
+        self.chain.roll(now_ms)
+
+    def replace_segments(self, base_offset: int, size_bytes: int, replaced: Sequence[int]) -> None:
+        """Take in that a compacted segment stands in the place of those with the base offsets `replaced`.
+
+        Its files have their final names (`compaction_swap`). What was replaced lies below the recovery point:
+        recovery takes gaps between the segments above it for losses.
+        """
+        self._generation += 1
+        self.chain.replace(base_offset, size_bytes, replaced)
+
+    # -- the end --------------------------------------------------------------------------------------
+
+    def release(self) -> None:
+        """Hold no open file and little memory until the log is used again."""
+        self.chain.release()
+
+    def close(self) -> None:
+        """Write and sync everything, so that the next opening need not recover. Waits for the disk.
+
+        The caller then writes `recovery_point` down. A log that has failed stays as it is.
+        """
+        if self.failure is None:
+            self.chain.seal()
+            job = self.begin_checkpoint()
+            if job is not None:
+                self._run(job)
+            elif self.has_unsynced:
+                self._run(CheckpointJob(self._cache.files, self.begin_sync(), (), {}))
+        self.chain.close()
+
+    def _run(self, job: CheckpointJob) -> None:
+        try:
+            job.run()
+        except OSError as error:
+            self.finish_checkpoint(job, error)
+        else:
+            self.finish_checkpoint(job)
+
+    def abandon(self) -> None:
+        """Close all files as they are, for a log that is deleted."""
+        self._generation += 1
+        self.chain.close()
 
     def _remove_at_once(self, paths: Sequence[str]) -> None:
         for path in paths:

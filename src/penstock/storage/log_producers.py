@@ -1,13 +1,7 @@
-"""What an append means for the producers of a partition: asking before it, telling after it, saving now and then.
+"""What an append means for the producers of a partition: asking before it, telling after it."""
 
-`<20 digits>.snapshot` files stand beside the segments (format: `producer_snapshot`): the producers as of that
-offset. One is kept for each segment, so that a truncation finds one not far below.
-"""
-
-import contextlib
 import logging
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Sequence
 
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.batch import BatchHeader
@@ -15,12 +9,9 @@ from penstock.protocol.records.control import ControlType, EndTxnMarker, control
 from penstock.protocol.records.errors import CorruptRecords
 from penstock.protocol.records.record import iter_records
 from penstock.storage.append import StorableBatch
-from penstock.storage.files import Buffer, FileSystem, read_whole
+from penstock.storage.files import Buffer
 from penstock.storage.log_errors import AppendRejected
-from penstock.storage.producer_snapshot import CorruptSnapshot, decode_snapshot
 from penstock.storage.producer_state import CompletedTransaction, Duplicate, ProducerStates, Refusal
-
-SNAPSHOT: Final = ".snapshot"
 
 _log = logging.getLogger(__name__)
 
@@ -97,64 +88,3 @@ def marker_or_none(header: BatchHeader, batch: Buffer) -> EndTxnMarker | None:
     except CorruptRecords as error:
         _log.error("the control batch at offset %d is malformed: %s", header.base_offset, error)
         return None
-
-
-def snapshot_path(directory: str, offset: int) -> str:
-    return f"{directory}/{offset:020d}{SNAPSHOT}"
-
-
-def snapshot_offsets(names: Iterable[str]) -> list[int]:
-    """The offsets of the snapshot files among `names`, ascending."""
-    return sorted(
-        int(name[: -len(SNAPSHOT)])
-        for name in names
-        if name.endswith(SNAPSHOT) and name[: -len(SNAPSHOT)].isdecimal()
-    )
-
-
-def restore_newest(
-    files: FileSystem,
-    directory: str,
-    producers: ProducerStates,
-    offsets: list[int],
-    *,
-    offset_max: int,
-    log_start_offset: int,
-    now_ms: int,
-) -> None:
-    """Load the newest usable snapshot at or below `offset_max`, or begin empty at the log's start.
-
-    Snapshots that are later or damaged are removed, from the disk and from `offsets`.
-    """
-    while offsets:
-        path = snapshot_path(directory, offsets[-1])
-        if offsets[-1] <= offset_max:
-            try:
-                entries = decode_snapshot(read_whole(files, path))
-            except CorruptSnapshot as error:
-                _log.warning("%s cannot be used (%s): an older one, or the log, serves instead", path, error)
-            else:
-                producers.restore(entries, end_offset=offsets[-1], now_ms=now_ms)
-                return
-        remove_snapshot(files, directory, offsets.pop())
-    producers.clear(log_start_offset)
-
-
-def remove_snapshot(files: FileSystem, directory: str, offset: int) -> None:
-    with contextlib.suppress(OSError):
-        files.remove(snapshot_path(directory, offset))
-
-
-def superfluous_snapshots(offsets: Sequence[int], segment_bases: Sequence[int]) -> list[int]:
-    """All but the newest snapshot of each segment, where a snapshot at a segment's base counts to the one before."""
-    kept: set[int] = set()
-    bounds = [*segment_bases[1:], 2**63]
-    at = 0
-    for bound in bounds:
-        newest = None
-        while at < len(offsets) and offsets[at] <= bound:
-            newest = offsets[at]
-            at += 1
-        if newest is not None:
-            kept.add(newest)
-    return [offset for offset in offsets if offset not in kept]

@@ -9,18 +9,18 @@ from penstock.storage.files import FileSystem, write_atomically
 class SyncJob:
     """Group commit: makes every record below `end_offset` survive a power cut. Made and ended by the log."""
 
-    __slots__ = ("_directory", "_files", "end_offset", "generation", "handles")
+    __slots__ = ("_directories", "_files", "end_offset", "generation", "handles")
 
     def __init__(
         self,
         files: FileSystem,
         handles: Sequence[Handle],
-        directory: str | None,
+        directories: Sequence[str],
         end_offset: int,
         generation: int,
     ) -> None:
         self._files = files
-        self._directory = directory
+        self._directories = directories
         self.handles = handles
         self.end_offset = end_offset
         self.generation = generation
@@ -29,9 +29,9 @@ class SyncJob:
         """Wait for the disk: call it on a thread. Raises `OSError` when anything may not have become durable."""
         for handle in self.handles:
             handle.file.sync()
-        if self._directory is not None:
+        for directory in self._directories:
             # A file whose name is lost in a power cut is lost, however well its bytes were synced.
-            self._files.sync_dir(self._directory)
+            self._files.sync_dir(directory)
 
 
 class CheckpointJob:

@@ -1,13 +1,34 @@
 """The values that go into and come out of a log."""
 
+import enum
+
 import msgspec
 
 from penstock.storage.files import Buffer
 from penstock.storage.leader_epochs import LeaderEpochs
 from penstock.storage.producer_state import ProducerStates
 from penstock.storage.segment import Segment
+from penstock.storage.snapshot_files import SnapshotFiles
 
 LEADER_EPOCHS = "leader-epoch-checkpoint"
+
+
+class Origin(enum.Enum):
+    """Who appends: a client is trusted with less than the broker's own parts."""
+
+    CLIENT = 0
+    COORDINATOR = 1
+    RAFT_LEADER = 2
+
+
+class Appended(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What became of an append. `duplicate`: the records were there already, at these offsets."""
+
+    base_offset: int
+    last_offset: int
+    log_append_time_ms: int
+    log_start_offset: int
+    duplicate: bool = False
 
 
 class LogSlice(msgspec.Struct, frozen=True, gc=False):
@@ -33,6 +54,14 @@ class LoadedLog(msgspec.Struct, kw_only=True):
     recovery_point: int
     producers: ProducerStates
     epochs: LeaderEpochs
-    snapshot_offsets: list[int]
+    snapshots: SnapshotFiles
+    epochs_are_saved: bool = True
     damage: tuple[str, ...] = ()
     """What recovery found wrong below the recovery point, and left as it is."""
+
+
+class TimestampOffset(msgspec.Struct, frozen=True, gc=False):
+    """A record, by its timestamp and offset."""
+
+    timestamp: int
+    offset: int

@@ -16,18 +16,23 @@ import msgspec
 
 from penstock.config.topic import TopicConfig
 from penstock.protocol.records.batch import HEADER_SIZE, BatchHeader, crc_is_valid, parse_header
+from penstock.protocol.records.errors import CorruptRecords
+from penstock.storage import compaction_swap
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import FileSystem, read_whole
 from penstock.storage.leader_epochs import CorruptCheckpoint, LeaderEpochs, decode_checkpoint
-from penstock.storage.leftovers import base_offset_of, settle_leftovers
 from penstock.storage.log_errors import LogCorrupt
-from penstock.storage.log_producers import marker_or_none, restore_newest, snapshot_offsets
+from penstock.storage.log_producers import marker_or_none
 from penstock.storage.log_values import LEADER_EPOCHS, LoadedLog
 from penstock.storage.producer_state import ProducerStates
 from penstock.storage.segment import LOG, Segment
 from penstock.storage.segment_indexes import SegmentIndexes, load_indexes, read_waiting
 from penstock.storage.segment_scan import SegmentScan
+from penstock.storage.snapshot_files import SnapshotFiles
 from penstock.storage.transaction_index import AbortedTransaction
+
+_TEMPORARY = ".tmp"
+_LEFTOVERS = (compaction_swap.CLEANED, compaction_swap.SWAP, compaction_swap.DELETED, _TEMPORARY)
 
 _log = logging.getLogger(__name__)
 
@@ -50,7 +55,7 @@ def create_log(cache: FileCache, directory: str, config: TopicConfig) -> LoadedL
         recovery_point=0,
         producers=ProducerStates(),
         epochs=LeaderEpochs(),
-        snapshot_offsets=[],
+        snapshots=SnapshotFiles(cache.files, directory),
     )
 
 
@@ -78,11 +83,11 @@ class _Loader:
         self._producers = ProducerStates()
         self._epochs = LeaderEpochs()
         self._segments: list[Segment] = []
-        self._snapshots: list[int] = []
+        self._snapshots = SnapshotFiles(self._files, directory)
 
     def load(self) -> LoadedLog:
-        names = settle_leftovers(self._files, self._directory, self._files.list(self._directory))
-        self._snapshots = snapshot_offsets(names)
+        names = self._settled_names()
+        self._snapshots = SnapshotFiles(self._files, self._directory, names)
         self._find_segments(names)
         log_start = max(self._checkpointed.log_start_offset, self._segments[0].base_offset)
         has_epochs = LEADER_EPOCHS not in names or self._load_epochs()
@@ -107,16 +112,31 @@ class _Loader:
             recovery_point=min(point, end_offset),
             producers=self._producers,
             epochs=self._epochs,
-            snapshot_offsets=self._snapshots,
+            epochs_are_saved=False,
+            snapshots=self._snapshots,
             damage=tuple(self._damage),
         )
 
     # -- what is there --------------------------------------------------------------------------------
 
+    def _settled_names(self) -> list[str]:
+        """The names in the directory, after what an interrupted run left there is finished or removed."""
+        names = self._files.list(self._directory)
+        if not any(name.endswith(_LEFTOVERS) for name in names):
+            return names
+        try:
+            compaction_swap.resolve(self._files, self._directory)
+        except CorruptRecords as error:
+            raise LogCorrupt(f"an interrupted compaction cannot be completed: {error}") from error
+        for name in names:
+            if name.endswith(_TEMPORARY):
+                self._files.remove(f"{self._directory}/{name}")
+        return self._files.list(self._directory)
+
     def _find_segments(self, names: Sequence[str]) -> None:
         """All segments; an empty one between others was left by an interrupted roll, and would hide records."""
         interval_bytes = self._config.index_interval_bytes
-        bases = sorted(base_offset_of(name) for name in names if name.endswith(LOG))
+        bases = sorted(int(name[: -len(LOG)]) for name in names if _is_segment(name))
         for number, base in enumerate(bases):
             size_bytes = self._files.size(f"{self._directory}/{base:020d}{LOG}")
             segment = Segment(self._cache, self._directory, base, size_bytes, interval_bytes)
@@ -156,36 +176,18 @@ class _Loader:
         if header.leader_epoch >= 0 and header.leader_epoch != self._epochs.latest_epoch:
             self._epochs.assign(header.leader_epoch, header.base_offset)
 
-    # -- producers ------------------------------------------------------------------------------------
-
     def _restore_producers(self, log_start: int, end_offset: int) -> None:
-        """The producers as of `end_offset`: the newest snapshot, and the batches after it."""
-        if self._checkpointed.was_clean and not self._snapshots:
+        """The producers as of `end_offset`."""
+        if self._checkpointed.was_clean and not len(self._snapshots):
             self._producers.clear(end_offset)  # a clean stop leaves a snapshot when there are any producers
             return
-        restore_newest(
-            self._files,
-            self._directory,
+        self._snapshots.restore(
             self._producers,
-            self._snapshots,
-            offset_max=end_offset,
+            self._segments,
             log_start_offset=log_start,
+            end_offset=end_offset,
             now_ms=self._now_ms,
         )
-        for segment in self._segments[_number_of(self._segments, self._producers.end_offset) :]:
-            if self._producers.end_offset >= end_offset:
-                break
-            self._replay(segment, end_offset)
-        self._producers.advance_end_offset(end_offset)
-
-    def _replay(self, segment: Segment, end_offset: int) -> None:
-        scan = _headers(segment, segment.indexes().offsets.position_before(self._producers.end_offset))
-        for _, header in scan:
-            if header.base_offset >= end_offset:
-                return
-            if header.has_producer_id and header.base_offset >= self._producers.end_offset:
-                marker = marker_or_none(header, scan.batch(header)) if header.is_control else None
-                self._producers.replay(header, marker)
 
     # -- after a crash --------------------------------------------------------------------------------
 
@@ -324,6 +326,10 @@ class _Loader:
             if segment is not self._segments[-1]:
                 segment.seal()
         self._files.sync_dir(self._directory)
+
+
+def _is_segment(name: str) -> bool:
+    return name.endswith(LOG) and name[: -len(LOG)].isdecimal()
 
 
 def _number_of(segments: Sequence[Segment], offset: int) -> int:

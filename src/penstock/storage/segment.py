@@ -226,6 +226,13 @@ class Segment:
         return self._max_timestamp
 
     @property
+    def known_max_timestamp(self) -> int | None:
+        """The greatest timestamp, if that is known without looking."""
+        if self._indexes is not None and self._indexes.is_ready_for_batches:
+            return self._indexes.max_timestamp
+        return self._max_timestamp if self.size_bytes else -1
+
+    @property
     def indexes_in_memory(self) -> SegmentIndexes | None:
         return self._indexes
 
@@ -262,6 +269,11 @@ class Segment:
                 if self._indexes.is_ready_for_batches:
                     self._max_timestamp = self._indexes.max_timestamp
                 self._indexes = None
+
+    def forget(self) -> None:
+        """Let go of the open file and of the indexes, saved or not."""
+        self._cache.forget(self.log_path)
+        self._indexes = None
 
     def rename_as_deleted(self) -> list[str]:
         """Take the files out of the log; gives their new names, for whoever removes them."""

@@ -33,13 +33,14 @@ class SegmentChain:
     __slots__ = (
         "_cache",
         "_config",
-        "_directory",
         "_discard",
         "_grow_by_bytes",
         "_rolled_at_ms",
         "_tail",
         "active",
+        "batches_written",
         "bytes_written",
+        "directory",
         "end_offset",
         "names_unsynced",
         "segments",
@@ -57,7 +58,7 @@ class SegmentChain:
         discard: Discard,
     ) -> None:
         """`discard` gets the files of dropped segments, already renamed, to remove them in its own time."""
-        self._directory = directory
+        self.directory = directory
         self._cache = cache
         self._discard = discard
         self.segments = segments
@@ -65,15 +66,16 @@ class SegmentChain:
         self.active = segments[-1]
         self.end_offset = end_offset
         self.bytes_written = 0
+        self.batches_written = 0
         self.unsynced: list[Segment] = []
         """Segments written to since they were last taken for a sync."""
         self.names_unsynced = False
         """Whether files were created since the directory was last taken for a sync."""
         self._rolled_at_ms = -1
         self._tail: Tail | None = None
-        self.reconfigure(config)
+        self.configure(config)
 
-    def reconfigure(self, config: TopicConfig) -> None:
+    def configure(self, config: TopicConfig) -> None:
         self._config = config
         if config.preallocate:
             self._grow_by_bytes = config.segment_bytes
@@ -140,6 +142,7 @@ class SegmentChain:
             position += batch.size_bytes
             self._tail.add(batch.last_offset, position)
         self.bytes_written += size_bytes
+        self.batches_written += len(batches)
         if not self.unsynced or self.unsynced[-1] is not segment:
             self.unsynced.append(segment)
 
@@ -152,7 +155,7 @@ class SegmentChain:
         if end_offset > next_offset:
             raise StorageFailure(
                 f"{self.active.log_path} holds records up to offset {end_offset - 1}, but the checkpoint says that "
-                f"the log ends at {next_offset}: remove {self._directory}/../.kafka_cleanshutdown and restart"
+                f"the log ends at {next_offset}: remove {self.directory}/../.kafka_cleanshutdown and restart"
             )
 
     def _must_roll(self, size_bytes: int, last_offset: int, max_timestamp: int, now_ms: int) -> bool:
@@ -193,12 +196,12 @@ class SegmentChain:
         try:
             sealed.trim()
             segment = Segment.create(
-                self._cache, self._directory, base_offset, self._config.index_interval_bytes
+                self._cache, self.directory, base_offset, self._config.index_interval_bytes
             )
         except OSError as error:
             self._remove_empty(base_offset)
             raise StorageError(
-                f"cannot begin segment {base_offset} in {self._directory}: {error.strerror}; nothing was stored"
+                f"cannot begin segment {base_offset} in {self.directory}: {error.strerror}; nothing was stored"
             ) from error
         sealed.seal()
         self.segments.append(segment)
@@ -209,7 +212,7 @@ class SegmentChain:
 
     def _remove_empty(self, base_offset: int) -> None:
         """An empty file with a base offset inside of another segment would hide that one's records."""
-        path = f"{self._directory}/{base_offset:020d}{LOG}"
+        path = f"{self.directory}/{base_offset:020d}{LOG}"
         if path != self.active.log_path:
             self._cache.forget(path)
             with contextlib.suppress(OSError):
@@ -297,7 +300,7 @@ class SegmentChain:
         """Drop everything and begin an empty segment at `offset`. Waits for the disk."""
         for dropped in reversed(self.segments):
             self._drop(dropped)
-        segment = Segment.create(self._cache, self._directory, offset, self._config.index_interval_bytes)
+        segment = Segment.create(self._cache, self.directory, offset, self._config.index_interval_bytes)
         self.segments[:] = [segment]
         self.active = segment
         self.end_offset = offset
@@ -305,23 +308,26 @@ class SegmentChain:
         self.unsynced = []
         self._tail = None
 
-    def delete_oldest(self, count: int, now_ms: int) -> None:
-        """Delete the `count` oldest segments; when that is all of them, an empty one takes their place."""
-        if count >= len(self.segments):
-            self.roll(now_ms)
-            count = len(self.segments) - 1
+    def delete_oldest(self, count: int) -> None:
+        """Delete the `count` oldest segments, never the active one."""
         deleted = self.segments[:count]
+        assert self.active not in deleted, "the active segment is never deleted"
         del self.segments[:count]
         self.unsynced = [segment for segment in self.unsynced if segment not in deleted]
         for segment in deleted:
             self._drop(segment)
 
-    def replace(self, old: Sequence[Segment], new: Sequence[Segment]) -> None:
-        """Put `new` in the place of `old`, neighbours both; the files are in place already."""
-        number = self.segments.index(old[0])
-        assert self.segments[number : number + len(old)] == list(old), "segments to replace are neighbours"
+    def replace(self, base_offset: int, size_bytes: int, replaced: Sequence[int]) -> None:
+        """Put one segment, whose files are in place, where those with the base offsets `replaced` stand."""
+        first = self.number_of(replaced[0])
+        old = self.segments[first : first + len(replaced)]
+        assert [segment.base_offset for segment in old] == list(replaced), "they are neighbours"
         assert self.active not in old, "the active segment is never replaced"
-        self.segments[number : number + len(old)] = new
+        for segment in old:
+            segment.forget()
+        self.segments[first : first + len(old)] = [
+            Segment(self._cache, self.directory, base_offset, size_bytes, self._config.index_interval_bytes)
+        ]
 
     def _drop(self, segment: Segment) -> None:
         """Rename first, so that a crash before the removal cannot bring part of the segment back."""
@@ -335,6 +341,17 @@ class SegmentChain:
         for segment in self.segments:
             segment.release()
         self._tail = None
+
+    def seal(self) -> None:
+        """Leave the files as a reader expects them who knows nothing but their sizes."""
+        for segment in self.segments:
+            if segment.trim() and segment not in self.unsynced:
+                self.unsynced.append(segment)
+            segment.seal()
+
+    def close(self) -> None:
+        for segment in self.segments:
+            segment.forget()
 
 
 def _base_offset(segment: Segment) -> int:

@@ -1,0 +1,209 @@
+"""The part of a log that changes nothing: reading records, and looking up offsets, times, epochs and aborts."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from penstock.config.topic import TopicConfig
+from penstock.observability.offload import Offload
+from penstock.storage.cold_read import ColdRead
+from penstock.storage.file_cache import FileCache
+from penstock.storage.leader_epochs import EpochEntry
+from penstock.storage.log_errors import OffsetOutOfRange, StorageFailure
+from penstock.storage.log_values import COLD, Cold, LoadedLog, LogSlice, TimestampOffset
+from penstock.storage.segment import Segment
+from penstock.storage.segment_chain import SegmentChain
+from penstock.storage.segment_read import NotCached
+from penstock.storage.timestamp_search import TimestampSearch
+from penstock.storage.transaction_index import AbortedTransaction
+
+
+class ReadableLog:
+    """Only the event loop calls it. What may wait for the disk is awaited, and waits on a thread."""
+
+    __slots__ = (
+        "_cache",
+        "_config",
+        "_generation",
+        "_offload",
+        "chain",
+        "damage",
+        "directory",
+        "durable_offset",
+        "epochs",
+        "failure",
+        "is_used",
+        "log_start_offset",
+        "partition",
+        "producers",
+        "recovery_point",
+        "topic",
+    )
+
+    def __init__(
+        self,
+        topic: str,
+        partition: int,
+        chain: SegmentChain,
+        config: TopicConfig,
+        *,
+        cache: FileCache,
+        loaded: LoadedLog,
+        offload: Offload,
+    ) -> None:
+        self.topic = topic
+        self.partition = partition
+        self.chain = chain
+        self.directory = chain.directory
+        self.log_start_offset = loaded.log_start_offset
+        self.durable_offset = loaded.log_end_offset
+        self.recovery_point = loaded.recovery_point
+        self.producers = loaded.producers
+        self.epochs = loaded.epochs
+        self.damage = loaded.damage
+        self.failure: StorageFailure | None = None
+        self.is_used = True
+        """Set whenever the log is read or written; whoever releases idle logs clears it."""
+        self._cache = cache
+        self._config = config
+        self._offload = offload
+        self._generation = 0
+        """Changes when records are dropped or replaced, and what was planned before no longer holds."""
+
+    def __repr__(self) -> str:
+        return f"Log({self.topic}-{self.partition}, {self.log_start_offset} to {self.log_end_offset})"
+
+    @property
+    def config(self) -> TopicConfig:
+        return self._config
+
+    @property
+    def log_end_offset(self) -> int:
+        return self.chain.end_offset
+
+    @property
+    def committed_offset(self) -> int:
+        """All below may be acknowledged and shown: what is durable, unless the topic waives that."""
+        return self.durable_offset if self._config.flush_messages == 1 else self.chain.end_offset
+
+    @property
+    def segments(self) -> Sequence[Segment]:
+        """Ascending; the last is active."""
+        return self.chain.segments
+
+    @property
+    def size_bytes(self) -> int:
+        return self.chain.size_bytes
+
+    # -- reading --------------------------------------------------------------------------------------
+
+    def read(
+        self, offset: int, size_bytes_max: int, *, offset_limit: int, at_least_one: bool = True
+    ) -> LogSlice | Cold:
+        """Whole batches of one segment, from the one that contains `offset`, all below `offset_limit`.
+
+        Never waits: gives `COLD` when the records are not in memory. Empty when nothing lies below the limit, or
+        the first batch is larger than `size_bytes_max` and `at_least_one` is off. Raises `OffsetOutOfRange`.
+        """
+        limit = self._check_range(offset, offset_limit)
+        if offset >= limit:
+            return LogSlice(b"", offset)
+        try:
+            cut = self.chain.read(offset, limit, size_bytes_max, at_least_one=at_least_one)
+        except NotCached:
+            return COLD
+        return LogSlice(b"", offset) if cut is None else LogSlice(cut.data, cut.next_offset)
+
+    async def read_cold(
+        self,
+        offset: int,
+        size_bytes_max: int,
+        *,
+        offset_limit: int,
+        at_least_one: bool = True,
+    ) -> LogSlice:
+        """Like `read`, but off the loop: for records that must come from the disk."""
+        while True:
+            limit = self._check_range(offset, offset_limit)
+            if offset >= limit:
+                return LogSlice(b"", offset)
+            generation = self._generation
+            cut = None
+            for segment in self.chain.segments[self.chain.number_of(offset) :]:
+                if segment.base_offset >= limit:
+                    break
+                cold = ColdRead(
+                    self._cache,
+                    segment,
+                    offset=offset,
+                    offset_limit=limit,
+                    size_bytes_max=size_bytes_max,
+                    at_least_one=at_least_one,
+                )
+                try:
+                    cut = await self._offload.run(cold.run)
+                finally:
+                    cold.end(is_current=generation == self._generation)
+                if cut is not None or generation != self._generation:
+                    break
+            if generation == self._generation:  # else the log was truncated meanwhile: look again
+                return LogSlice(b"", offset) if cut is None else LogSlice(cut.data, cut.next_offset)
+
+    def _check_range(self, offset: int, offset_limit: int) -> int:
+        """The limit for reads, which after a failed sync is what is known to be durable."""
+        end_offset = self.chain.end_offset
+        if not self.log_start_offset <= offset <= end_offset:
+            raise OffsetOutOfRange(offset, self.log_start_offset, end_offset)
+        self.is_used = True
+        if self.failure is not None:
+            end_offset = self.durable_offset
+        return min(offset_limit, end_offset)
+
+    # -- looking up -----------------------------------------------------------------------------------
+
+    @property
+    def first_unstable_offset(self) -> int | None:
+        """Where the oldest transaction begins that is open, or whose end is not committed yet."""
+        return self.producers.first_unstable_offset
+
+    def epoch_of(self, offset: int) -> int:
+        """The leader epoch in which the record at `offset` was written, -1 when it is not known."""
+        epoch = self.epochs.epoch_for(offset)
+        return -1 if epoch is None else epoch
+
+    def epoch_end_offset(self, epoch: int) -> EpochEntry:
+        """The greatest known epoch at or below `epoch` and where it ends; (-1, -1) when there is none (KIP-101)."""
+        return self.epochs.end_offset_for(epoch, self.chain.end_offset)
+
+    def aborted_transactions(self, begin: int, end: int) -> list[AbortedTransaction]:
+        """Transactions with records in [begin, end) that were aborted. May wait for a small file."""
+        aborted: list[AbortedTransaction] = []
+        for segment in self.chain.segments[self.chain.number_of(begin) :]:
+            found, is_complete = segment.indexes().transactions.overlapping(begin, end)
+            aborted += found
+            if is_complete:
+                break
+        return aborted
+
+    async def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
+        """The first record whose timestamp is `timestamp` or later."""
+        return await self._search(lambda search: search.first_at_or_after(timestamp))
+
+    async def offset_of_max_timestamp(self) -> TimestampOffset | None:
+        """The first record that has the greatest timestamp of all."""
+        return await self._search(lambda search: search.first_with_greatest())
+
+    async def _search(
+        self, find: Callable[[TimestampSearch], TimestampOffset | None]
+    ) -> TimestampOffset | None:
+        while True:
+            self.is_used = True
+            generation, first = self._generation, self.chain.segments[0]
+            search = TimestampSearch(self.chain.segments, self.log_start_offset)
+            try:
+                found = await self._offload.run(partial(find, search))
+            except FileNotFoundError:
+                if first is self.chain.segments[0] and generation == self._generation:
+                    raise
+                continue  # a segment was deleted meanwhile
+            if generation == self._generation:
+                return found

@@ -1,0 +1,127 @@
+"""The producer snapshots of one log: `<20 digits>.snapshot`, the producers as of that offset.
+
+The format is `producer_snapshot`'s. One is kept for each segment, so that a truncation finds one not far below.
+"""
+
+import contextlib
+import logging
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from penstock.storage.files import FileSystem, read_whole
+from penstock.storage.log_producers import marker_or_none
+from penstock.storage.producer_snapshot import CorruptSnapshot, decode_snapshot
+from penstock.storage.producer_state import ProducerStates
+from penstock.storage.segment import Segment
+from penstock.storage.segment_scan import SegmentScan
+
+SUFFIX: Final = ".snapshot"
+
+_log = logging.getLogger(__name__)
+
+
+class SnapshotFiles:
+    """Which snapshots there are. Only the event loop calls it."""
+
+    __slots__ = ("_directory", "_files", "_offsets")
+
+    def __init__(self, files: FileSystem, directory: str, names: Iterable[str] = ()) -> None:
+        """`names` are those in the directory, snapshots or not."""
+        self._files = files
+        self._directory = directory
+        stems = (name[: -len(SUFFIX)] for name in names if name.endswith(SUFFIX))
+        self._offsets = sorted(int(stem) for stem in stems if stem.isdecimal())
+
+    def __len__(self) -> int:
+        return len(self._offsets)
+
+    @property
+    def newest(self) -> int | None:
+        return self._offsets[-1] if self._offsets else None
+
+    def path(self, offset: int) -> str:
+        return f"{self._directory}/{offset:020d}{SUFFIX}"
+
+    def note_written(self, offset: int, segment_bases: Sequence[int]) -> None:
+        """A snapshot was written: remove those that it makes superfluous."""
+        if offset not in self._offsets:
+            self._offsets.append(offset)
+            self._offsets.sort()
+        for superfluous in _superfluous(self._offsets, segment_bases):
+            self._remove(superfluous)
+
+    def clear(self) -> None:
+        for offset in list(self._offsets):
+            self._remove(offset)
+
+    def _remove(self, offset: int) -> None:
+        self._offsets.remove(offset)
+        with contextlib.suppress(OSError):
+            self._files.remove(self.path(offset))
+
+    def restore(
+        self,
+        producers: ProducerStates,
+        segments: Sequence[Segment],
+        *,
+        log_start_offset: int,
+        end_offset: int,
+        now_ms: int,
+    ) -> None:
+        """Bring `producers` to what they were at `end_offset`, from the newest usable snapshot and the log after it.
+
+        Snapshots that are later or damaged are removed. Waits for the disk.
+        """
+        self._restore_newest(producers, end_offset, log_start_offset, now_ms)
+        for number, segment in enumerate(segments):
+            if producers.end_offset >= end_offset:
+                break
+            if number + 1 == len(segments) or segments[number + 1].base_offset > producers.end_offset:
+                _replay(producers, segment, end_offset)
+        producers.advance_end_offset(end_offset)
+
+    def _restore_newest(
+        self, producers: ProducerStates, offset_max: int, log_start_offset: int, now_ms: int
+    ) -> None:
+        while self._offsets:
+            newest = self._offsets[-1]
+            if newest <= offset_max:
+                path = self.path(newest)
+                try:
+                    entries = decode_snapshot(read_whole(self._files, path))
+                except CorruptSnapshot as error:
+                    _log.warning(
+                        "%s cannot be used (%s): an older one or the log serves instead", path, error
+                    )
+                else:
+                    producers.restore(entries, end_offset=newest, now_ms=now_ms)
+                    return
+            self._remove(newest)
+        producers.clear(log_start_offset)
+
+
+def _replay(producers: ProducerStates, segment: Segment, end_offset: int) -> None:
+    position = segment.indexes().offsets.position_before(producers.end_offset)
+    scan = SegmentScan(
+        segment.file().read, position, segment.size_bytes, segment.base_offset, check_crc=False
+    )
+    for _, header in scan:
+        if header.base_offset >= end_offset:
+            return
+        if header.base_offset >= producers.end_offset:
+            marker = marker_or_none(header, scan.batch(header)) if header.is_control else None
+            producers.replay(header, marker)
+
+
+def _superfluous(offsets: Sequence[int], segment_bases: Sequence[int]) -> list[int]:
+    """All but the newest snapshot of each segment, where one at a segment's base counts to the segment before."""
+    kept: set[int] = set()
+    at = 0
+    for bound in (*segment_bases[1:], 2**63):
+        newest = None
+        while at < len(offsets) and offsets[at] <= bound:
+            newest = offsets[at]
+            at += 1
+        if newest is not None:
+            kept.add(newest)
+    return [offset for offset in offsets if offset not in kept]
