@@ -218,3 +218,17 @@ def test_a_group_setting_outside_the_brokers_bounds_is_refused() -> None:
     resource = ResourceChanges(resource_type=ResourceType.GROUP, resource_name="g", changes=[change])
     records, (result,) = decide_incremental_alter_configs(image_of(), BrokerConfig(), [resource])
     assert (records, result.error) == ([], ErrorCode.INVALID_CONFIG)
+
+
+def test_a_brokers_list_is_appended_to_by_the_brokers_own_table() -> None:
+    image = image_of()
+    (result,) = alter(image, broker(SettingChange("ssl.enabled.protocols", SUBTRACT, "TLSv1.2"), name="1"))
+    assert result.error is ErrorCode.NONE
+    assert image.broker_settings(1) == {"ssl.enabled.protocols": "TLSv1.3"}
+
+
+def test_another_brokers_settings_are_not_checked_against_those_of_this_one() -> None:
+    image = image_of(brokers=2)
+    change = SettingChange("advertised.listeners", SET, "SSL://h:1")
+    (result,) = alter(image, broker(change, name="2"))
+    assert result.error is ErrorCode.NONE

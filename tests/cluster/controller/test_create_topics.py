@@ -7,6 +7,7 @@ from penstock.cluster.metadata.image import MetadataImage
 from penstock.config.broker import BrokerConfig, ConfigSource
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.metadata_records import (
+    BrokerRegistrationChangeRecord,
     ConfigRecord,
     MetadataRecord,
     PartitionRecord,
@@ -142,6 +143,16 @@ def test_more_replicas_than_brokers_are_refused() -> None:
     assert message == (
         "Unable to replicate the partition 3 time(s): The target replication factor of 3 cannot be reached because "
         "only 1 broker(s) are registered."
+    )
+
+
+def test_nothing_is_made_while_all_brokers_are_shutting_down() -> None:
+    image = image_of()
+    epoch = image.brokers[1].epoch
+    commit(image, [BrokerRegistrationChangeRecord(broker_id=1, broker_epoch=epoch, in_controlled_shutdown=1)])
+    assert refusal(image, NewTopic(name="t")) == (
+        ErrorCode.INVALID_REPLICATION_FACTOR,
+        "Unable to replicate the partition 1 time(s): All brokers are currently fenced or in controlled shutdown.",
     )
 
 
