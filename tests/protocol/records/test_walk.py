@@ -141,3 +141,12 @@ def test_an_impossible_count_is_refused_before_the_walk(count: int) -> None:
 def test_a_record_size_near_the_limit_of_int32_is_refused() -> None:
     with pytest.raises(CorruptRecords):
         walk_records(encode_varint(2**31 - 1) + bytes(100), 1)
+
+
+@pytest.mark.parametrize("size", [3, 80])
+@pytest.mark.parametrize("claimed", [9, 30, 98, 99, 101, 102])
+def test_a_count_that_is_not_the_number_of_equal_records_is_refused(claimed: int, size: int) -> None:
+    section = b"".join(encode_record(0, n, b"k", bytes(size)) for n in range(100))
+    assert walk_records(section, 100) == (0, 0, False)
+    with pytest.raises(CorruptRecords):
+        walk_records(section, claimed)
