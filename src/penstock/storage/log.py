@@ -215,7 +215,11 @@ class Log(ReadableLog):
                     "check the disk, then restart the broker"
                 )
             )
-        elif job.generation == self._generation and job.end_offset > self.durable_offset:
+        elif (
+            self.failure is None
+            and job.generation == self._generation
+            and job.end_offset > self.durable_offset
+        ):
             self.durable_offset = job.end_offset
             self.on_durable()
             if self.is_checkpoint_due:
@@ -272,6 +276,7 @@ class Log(ReadableLog):
         if offset >= self.chain.end_offset:
             return self.chain.end_offset
         self._generation += 1
+        self._layout += 1
         end_offset = self.chain.truncate_to(max(offset, self.log_start_offset))
         self._end_at(end_offset)
         self._snapshots.restore(
@@ -286,6 +291,7 @@ class Log(ReadableLog):
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Drop all records and go on at `offset`, as a follower must that has fallen behind the leader's start."""
         self._generation += 1
+        self._layout += 1
         self.chain.restart_at(offset)
         self.log_start_offset = offset
         self.durable_offset = offset
@@ -307,6 +313,7 @@ class Log(ReadableLog):
         if offset > self.chain.end_offset:
             raise OffsetOutOfRange(offset, self.log_start_offset, self.chain.end_offset)
         self.log_start_offset = offset
+        self._layout += 1
         if self.epochs.truncate_from_start(offset):
             self._epochs_are_saved = False
         self.producers.advance_log_start(offset)
@@ -331,7 +338,7 @@ class Log(ReadableLog):
         Its files have their final names (`compaction_swap`). What was replaced lies below the recovery point:
         recovery takes gaps between the segments above it for losses.
         """
-        self._generation += 1
+        self._layout += 1
         self.chain.replace(base_offset, size_bytes, replaced)
 
     # -- the end --------------------------------------------------------------------------------------
@@ -365,6 +372,7 @@ class Log(ReadableLog):
     def abandon(self) -> None:
         """Close all files as they are, for a log that is deleted."""
         self._generation += 1
+        self._layout += 1
         self.chain.close()
 
     def _remove_at_once(self, paths: Sequence[str]) -> None:

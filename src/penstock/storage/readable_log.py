@@ -24,6 +24,7 @@ class ReadableLog:
         "_cache",
         "_config",
         "_generation",
+        "_layout",
         "_offload",
         "chain",
         "damage",
@@ -67,7 +68,9 @@ class ReadableLog:
         self._config = config
         self._offload = offload
         self._generation = 0
-        """Changes when records are dropped or replaced, and what was planned before no longer holds."""
+        """Changes when records at the end are dropped: a sync that began before says nothing about those after."""
+        self._layout = 0
+        """Changes when segments are dropped or replaced: a read that was planned before looks again."""
 
     def __repr__(self) -> str:
         return f"Log({self.topic}-{self.partition}, {self.log_start_offset} to {self.log_end_offset})"
@@ -126,7 +129,7 @@ class ReadableLog:
             limit = self._check_range(offset, offset_limit)
             if offset >= limit:
                 return LogSlice(b"", offset)
-            generation = self._generation
+            layout = self._layout
             cut = None
             for segment in self.chain.segments[self.chain.number_of(offset) :]:
                 if segment.base_offset >= limit:
@@ -142,10 +145,10 @@ class ReadableLog:
                 try:
                     cut = await self._offload.run(cold.run)
                 finally:
-                    cold.end(is_current=generation == self._generation)
-                if cut is not None or generation != self._generation:
+                    cold.end(is_current=layout == self._layout)
+                if cut is not None or layout != self._layout:
                     break
-            if generation == self._generation:  # else the log was truncated meanwhile: look again
+            if layout == self._layout:  # else segments were dropped or replaced meanwhile: look again
                 return LogSlice(b"", offset) if cut is None else LogSlice(cut.data, cut.next_offset)
 
     def _check_range(self, offset: int, offset_limit: int) -> int:
@@ -197,13 +200,13 @@ class ReadableLog:
     ) -> TimestampOffset | None:
         while True:
             self.is_used = True
-            generation, first = self._generation, self.chain.segments[0]
+            layout = self._layout
             search = TimestampSearch(self.chain.segments, self.log_start_offset)
             try:
                 found = await self._offload.run(partial(find, search))
             except FileNotFoundError:
-                if first is self.chain.segments[0] and generation == self._generation:
+                if layout == self._layout:
                     raise
                 continue  # a segment was deleted meanwhile
-            if generation == self._generation:
+            if layout == self._layout:
                 return found

@@ -200,9 +200,8 @@ class _Loader:
             self._report_missing(first, end_offset, point)
         for number in range(first + 1, len(self._segments)):
             segment = self._segments[number]
-            if self._cut_reason is None and segment.base_offset != end_offset:
+            if segment.base_offset != end_offset:
                 self._cut_reason = f"it begins at offset {segment.base_offset} where {end_offset} belongs"
-            if self._cut_reason is not None:
                 self._remove_from(number)
                 break
             end_offset = self._check(segment, point)
@@ -286,7 +285,9 @@ class _Loader:
         self._damage.append(what)
 
     def _cut(self, segment: Segment, scan: SegmentScan, file_size_bytes: int) -> None:
-        self._cut_reason = f"records before it were cut ({scan.reason})"
+        """A segment that begins where this one now ends stays: the bytes cut were no records of this log,
+        but room that a roll had given back, or the rest of a refused write.
+        """
         count = file_size_bytes - scan.position
         if scan.is_zeros:
             _log.info("%s: cut %d bytes of room that was not used", segment.log_path, count)

@@ -54,6 +54,8 @@ def find_batch(
     """The first batch whose last offset is at or above `offset`; None when the segment has none."""
     position = index.position_before(offset)
     is_indexed = position > 0
+    if is_indexed and position + HEADER_SIZE > size_bytes:
+        raise IndexInDoubt  # else a rotten entry would hide every record behind it
     while position + HEADER_SIZE <= size_bytes:
         chunk = _read_exactly(read, min(read_bytes, size_bytes - position), position)
         at = 0
