@@ -90,6 +90,8 @@ def produce(
     print(f"{sender.acknowledged} record(s) acknowledged in topic {topic}")
     if isinstance(problem, LineError):
         raise CommandError(str(problem))
+    if isinstance(problem, KeyboardInterrupt) and file:
+        raise CommandError("interrupted: the rest of the input was not sent")
     if sender.failed:
         raise CommandError(f"{sender.failed} record(s) were not acknowledged: {sender.reason}")
 
@@ -144,7 +146,10 @@ class _Sender:
     def __init__(
         self, producer: Any, topic: str, partition: int, headers: list[tuple[str, bytes | None]]
     ) -> None:
+        from confluent_kafka import KafkaException
+
         self._producer = producer
+        self._refused = KafkaException
         self._topic = topic
         self._partition = partition
         self._headers = headers or None
@@ -153,8 +158,6 @@ class _Sender:
         self.reason = ""
 
     def send(self, key: bytes | None, value: bytes | None) -> None:
-        from confluent_kafka import KafkaException
-
         while True:
             try:
                 self._producer.produce(
@@ -167,7 +170,7 @@ class _Sender:
                 )
             except BufferError:  # the client's queue is full: let it send
                 self._producer.poll(0.5)
-            except KafkaException as error:
+            except self._refused as error:
                 self._note_failure(describe_error(error))
                 return
             else:
@@ -194,6 +197,8 @@ class _Sender:
 
 def _send_all(sender: _Sender, maker: RecordMaker, paths: list[str]) -> None:
     if not paths:
+        if sys.stdin.isatty():
+            print("each line is a record; Ctrl-D ends", file=sys.stderr)
         _send_lines(sender, maker, sys.stdin.buffer, "standard input", lambda _size: None)
         return
     with contextlib.ExitStack() as stack:

@@ -118,6 +118,7 @@ def _read_properties(path: str) -> str:
 
 
 async def _serve(settings: "BrokerConfig") -> None:
+    from penstock.gateway.dialects import dialects
     from penstock.server.broker import Broker, StartFailed
 
     stop = asyncio.Event()
@@ -131,7 +132,7 @@ async def _serve(settings: "BrokerConfig") -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, on_signal, number)
-    broker = Broker(settings)
+    broker = Broker(settings, dialects=dialects)
     try:
         await broker.start()
     except StartFailed as error:
