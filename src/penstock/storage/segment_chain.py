@@ -16,7 +16,7 @@ from penstock.storage.files import Buffer
 from penstock.storage.log_errors import LogError, StorageError, StorageFailure
 from penstock.storage.offset_index import RELATIVE_OFFSET_MAX
 from penstock.storage.segment import LOG, Segment
-from penstock.storage.segment_read import Cut, IndexInDoubt, NotCached, cut_batches, find_batch
+from penstock.storage.segment_read import Cut, Found, IndexInDoubt, NotCached, cut_batches, find_batch
 from penstock.storage.tail import Tail
 
 GROW_BYTES = 1 << 20
@@ -194,7 +194,8 @@ class SegmentChain:
     def _roll(self, base_offset: int, now_ms: int) -> None:
         sealed = self.active
         try:
-            sealed.trim()
+            if sealed.trim() and sealed not in self.unsynced:
+                self.unsynced.append(sealed)  # a checkpoint vouches for its size
             segment = Segment.create(
                 self._cache, self.directory, base_offset, self._config.index_interval_bytes
             )
@@ -283,7 +284,7 @@ class SegmentChain:
             return self.end_offset
         number = self.number_of(offset)
         segment = self.segments[number]
-        found = find_batch(segment.file().read, segment.indexes().offsets, segment.size_bytes, offset)
+        found = self._find(segment, offset)
         end_offset = offset if found is None else min(offset, found.base_offset)
         for dropped in reversed(self.segments[number + 1 :]):
             self._drop(dropped)
@@ -295,6 +296,13 @@ class SegmentChain:
         self._tail = None
         self.unsynced = [*(s for s in self.unsynced if s in self.segments and s is not segment), segment]
         return end_offset
+
+    def _find(self, segment: Segment, offset: int) -> Found | None:
+        try:
+            return find_batch(segment.file().read, segment.indexes().offsets, segment.size_bytes, offset)
+        except IndexInDoubt:
+            segment.install_indexes(segment.rebuilt_indexes(), replace=True)
+            return find_batch(segment.file().read, segment.indexes().offsets, segment.size_bytes, offset)
 
     def restart_at(self, offset: int) -> None:
         """Drop everything and begin an empty segment at `offset`. Waits for the disk."""
