@@ -27,7 +27,8 @@ def data_dir(tmp_path: Path) -> Path:
     write(tmp_path, "orders-0", 0, batch(0, b"a", b"b") + batch(2, b"c", codec=Codec.ZSTD, producer_id=9))
     write(tmp_path, "orders-0", 3, batch(3, b"d"))
     write(tmp_path, "orders-1", 0, batch(0, b"other"))
-    (tmp_path / "meta.properties").write_text("version=1\n")
+    meta = f"version=1\nnode.id=3\ncluster.id=4L6g3nShT-eMCtK--X86sw\ndirectory.id={'A' * 22}\n"
+    (tmp_path / "meta.properties").write_text(meta)
     return tmp_path
 
 
@@ -191,3 +192,62 @@ def test_a_topic_that_is_not_there_is_answered_with_those_that_are(
 ) -> None:
     assert run(["log", "dump", str(data_dir), "--topic", "audit"]) == 1
     assert "holds nothing of audit: it holds orders-0, orders-1" in capsys.readouterr().err
+
+
+def test_recover_cuts_what_a_crash_left_unfinished_and_says_so(
+    data_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = data_dir / "orders-1/00000000000000000000.log"
+    whole = path.read_bytes()
+    path.write_bytes(whole + batch(1, b"unfinished")[:-1])
+    assert run(["log", "recover", str(data_dir)]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    assert f"{path}: cut " in captured.out
+    assert "orders-0: offsets 0 to 4\norders-1: offsets 0 to 1\nrecovered 2 partition(s)\n" in captured.out
+    assert path.read_bytes() == whole
+    assert run(["log", "verify", str(data_dir)]) == 0
+
+
+def test_recover_of_a_recovered_directory_finds_nothing_to_repair(
+    data_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["log", "recover", str(data_dir)]) == 0
+    before = {path: path.read_bytes() for path in data_dir.glob("*/*.log")}
+    capsys.readouterr()
+    assert run(["log", "recover", str(data_dir), "--json"]) == 0
+    recovery = json.loads(capsys.readouterr().out)
+    assert (recovery["steps"], recovery["failures"]) == ([], [])
+    assert [each["endOffset"] for each in recovery["partitions"]] == [4, 1]
+    assert {path: path.read_bytes() for path in data_dir.glob("*/*.log")} == before
+
+
+def test_recover_leaves_what_was_durable_and_is_damaged_and_fails(
+    data_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["log", "recover", str(data_dir)]) == 0
+    path = data_dir / "orders-0/00000000000000000003.log"
+    path.write_bytes(b"")
+    content = (data_dir / "orders-0/00000000000000000000.log").read_bytes()
+    capsys.readouterr()
+    assert run(["log", "recover", str(data_dir)]) == 1
+    captured = capsys.readouterr()
+    assert "damaged place(s) that recovery cannot repair" in captured.err
+    assert captured.err.count("\n") == 1
+    assert (data_dir / "orders-0/00000000000000000000.log").read_bytes() == content
+
+
+def test_recover_refuses_a_directory_that_a_broker_holds(
+    data_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with (data_dir / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert run(["log", "recover", str(data_dir)]) == 1
+    assert f"another process is using {data_dir}" in capsys.readouterr().err
+
+
+def test_recover_refuses_a_part_of_a_data_directory(
+    data_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["log", "recover", str(data_dir / "orders-0")]) == 1
+    assert "has no meta.properties" in capsys.readouterr().err

@@ -1,7 +1,4 @@
-"""`penstock log …`: look into a data directory, check it, repair it. Needs no broker.
-
-Named like the package that it looks into; Python's `logging` is another thing.
-"""
+"""`penstock log …`: look into a data directory, check it, repair it. Needs no broker."""
 
 import os
 from collections.abc import Iterator
@@ -202,8 +199,8 @@ def verify(
     if damages:
         first = damages[0]
         raise CommandError(
-            f"{len(damages)} damaged place(s), the first at byte {first.position} of {first.file}: {first.reason}; "
-            f"stop the broker and run `penstock log recover {directory}`, or restore the partition from a copy"
+            f"{len(damages)} damaged place(s), the first at byte {first.position} of {first.file}: {first.reason}. "
+            f"`penstock log recover {directory}` cuts what a crash left unfinished; restore anything else from a copy"
         )
 
 
@@ -262,3 +259,31 @@ class PartitionCheck:
             except CorruptRecords as error:
                 return str(error)
         return None
+
+
+@app.command()
+def recover(*, directory: str = _DIRECTORY, as_json: bool = AsJson) -> None:
+    """Do what a start after a crash does, and say what was cut and rebuilt. No broker may be running.
+
+    What was unfinished when a broker died is cut; what was durable and is damaged is reported and left.
+    """
+    from penstock.cli.recovery import recover_directory
+
+    recovery = recover_directory(directory)
+    if as_json:
+        print_json(recovery)
+    else:
+        for step in recovery.steps:
+            print(step)
+        for each in recovery.partitions:
+            print(f"{each.partition}: offsets {each.start_offset} to {each.end_offset}")
+        print(
+            f"recovered {len(recovery.partitions)} partition(s)"
+            + ("" if recovery.steps else ", nothing to repair")
+        )
+    damage = [*recovery.failures, *(what for each in recovery.partitions for what in each.damage)]
+    if damage:
+        raise CommandError(
+            f"{len(damage)} damaged place(s) that recovery cannot repair, the first: {damage[0]}; "
+            "restore the file from another replica or a backup"
+        )
