@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 
 from penstock.cluster.controller.brokers import BrokerRegistration, decide_register_broker
 from penstock.cluster.controller.create_topics import NewTopic, decide_create_topics
@@ -72,5 +72,6 @@ class MemorySink:
         self.next_offset = parse_header(patched).next_offset
         return self.next_offset - 1
 
-    def batches(self) -> Iterable[Buffer]:
-        return list(self.stored)
+    async def batches(self) -> AsyncIterator[Buffer]:
+        for batch in list(self.stored):
+            yield batch

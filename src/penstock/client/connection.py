@@ -8,7 +8,7 @@ import asyncio
 import itertools
 import struct
 from collections import deque
-from typing import Any
+from typing import Any, cast
 
 from penstock.protocol import apis
 from penstock.protocol.errors import ProtocolError
@@ -18,7 +18,7 @@ _SIZE = struct.Struct(">i")
 _FRAME_BYTES_MAX = 512 * 1024 * 1024
 
 
-class Disconnected(ConnectionError):  # noqa: N818  named for what happened
+class Disconnected(ConnectionError):
     """The connection ended before the answer came."""
 
 
@@ -80,8 +80,7 @@ class Connection(asyncio.Protocol):
     # -- asyncio's side
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's own class is not registered as one
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._lost = Disconnected(str(exc) if exc else "the broker closed the connection")

@@ -6,40 +6,62 @@ and, in a cluster, held by every in-sync replica. Producers wait for it, consume
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 
 from penstock.protocol.errors import ErrorCode
+from penstock.storage.files import Buffer
 from penstock.storage.flusher import Flusher
-from penstock.storage.log import Appended, Log
+from penstock.storage.log import Appended, Log, Origin
 from penstock.storage.log_errors import LogError, StorageError
 
 
 class Replica:
     __slots__ = (
         "_flusher",
+        "_log",
+        "_open_log",
         "_producers",
         "_readers",
         "high_watermark",
         "leader_epoch",
         "leader_id",
-        "log",
         "partition",
         "topic",
         "topic_id",
     )
 
-    def __init__(self, topic: str, topic_id: bytes, partition: int, log: Log, flusher: Flusher) -> None:
+    def __init__(
+        self, topic: str, topic_id: bytes, partition: int, open_log: Callable[[], Log], flusher: Flusher
+    ) -> None:
         self.topic = topic
         self.topic_id = topic_id
         self.partition = partition
-        self.log = log
         self.leader_id = -1
         self.leader_epoch = -1
-        self.high_watermark = log.committed_offset
+        self.high_watermark = 0
+        self._open_log = open_log
+        self._log: Log | None = None
         self._flusher = flusher
         # Appends come in offset order, so whoever waits for the lowest offset stands first.
         self._producers: deque[tuple[int, asyncio.Future[None]]] = deque()
         self._readers: set[asyncio.Future[None]] = set()
-        log.on_durable = self.advance_high_watermark
+
+    @property
+    def log(self) -> Log:
+        """Opened when first asked for: a broker with thousands of idle partitions starts at once.
+
+        Raises `LogError` or `OSError`; `Replicas` asks first, so that whoever holds a leader can rely on it.
+        """
+        opened = self._log
+        if opened is None:
+            opened = self._log = self._open_log()
+            self.high_watermark = opened.committed_offset
+            opened.on_durable = self.advance_high_watermark
+        return opened
+
+    @property
+    def is_open(self) -> bool:
+        return self._log is not None
 
     def lead_by(self, leader_id: int, leader_epoch: int) -> None:
         """Take in who leads the partition now; a new epoch makes long polls look again."""
@@ -48,11 +70,12 @@ class Replica:
             self.leader_epoch = leader_epoch
             self.wake_readers()
 
-    def append(self, records: memoryview, now_ms: int) -> Appended:
+    def append(self, records: Buffer, now_ms: int, origin: Origin = Origin.CLIENT) -> Appended:
         """Append as the leader. Raises `LogError`."""
-        appended = self.log.append(records, leader_epoch=self.leader_epoch, now_ms=now_ms)
-        self._flusher.request(self.log)
-        if self.log.committed_offset > self.high_watermark:
+        log = self.log
+        appended = log.append(records, leader_epoch=self.leader_epoch, now_ms=now_ms, origin=origin)
+        self._flusher.request(log)
+        if log.committed_offset > self.high_watermark:
             self.advance_high_watermark()
         return appended
 
@@ -77,6 +100,7 @@ class Replica:
         if high_watermark <= self.high_watermark:
             return
         self.high_watermark = high_watermark
+        self.log.producers.advance_high_watermark(high_watermark)
         producers = self._producers
         while producers and producers[0][0] < high_watermark:
             waiter = producers.popleft()[1]

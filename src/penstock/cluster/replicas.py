@@ -45,14 +45,14 @@ class Replicas:
         return self._by_name.get(topic, {}).get(partition)
 
     def leader_of(self, topic: str, partition: int) -> Replica | ErrorCode:
-        """The replica here that leads this partition, or what to tell the client instead."""
+        """The replica here that leads this partition, its log open, or what to tell the client instead."""
         partitions = self._by_name.get(topic)
         replica = partitions.get(partition) if partitions is not None else None
         if replica is None:
             return self._why_missing(
                 self._image.topic(topic), partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             )
-        return replica if replica.leader_id == self._node_id else ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return self._leading(replica)
 
     def leader_by_id(self, topic_id: bytes, partition: int) -> Replica | ErrorCode:
         """Like `leader_of`, for a topic named by its id (KIP-516)."""
@@ -60,41 +60,63 @@ class Replicas:
         replica = partitions.get(partition) if partitions is not None else None
         if replica is None:
             return self._why_missing(self._image.topic_by_id(topic_id), partition, ErrorCode.UNKNOWN_TOPIC_ID)
-        return replica if replica.leader_id == self._node_id else ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return self._leading(replica)
 
-    def _why_missing(self, topic: Topic | None, partition: int, unknown: ErrorCode) -> ErrorCode:
+    def _leading(self, replica: Replica) -> Replica | ErrorCode:
+        if replica.leader_id != self._node_id:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return replica if replica.is_open or self._open(replica) else ErrorCode.KAFKA_STORAGE_ERROR
+
+    @staticmethod
+    def _open(replica: Replica) -> bool:
+        try:
+            _ = replica.log
+        except (LogError, OSError):
+            log.exception("cannot open the log of %s-%d: it is offline", replica.topic, replica.partition)
+            return False
+        return True
+
+    @staticmethod
+    def _why_missing(topic: Topic | None, partition: int, unknown: ErrorCode) -> ErrorCode:
         if topic is None:
             return unknown
-        known = topic.partitions.get(partition)
-        if known is None:
-            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        # Assigned here, but its log could not be opened: the log of this start says why.
-        is_here = self._node_id in known.replicas
-        return ErrorCode.KAFKA_STORAGE_ERROR if is_here else ErrorCode.NOT_LEADER_OR_FOLLOWER
+        is_known = partition in topic.partitions
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER if is_known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
-    def apply(self, delta: MetadataDelta) -> None:
-        """Follow one change of the metadata."""
+    def apply(self, delta: MetadataDelta, config: BrokerConfig) -> None:
+        """Follow one change of the metadata. `config` has the broker's settings after it."""
+        if config is not self._config:  # defaults show through wherever a topic does not set its own
+            self._config = config
+            for name in self._by_name:
+                self._reconfigure(name)
         for topic in delta.topics_deleted.values():
             self._remove(topic)
         for change in delta.partitions.values():
             if self._node_id in change.after.replicas:
                 self._hold(change.topic, change.partition, change.after)
+                if change.before is None:
+                    self._open(self._by_name[change.topic.name][change.partition])
         for kind, name in delta.configs_changed:
             if kind == ResourceType.TOPIC:
                 self._reconfigure(name)
 
-    def reconfigure_all(self, config: BrokerConfig) -> None:
-        """The broker's own defaults changed: they show through wherever a topic does not set its own."""
-        self._config = config
-        for name in self._by_name:
-            self._reconfigure(name)
-
     def load(self) -> None:
-        """Open what the image assigns to this broker, once, before the first `apply`."""
+        """Take up what the image assigns to this broker, once, before the first `apply`.
+
+        After a clean stop logs are opened as they are asked for; else all of them are recovered now.
+        """
         for topic in self._image.topics.values():
             for number, partition in topic.partitions.items():
                 if self._node_id in partition.replicas:
                     self._hold(topic, number, partition)
+        if not self._store.was_clean:
+            for replica in self:
+                self._open(replica)
+
+    async def delete_records(self, replica: Replica, offset: int) -> None:
+        """Move the start of a log forward, durably. Raises `LogError`."""
+        replica.log.advance_log_start(offset)
+        await self._store.save_offsets()
 
     def topic_config(self, topic: str) -> TopicConfig:
         config = self._configs.get(topic)
@@ -103,18 +125,20 @@ class Replicas:
         return config
 
     def _hold(self, topic: Topic, number: int, partition: Partition) -> None:
-        replica = self._by_name.setdefault(topic.name, {}).get(number)
+        partitions = self._by_name.get(topic.name)
+        if partitions is None:
+            partitions = self._by_name[topic.name] = self._by_id[topic.topic_id] = {}
+        replica = partitions.get(number)
         if replica is None:
-            try:
-                stored = self._store.open_or_create(
+            replica = partitions[number] = Replica(
+                topic.name,
+                topic.topic_id,
+                number,
+                lambda: self._store.open_or_create(
                     topic.name, topic.topic_id, number, self.topic_config(topic.name)
-                )
-            except (LogError, OSError):
-                log.exception("cannot open the log of %s-%d; the partition is offline", topic.name, number)
-                return
-            replica = Replica(topic.name, topic.topic_id, number, stored, self._flusher)
-            self._by_name[topic.name][number] = replica
-            self._by_id.setdefault(topic.topic_id, {})[number] = replica
+                ),
+                self._flusher,
+            )
         replica.lead_by(partition.leader, partition.leader_epoch)
 
     def _remove(self, topic: Topic) -> None:
@@ -135,4 +159,5 @@ class Replicas:
         if partitions:
             config = self.topic_config(topic)
             for replica in partitions.values():
-                replica.log.configure(config)
+                if replica.is_open:
+                    replica.log.configure(config)

@@ -49,7 +49,7 @@ _DRAIN_MS_MAX = 10_000
 Dialects = Callable[[Services], Mapping[int, Dialect]]
 
 
-class StartFailed(Exception):  # noqa: N818  named for what happened
+class StartFailed(Exception):
     """The broker cannot start; the message is one line that says why and what to do."""
 
 
@@ -112,12 +112,14 @@ class Broker:
             node_id=node_id,
             new_cluster_id=partial(new_cluster_id, self._random),
             new_directory_id=partial(new_uuid, self._random),
+            clock=self._clock,
+            offload=reads,
         )
         self._cleanup.push_async_callback(store.close, flusher)
         image = MetadataImage(store.cluster_id)
         metadata = MetadataLog(StoredMetadata(store, flusher), image, self._clock)
         controller = Controller(metadata, self._config, self._random)
-        replicas = Replicas(node_id, image, store, flusher, reads, self._config)
+        replicas = Replicas(node_id, image, store, flusher, self._config)
         epoch = 0
 
         async def grant() -> range:
@@ -151,7 +153,7 @@ class Broker:
         )
         replicas.load()
         metadata.subscribe(partial(self._follow, replicas, controller))
-        upkeep = Upkeep(store, replicas, flusher, controller, self._clock)
+        upkeep = Upkeep(store, replicas, controller, self._clock)
         self._cleanup.push_async_callback(upkeep.stop)
         upkeep.start()
         await server.start()

@@ -15,7 +15,7 @@ import logging
 import struct
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, cast
 
 import msgspec
 
@@ -33,7 +33,7 @@ _BODY_FIRST_BYTES = 1024 * 1024  # a peer that only announces a big frame is not
 _WRITE_HIGH_WATER_BYTES = 4 * 1024 * 1024
 
 
-class CloseConnection(Exception):  # noqa: N818  an instruction to the connection, not a fault of the broker
+class CloseConnection(Exception):
     """Raised by dispatch when a request leaves no way to go on; the message is the reason that is logged."""
 
 
@@ -156,9 +156,8 @@ class Connection(asyncio.BufferedProtocol):
     # -- life
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
-        transport.set_write_buffer_limits(high=_WRITE_HIGH_WATER_BYTES)
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's own class is not registered as one
+        self._transport.set_write_buffer_limits(high=_WRITE_HIGH_WATER_BYTES)
         address = transport.get_extra_info("peername") or ("unknown", 0)
         self.peer = Peer(self._listener, str(address[0]), int(address[1]))
         self._host.connections.add(self)

@@ -18,7 +18,7 @@ _BACKLOG = 1024
 _IDLE_SWEEP_MS = 10_000
 
 
-class ListenFailed(Exception):  # noqa: N818  named for what happened
+class ListenFailed(Exception):
     """A listener's address cannot be bound; the message says which and what to do."""
 
 

@@ -16,7 +16,7 @@ class Decision(NamedTuple, Generic[R]):
     result: R
 
 
-class Refusal(Exception):  # noqa: N818 - it is the answer to one item of a request, not a fault
+class Refusal(Exception):
     """Why one item of a request cannot be done: an error code and the words for it."""
 
     def __init__(self, code: ErrorCode, message: str) -> None:

@@ -4,7 +4,7 @@ In that order: nothing is seen, here or by a client, that a crash could take bac
 quorum will replicate the same log and call `apply` for what it committed.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Protocol
 
 from penstock.cluster.metadata import replay
@@ -26,7 +26,7 @@ class RecordSink(Protocol):
         """Append a batch and give its last offset once it is durable."""
         ...
 
-    def batches(self) -> Iterable[Buffer]:
+    def batches(self) -> AsyncIterator[Buffer]:
         """Everything that is durable, oldest first, in pieces of whole batches."""
         ...
 
@@ -56,7 +56,7 @@ class MetadataLog:
 
     async def replay(self) -> None:
         """Bring the image up to what the log holds, and tell subscribers the result as one change."""
-        for buffer in self._sink.batches():
+        async for buffer in self._sink.batches():
             for last_offset, records in decode_batches(buffer):
                 replay.apply(self.image, records, last_offset)
         await self._publish(everything(self.image))

@@ -1,22 +1,25 @@
 """The metadata log on disk: partition 0 of `__cluster_metadata`, an ordinary log of the storage engine."""
 
-from collections.abc import Iterable
+from collections.abc import AsyncIterator
 
 from penstock.cluster.topic_names import CLUSTER_METADATA
+from penstock.config.topic import TopicConfig
 from penstock.protocol.wire import Buffer
 from penstock.storage.flusher import Flusher
-from penstock.storage.log import Cold, Log
+from penstock.storage.log import Origin
 from penstock.storage.log_store import LogStore
-from penstock.storage.log_values import Origin
 
+# KRaft's own id for its topic.
+METADATA_TOPIC_ID = bytes(15) + b"\x01"
+_CONFIG = TopicConfig(max_message_bytes=2**31 - 1, retention_ms=-1)
 _READ_BYTES = 1 << 20
 
 
 class StoredMetadata:
     """A `RecordSink` for `MetadataLog`: a single node is a quorum of one, so what is durable is committed."""
 
-    def __init__(self, log: Log, flusher: Flusher) -> None:
-        self._log = log
+    def __init__(self, store: LogStore, flusher: Flusher) -> None:
+        self._log = store.open_or_create(CLUSTER_METADATA, METADATA_TOPIC_ID, 0, _CONFIG)
         self._flusher = flusher
 
     async def append(self, batch: bytes, now_ms: int) -> int:
@@ -26,7 +29,12 @@ class StoredMetadata:
         await self._flusher.request(self._log)
         return appended.last_offset
 
-    def batches(self) -> Iterable[Buffer]: ...
+    async def batches(self) -> AsyncIterator[Buffer]:
+        offset = self._log.log_start_offset
+        while offset < self._log.log_end_offset:
+            piece = await self._log.read_cold(offset, _READ_BYTES, offset_limit=self._log.log_end_offset)
+            yield piece.records
+            offset = piece.next_offset
 
     @property
     def next_offset(self) -> int:

@@ -37,8 +37,8 @@ def _describe(ctx: RequestContext, topic: str, index: int) -> PartitionResponse:
                 last_sequence=p.last_sequence,
                 last_timestamp=p.last_timestamp,
                 coordinator_epoch=p.coordinator_epoch,
-                current_txn_start_offset=-1 if p.txn_first_offset is None else p.txn_first_offset,
+                current_txn_start_offset=-1 if p.transaction_first_offset is None else p.transaction_first_offset,
             )
-            for p in leader.log.producers.entries()
+            for p in leader.log.producers
         ],
     )

@@ -146,7 +146,7 @@ def _check_shape(records: memoryview, version: int) -> tuple[ErrorCode, str] | N
             ErrorCode.INVALID_RECORD,
             f"Produce v{version} takes exactly one record batch for each partition",
         )
-    if header.codec == Codec.ZSTD and version < 7:
+    if header.attributes & 7 == Codec.ZSTD and version < 7:
         return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"Produce v{version} does not know zstd; v7 does"
     return None
 

@@ -1,0 +1,63 @@
+"""What a broker does by itself from time to time: checkpoints, releasing idle logs, forgetting producers."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from penstock.cluster.controller import Controller
+from penstock.cluster.replicas import Replicas
+from penstock.config.themes import logs
+from penstock.observability.clock import Clock
+from penstock.storage.log_store import LogStore
+
+log = logging.getLogger(__name__)
+
+
+class Upkeep:
+    """Each duty has its own pace; one that fails is logged and tried again at the next turn."""
+
+    def __init__(self, store: LogStore, replicas: Replicas, controller: Controller, clock: Clock) -> None:
+        self._store = store
+        self._replicas = replicas
+        self._controller = controller
+        self._clock = clock
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        duties: list[tuple[str, Callable[[], int], Callable[[], Awaitable[None]]]] = [
+            ("checkpoint", self._checkpoint_interval_ms, self._checkpoint),
+            ("producer-expiry", self._expiry_interval_ms, self._expire_producers),
+        ]
+        loop = asyncio.get_running_loop()
+        self._tasks = [loop.create_task(self._repeat(*duty), name=duty[0]) for duty in duties]
+
+    async def stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _repeat(
+        self, name: str, interval_ms: Callable[[], int], duty: Callable[[], Awaitable[None]]
+    ) -> None:
+        while True:
+            await self._clock.sleep(interval_ms())
+            try:
+                await duty()
+            except Exception:
+                log.exception("%s failed; it is tried again in %d ms", name, interval_ms())
+
+    def _checkpoint_interval_ms(self) -> int:
+        return self._controller.config[logs.LOG_FLUSH_OFFSET_CHECKPOINT_INTERVAL_MS]
+
+    async def _checkpoint(self) -> None:
+        await self._store.checkpoint()
+        self._store.release_idle()
+
+    def _expiry_interval_ms(self) -> int:
+        return self._controller.config[logs.PRODUCER_ID_EXPIRATION_CHECK_INTERVAL_MS]
+
+    async def _expire_producers(self) -> None:
+        now_ms = self._clock.now_ms()
+        for replica in self._replicas:
+            if replica.is_open:
+                replica.log.producers.expire(now_ms)
