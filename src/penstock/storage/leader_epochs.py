@@ -20,7 +20,7 @@ _INT32_MAX = 2**31 - 1
 _INT64_MAX = 2**63 - 1
 
 
-class CorruptCheckpoint(Exception):  # noqa: N818 - says what the file is, as the log that rebuilds it reads
+class CorruptCheckpoint(Exception):
     """The file is not a leader epoch checkpoint; the epochs are read from the log's batches instead."""
 
 

@@ -31,7 +31,7 @@ _ENTRY = struct.Struct(">qhiqiqiq")
 _CRC_END = 6
 
 
-class CorruptSnapshot(Exception):  # noqa: N818 - says what the file is, as the log that skips it reads
+class CorruptSnapshot(Exception):
     """The file is not a producer snapshot that can be read; an older one, and the log, serve instead."""
 
 

@@ -3,7 +3,7 @@
 from penstock.protocol.errors import ProtocolError
 
 
-class CorruptRecords(ProtocolError):  # noqa: N818 - names what the bytes are, as callers read it
+class CorruptRecords(ProtocolError):
     """The bytes are not a well-formed batch: a bad checksum, length, count, varint or compressed stream."""
 
 

@@ -54,7 +54,7 @@ class RecordError(msgspec.Struct, frozen=True):
     message: str
 
 
-class InvalidBatch(Exception):  # noqa: N818 - what is invalid is the client's batch; this is the answer to it
+class InvalidBatch(Exception):
     """The batch must not be stored; `code` is the answer to its producer."""
 
     def __init__(self, code: ErrorCode, message: str, record_errors: tuple[RecordError, ...] = ()) -> None:
