@@ -9,7 +9,7 @@ of a segment and the key map in memory.
 """
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -21,7 +21,7 @@ from penstock.storage.compaction_filter import BatchFilter, LastRecord, fill_key
 from penstock.storage.compaction_keys import KeyOffsets
 from penstock.storage.compaction_swap import CLEANED, SUFFIXES
 from penstock.storage.compaction_transactions import CleanedTransactions
-from penstock.storage.files import File, FileSystem
+from penstock.storage.files import File, FileSystem, read_whole
 from penstock.storage.offset_index import OffsetIndex
 from penstock.storage.retention import SegmentFacts
 from penstock.storage.segment_scan import SegmentScan
@@ -45,6 +45,7 @@ class CompactionJob(msgspec.Struct, frozen=True, kw_only=True):
     index_interval_bytes: int
     dedupe_buffer_bytes: int
     aborted: tuple[AbortedTransaction, ...] = ()
+    """Aborted transactions that are not in the index files of these segments."""
     last_records: dict[int, LastRecord] = {}
 
 
@@ -70,7 +71,8 @@ class CompactionResult(msgspec.Struct, frozen=True, kw_only=True):
 
 def compact(files: FileSystem, job: CompactionJob) -> CompactionResult:
     """Write the compacted segments of one log. May take minutes."""
-    keys = collect_keys(files, job)
+    aborted = _aborted_transactions(files, job)
+    keys = collect_keys(files, job, aborted)
     end_offset = keys.latest_offset + 1
     touched = [segment for segment in job.segments if segment.base_offset < end_offset]
     groups = group_segments(
@@ -79,7 +81,7 @@ def compact(files: FileSystem, job: CompactionJob) -> CompactionResult:
         index_bytes_max=job.index_bytes_max,
         first_uncleanable_offset=job.first_uncleanable_offset,
     )
-    transactions = CleanedTransactions(job.aborted)
+    transactions = CleanedTransactions(aborted)
     batch_filter = BatchFilter(
         keys=keys,
         transactions=transactions,
@@ -107,13 +109,25 @@ def compact(files: FileSystem, job: CompactionJob) -> CompactionResult:
     )
 
 
-def collect_keys(files: FileSystem, job: CompactionJob) -> KeyOffsets:
+def _aborted_transactions(files: FileSystem, job: CompactionJob) -> set[AbortedTransaction]:
+    """Those that the job brings, and those in the index files of its segments."""
+    aborted = set(job.aborted)
+    for segment in job.segments:
+        with contextlib.suppress(FileNotFoundError):
+            content = read_whole(files, f"{job.directory}/{segment.base_offset:020d}.txnindex")
+            aborted.update(TransactionIndex(content).overlapping(0, job.first_uncleanable_offset)[0])
+    return aborted
+
+
+def collect_keys(
+    files: FileSystem, job: CompactionJob, aborted: Collection[AbortedTransaction] = ()
+) -> KeyOffsets:
     """The newest offset of every key in the dirty part, or in as much of it as the buffer can hold.
 
     At least one batch is taken whatever its size, so that every pass makes progress.
     """
     keys = KeyOffsets(job.dedupe_buffer_bytes)
-    transactions = CleanedTransactions(job.aborted)
+    transactions = CleanedTransactions(aborted)
     for segment in job.segments:
         end = _end_of(job, segment)
         if end <= job.first_dirty_offset:
