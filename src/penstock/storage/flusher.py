@@ -93,7 +93,11 @@ class Flusher:
         try:
             job = log.begin_sync()
         except OSError as error:
-            log.fail(StorageFailure(f"the files of {log.directory} cannot be opened to sync them: {error.strerror}"))
+            log.fail(
+                StorageFailure(
+                    f"the files of {log.directory} cannot be opened to sync them: {error.strerror}"
+                )
+            )
             self._end(log, syncs)
             return
         syncs.job = job

@@ -54,6 +54,7 @@ class Log(ReadableLog):
         "_is_new",
         "_rules",
         "_snapshots",
+        "_syncing",
         "on_checkpoint_due",
         "on_durable",
     )
@@ -95,6 +96,7 @@ class Log(ReadableLog):
         self._bytes_at_checkpoint = 0
         self._batches_at_checkpoint = 0
         self._epochs_are_saved = loaded.epochs_are_saved
+        self._syncing: SyncJob | None = None
         self._is_new = is_new
         chain.names_unsynced = is_new
 
@@ -162,7 +164,7 @@ class Log(ReadableLog):
         )
 
     def _store(self, batches: list[StorableBatch], now_ms: int) -> None:
-        self.is_used = True
+        self.idle_sweeps = 0
         try:
             self.chain.write(batches, now_ms)
         except StorageFailure as failure:
@@ -189,7 +191,8 @@ class Log(ReadableLog):
 
     @property
     def has_unsynced(self) -> bool:
-        return self.durable_offset < self.chain.end_offset or self.chain.names_unsynced
+        chain = self.chain
+        return self.durable_offset < chain.end_offset or chain.names_unsynced or bool(chain.unsynced)
 
     def begin_sync(self) -> SyncJob:
         """What to sync for everything appended so far; run it on a thread and give it to `finish_sync`."""
@@ -201,10 +204,21 @@ class Log(ReadableLog):
             self._is_new = False
         chain.unsynced = []
         chain.names_unsynced = False
-        return SyncJob(self._cache.files, handles, directories, chain.end_offset, self._generation)
+        job = SyncJob(
+            self._cache.files,
+            handles,
+            directories,
+            end_offset=chain.end_offset,
+            generation=self._generation,
+            before=self._syncing,
+        )
+        self._syncing = job
+        return job
 
     def finish_sync(self, job: SyncJob, error: OSError | None = None) -> None:
         """The job ran: what it covers is durable or, with an error, nobody knows and the log has failed."""
+        if self._syncing is job:
+            self._syncing = None
         for handle in job.handles:
             self._cache.unpin(handle)
         if error is not None:
@@ -263,7 +277,8 @@ class Log(ReadableLog):
             self._epochs_are_saved = False
             return
         self.recovery_point = job.sync.end_offset
-        self._snapshots.note_written(job.sync.end_offset, [s.base_offset for s in self.chain.segments])
+        if job.has_snapshot:
+            self._snapshots.note_written(job.sync.end_offset, [s.base_offset for s in self.chain.segments])
 
     # -- dropping -------------------------------------------------------------------------------------
 
@@ -271,7 +286,6 @@ class Log(ReadableLog):
         """Drop the records from `offset` on, as a follower must after a change of leaders; gives the new end.
 
         Batches are dropped whole. Waits for the disk, and longer when producers must be read from the log again.
-        The caller has the store write its checkpoint: until then a crash could trust records appended later.
         """
         if offset >= self.chain.end_offset:
             return self.chain.end_offset
@@ -302,7 +316,10 @@ class Log(ReadableLog):
 
     def _end_at(self, end_offset: int) -> None:
         self.durable_offset = min(self.durable_offset, end_offset)
-        self.recovery_point = min(self.recovery_point, end_offset)
+        if self.recovery_point > end_offset:
+            # Written down soon: after a crash, records appended from here on must not pass for checked ones.
+            self.recovery_point = end_offset
+            self.on_checkpoint_due()
         if self.epochs.truncate_from_end(end_offset):
             self._epochs_are_saved = False
 
@@ -318,6 +335,7 @@ class Log(ReadableLog):
             self._epochs_are_saved = False
         self.producers.advance_log_start(offset)
         self.chain.delete_oldest(self.chain.number_of(offset))
+        self.on_checkpoint_due()
 
     def delete_oldest(self, count: int, *, now_ms: int) -> None:
         """Delete the `count` oldest segments; when that is all of them, the log rolls first."""
@@ -352,27 +370,40 @@ class Log(ReadableLog):
 
         The caller then writes `recovery_point` down. A log that has failed stays as it is.
         """
-        if self.failure is None:
-            self.chain.seal()
-            job = self.begin_checkpoint()
-            if job is not None:
-                self._run(job)
-            elif self.has_unsynced:
-                self._run(CheckpointJob(self._cache.files, self.begin_sync(), (), {}))
-        self.chain.close()
+        job = self.begin_close()
+        if job is not None:
+            try:
+                job.run()
+            except OSError as error:
+                self.finish_close(job, error)
+                return
+        self.finish_close(job)
 
-    def _run(self, job: CheckpointJob) -> None:
+    def begin_close(self) -> CheckpointJob | None:
+        """The part of `close` that blocks, to be run on a thread and given to `finish_close`; None for none."""
+        if self.failure is not None:
+            return None
         try:
-            job.run()
+            self.chain.seal()
         except OSError as error:
-            self.finish_checkpoint(job, error)
-        else:
-            self.finish_checkpoint(job)
+            self.fail(StorageFailure(f"cannot close {self.directory}: {error.strerror}"))
+            return None
+        job = self.begin_checkpoint()
+        if job is None and self.chain.unsynced and self.chain.end_offset > 0:
+            job = CheckpointJob(self._cache.files, self.begin_sync(), (), {})
+        return job
 
-    def abandon(self) -> None:
-        """Close all files as they are, for a log that is deleted."""
+    def finish_close(self, job: CheckpointJob | None, error: OSError | None = None) -> None:
+        if job is not None:
+            self.finish_checkpoint(job, error)
+        self.abandon("it was closed")
+
+    def abandon(self, reason: str) -> None:
+        """Close all files as they are; whoever still asks for a write is told the reason."""
         self._generation += 1
         self._layout += 1
+        if self.failure is None:
+            self.failure = StorageFailure(f"{self.directory} takes no more records: {reason}")
         self.chain.close()
 
     def _remove_at_once(self, paths: Sequence[str]) -> None:

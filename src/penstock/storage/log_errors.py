@@ -14,17 +14,17 @@ class StorageError(LogError):
     """The disk refused one operation, and nothing changed: the next try may succeed."""
 
 
-class StorageFailure(LogError):  # noqa: N818 - a state of the log, which every later append meets
+class StorageFailure(LogError):
     """The log can no longer tell what is on the disk: it takes no more writes until it is opened again."""
 
 
-class LogCorrupt(LogError):  # noqa: N818 - says what the log is
+class LogCorrupt(LogError):
     """Stored bytes are not what was written."""
 
     code = ErrorCode.CORRUPT_MESSAGE
 
 
-class OffsetOutOfRange(LogError):  # noqa: N818 - named as the wire's code
+class OffsetOutOfRange(LogError):
     """The offset lies outside of the log."""
 
     code = ErrorCode.OFFSET_OUT_OF_RANGE
@@ -36,7 +36,7 @@ class OffsetOutOfRange(LogError):  # noqa: N818 - named as the wire's code
         self.log_end_offset = log_end_offset
 
 
-class AppendRejected(LogError):  # noqa: N818 - an answer, not a fault of ours
+class AppendRejected(LogError):
     """The log does not take these records; nothing of the append was stored."""
 
     def __init__(
@@ -48,9 +48,9 @@ class AppendRejected(LogError):  # noqa: N818 - an answer, not a fault of ours
         self.record_errors = record_errors
 
 
-class DirectoryInUse(LogError):  # noqa: N818 - says what the directory is
+class DirectoryInUse(LogError):
     """Another process has the data directory."""
 
 
-class DirectoryMismatch(LogError):  # noqa: N818 - says what the directory is
+class DirectoryMismatch(LogError):
     """The data directory belongs to another cluster or broker."""

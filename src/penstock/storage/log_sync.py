@@ -1,5 +1,6 @@
 """What a log wants done on a thread: syncs, and checkpoints that shorten the recovery after a crash."""
 
+import threading
 from collections.abc import Sequence
 
 from penstock.storage.file_cache import Handle
@@ -7,31 +8,65 @@ from penstock.storage.files import FileSystem, write_atomically
 
 
 class SyncJob:
-    """Group commit: makes every record below `end_offset` survive a power cut. Made and ended by the log."""
+    """Group commit: makes every record below `end_offset` survive a power cut. Made and ended by the log.
 
-    __slots__ = ("_directories", "_files", "end_offset", "generation", "handles")
+    A job relies on the one that was begun before it, if that has not ended: it waits for it, and fails with it.
+    Two syncs of one file at once would be told of a failure only once, by either of them.
+    """
+
+    __slots__ = (
+        "_before",
+        "_directories",
+        "_failure",
+        "_files",
+        "_running",
+        "end_offset",
+        "generation",
+        "handles",
+    )
 
     def __init__(
         self,
         files: FileSystem,
         handles: Sequence[Handle],
         directories: Sequence[str],
+        *,
         end_offset: int,
         generation: int,
+        before: "SyncJob | None",
     ) -> None:
         self._files = files
         self._directories = directories
+        self._before = before
+        self._failure: OSError | None = None
+        self._running = threading.Lock()
+        self._running.acquire()
         self.handles = handles
         self.end_offset = end_offset
         self.generation = generation
 
     def run(self) -> None:
         """Wait for the disk: call it on a thread. Raises `OSError` when anything may not have become durable."""
-        for handle in self.handles:
-            handle.file.sync()
-        for directory in self._directories:
-            # A file whose name is lost in a power cut is lost, however well its bytes were synced.
-            self._files.sync_dir(directory)
+        try:
+            if self._before is not None:
+                self._before.wait()
+                self._before = None
+            for handle in self.handles:
+                handle.file.sync()
+            for directory in self._directories:
+                # A file whose name is lost in a power cut is lost, however well its bytes were synced.
+                self._files.sync_dir(directory)
+        except OSError as error:
+            self._failure = error
+            raise
+        finally:
+            self._running.release()
+
+    def wait(self) -> None:
+        """Wait until `run` has ended on another thread; raises what it raised."""
+        with self._running:
+            if self._failure is not None:
+                raise self._failure
 
 
 class CheckpointJob:
@@ -39,7 +74,7 @@ class CheckpointJob:
     the indexes, and in small files of their own the producers and leader epochs as of that offset.
     """
 
-    __slots__ = ("_contents", "_files", "_index_paths", "error", "sync")
+    __slots__ = ("_contents", "_files", "_index_paths", "error", "failure", "sync")
 
     def __init__(
         self, files: FileSystem, sync: SyncJob, index_paths: Sequence[str], contents: dict[str, bytes]
@@ -48,8 +83,15 @@ class CheckpointJob:
         self._index_paths = index_paths
         self._contents = contents
         self.sync = sync
+        self.failure: OSError | None = None
+        """Why the records were not synced, after `run_noting_failure`."""
         self.error: OSError | None = None
         """Why the checkpoint does not count, though the records were synced."""
+
+    @property
+    def has_snapshot(self) -> bool:
+        """Whether it writes the producers down."""
+        return bool(self._contents)
 
     def run(self) -> None:
         """Wait for the disk: call it on a thread. Raises `OSError` when the records were not synced."""
@@ -65,3 +107,10 @@ class CheckpointJob:
                 write_atomically(self._files, path, content)
         except OSError as error:
             self.error = error
+
+    def run_noting_failure(self) -> None:
+        """Like `run`, for jobs that are run together and must not stop each other."""
+        try:
+            self.run()
+        except OSError as error:
+            self.failure = error

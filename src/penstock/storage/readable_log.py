@@ -32,7 +32,7 @@ class ReadableLog:
         "durable_offset",
         "epochs",
         "failure",
-        "is_used",
+        "idle_sweeps",
         "log_start_offset",
         "partition",
         "producers",
@@ -62,8 +62,8 @@ class ReadableLog:
         self.epochs = loaded.epochs
         self.damage = loaded.damage
         self.failure: StorageFailure | None = None
-        self.is_used = True
-        """Set whenever the log is read or written; whoever releases idle logs clears it."""
+        self.idle_sweeps = 0
+        """How often `LogStore.release_idle` has come by since the log was last read or written."""
         self._cache = cache
         self._config = config
         self._offload = offload
@@ -156,7 +156,7 @@ class ReadableLog:
         end_offset = self.chain.end_offset
         if not self.log_start_offset <= offset <= end_offset:
             raise OffsetOutOfRange(offset, self.log_start_offset, end_offset)
-        self.is_used = True
+        self.idle_sweeps = 0
         if self.failure is not None:
             end_offset = self.durable_offset
         return min(offset_limit, end_offset)
@@ -199,7 +199,7 @@ class ReadableLog:
         self, find: Callable[[TimestampSearch], TimestampOffset | None]
     ) -> TimestampOffset | None:
         while True:
-            self.is_used = True
+            self.idle_sweeps = 0
             layout = self._layout
             search = TimestampSearch(self.chain.segments, self.log_start_offset)
             try:

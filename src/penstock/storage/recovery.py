@@ -80,6 +80,8 @@ class _Loader:
         self._now_ms = now_ms
         self._damage: list[str] = []
         self._cut_reason: str | None = None
+        self._has_news = False
+        """Whether there was anything at or above the recovery point."""
         self._producers = ProducerStates()
         self._epochs = LeaderEpochs()
         self._segments: list[Segment] = []
@@ -194,6 +196,8 @@ class _Loader:
     def _recover(self, log_start: int, point: int) -> int:
         """Check everything from the recovery point on; gives the offset at which the log now ends."""
         first = _number_of(self._segments, point)
+        if first > 0 and self._segments[first].base_offset == point:
+            self._cut_room(self._segments[first - 1])
         self._restore_producers(log_start, point)
         end_offset = self._check(self._segments[first], point)
         if end_offset < point:
@@ -229,7 +233,18 @@ class _Loader:
             position, next_offset = self._step_over_damage(segment, scan, file_size_bytes)
         if scan.reason is not None:
             self._cut(segment, scan, file_size_bytes)
+        self._has_news = self._has_news or scan.reason is not None or next_offset > point
         return next_offset
+
+    def _cut_room(self, segment: Segment) -> None:
+        """Cut the zeros behind a segment that was rolled after the last checkpoint, which did not see that yet."""
+        scan = _headers(segment, segment.indexes().offsets.last_position)
+        for _ in scan:
+            pass
+        if scan.is_zeros:
+            segment.shrink_to(scan.position)
+            segment.trim()
+            segment.file().sync()
 
     def _begin(self, segment: Segment, point: int) -> tuple[int, int]:
         """Where to begin checking: at `point`, if the index leads there, else at the segment's first byte."""
@@ -240,14 +255,12 @@ class _Loader:
             if indexes is not None and position >= 0:
                 indexes.truncate_to(point)
                 indexes.catch_up(segment.file().read, base_offset, position)
-                segment.install_indexes(indexes)
+                segment.reset_indexes(indexes)
                 return position, point
-            _log.warning(
-                "%s: its index does not lead to offset %d: checking all of it", segment.log_path, point
-            )
+            _log.info("%s: no index leads to offset %d: checking all of it", segment.log_path, point)
         indexes = SegmentIndexes.empty(base_offset, self._config.index_interval_bytes)
         indexes.take_transactions(self._files, segment.path(""), below_offset=point)
-        segment.install_indexes(indexes)
+        segment.reset_indexes(indexes)
         return 0, base_offset
 
     def _take_in(self, segment: Segment, header: BatchHeader, scan: SegmentScan) -> None:
@@ -306,6 +319,7 @@ class _Loader:
         del self._segments[number:]
 
     def _remove(self, segment: Segment, reason: str) -> None:
+        self._has_news = True
         _log.warning("removing %s (%d bytes): %s", segment.log_path, segment.size_bytes, reason)
         for path in segment.rename_as_deleted():
             self._files.remove(path)
@@ -321,6 +335,10 @@ class _Loader:
         self._producers.advance_end_offset(log_start)
 
     def _make_durable(self, first: int) -> None:
+        """Sync what lies above the recovery point: a kill may have left it in the page cache only."""
+        if not self._has_news:
+            self._segments[first].release()
+            return
         for segment in self._segments[first:]:
             segment.trim()
             segment.file().sync()

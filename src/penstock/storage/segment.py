@@ -208,6 +208,11 @@ class Segment:
             indexes.transactions = self._indexes.transactions  # never in doubt, and maybe not all saved
             self._indexes = indexes
 
+    def reset_indexes(self, indexes: SegmentIndexes) -> None:
+        """Take these indexes, and nothing of any that were loaded before."""
+        self._indexes = indexes
+        self._max_timestamp = None
+
     def rebuilt_indexes(self) -> SegmentIndexes:
         """Indexes made anew from the batches. Waits for the disk. Changes nothing."""
         if self.size_bytes > _REBUILD_WORTH_A_WARNING_BYTES:

@@ -146,7 +146,9 @@ class SegmentIndexes:
             if len(index) == self._saved_counts[number]:
                 continue
             path = prefix + suffix
-            if _save(files, path, index, max(0, self._saved_counts[number])):
+            if not len(index) and not files.exists(path):
+                self._saved_counts[number] = 0
+            elif _save(files, path, index, max(0, self._saved_counts[number])):
                 self._saved_counts[number] = len(index)
                 written.append(path)
         return written

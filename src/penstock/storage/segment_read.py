@@ -22,11 +22,11 @@ WALK_BYTES: Final = 4096 + HEADER_SIZE
 _LENGTH_MIN: Final = HEADER_SIZE - LOG_OVERHEAD
 
 
-class IndexInDoubt(Exception):  # noqa: N818 - a signal to rebuild, not an error that anybody sees
+class IndexInDoubt(Exception):
     """An index entry points at something that is no batch, or is the wrong one."""
 
 
-class NotCached(Exception):  # noqa: N818 - a signal to go to a thread
+class NotCached(Exception):
     """Some of the bytes are not in memory."""
 
 

@@ -1,0 +1,122 @@
+"""Small files that say what a data directory and the logs in it are. All of them are Kafka's.
+
+`meta.properties`, once in the data directory, Java properties:
+
+    version=1
+    cluster.id=4L6g3nShT-eMCtK--X86sw
+    node.id=1
+    directory.id=uJSTn_JtR9GyRbjIBTQLdw
+
+`partition.metadata`, in each log's directory; the id is the 16 bytes of the topic's UUID in unpadded base64url:
+
+    version: 0
+    topic_id: hcOe5cG2QSGmCF0bZ2hSRw
+
+`.kafka_cleanshutdown`, in the data directory after a clean stop only, and removed before anything is changed:
+
+    {"version":0,"brokerEpoch":-1}
+"""
+
+import base64
+import binascii
+from typing import Final
+
+import msgspec
+
+from penstock.storage.files import FileSystem, read_whole, write_atomically
+from penstock.storage.log_errors import DirectoryMismatch
+
+META: Final = "meta.properties"
+PARTITION_METADATA: Final = "partition.metadata"
+CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
+LOCK: Final = ".lock"
+
+_CLEAN_SHUTDOWN_CONTENT: Final = b'{"version":0,"brokerEpoch":-1}'
+
+
+class Meta(msgspec.Struct, frozen=True, kw_only=True):
+    """To which cluster and broker a data directory belongs."""
+
+    cluster_id: str
+    node_id: int
+    directory_id: bytes
+
+
+def encode_uuid(uuid: bytes) -> str:
+    return base64.urlsafe_b64encode(uuid).rstrip(b"=").decode()
+
+
+def decode_uuid(text: str) -> bytes | None:
+    """The 16 bytes of a UUID in unpadded base64url, None when it is something else."""
+    try:
+        uuid = base64.urlsafe_b64decode(text + "==")
+    except (ValueError, binascii.Error):
+        return None
+    return uuid if len(uuid) == 16 else None
+
+
+def read_meta(files: FileSystem, directory: str) -> Meta | None:
+    """What `meta.properties` says, None when there is none. Raises `DirectoryMismatch` when it makes no sense."""
+    path = f"{directory}/{META}"
+    try:
+        content = read_whole(files, path).decode("utf-8", "replace")
+    except FileNotFoundError:
+        return None
+    pairs = [line.partition("=") for line in content.splitlines() if not line.startswith(("#", "!"))]
+    fields = {key.strip(): value.strip().replace("\\", "") for key, _, value in pairs}
+    directory_id = decode_uuid(fields.get("directory.id", ""))
+    node_id = fields.get("node.id", "")
+    if fields.get("version") != "1" or not node_id.isdecimal() or not fields.get("cluster.id"):
+        raise DirectoryMismatch(
+            f"{path} is not a version 1 meta.properties with cluster.id and node.id: restore it, or give another "
+            "data directory"
+        )
+    return Meta(cluster_id=fields["cluster.id"], node_id=int(node_id), directory_id=directory_id or bytes(16))
+
+
+def write_meta(files: FileSystem, directory: str, meta: Meta) -> None:
+    lines = [
+        "version=1",
+        f"cluster.id={meta.cluster_id}",
+        f"node.id={meta.node_id}",
+        f"directory.id={encode_uuid(meta.directory_id)}",
+        "",
+    ]
+    write_atomically(files, f"{directory}/{META}", "\n".join(lines).encode())
+
+
+def read_topic_id(files: FileSystem, log_directory: str) -> bytes | None:
+    """The topic id that a log's directory names; None when it names none that can be read."""
+    try:
+        content = read_whole(files, f"{log_directory}/{PARTITION_METADATA}").decode("utf-8", "replace")
+    except FileNotFoundError:
+        return None
+    for line in content.splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() == "topic_id":
+            return decode_uuid(value.strip())
+    return None
+
+
+def write_topic_id(files: FileSystem, log_directory: str, topic_id: bytes) -> None:
+    """Not synced: a power cut may leave it out or empty, and then the metadata says what it said."""
+    file = files.open(f"{log_directory}/{PARTITION_METADATA}", create=True)
+    try:
+        file.truncate(0)
+        file.write((f"version: 0\ntopic_id: {encode_uuid(topic_id)}\n".encode(),), 0)
+    finally:
+        file.close()
+
+
+def take_clean_mark(files: FileSystem, directory: str) -> bool:
+    """Whether the last stop was clean. The mark is gone for good before anything else changes."""
+    path = f"{directory}/{CLEAN_SHUTDOWN}"
+    if not files.exists(path):
+        return False
+    files.remove(path)
+    files.sync_dir(directory)
+    return True
+
+
+def leave_clean_mark(files: FileSystem, directory: str) -> None:
+    write_atomically(files, f"{directory}/{CLEAN_SHUTDOWN}", _CLEAN_SHUTDOWN_CONTENT)

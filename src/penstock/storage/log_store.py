@@ -1,0 +1,369 @@
+"""All logs of one data directory, and what the directory knows of them together.
+
+    <data>/.lock                               held while a broker uses the directory
+    <data>/meta.properties                     see `directory_files`
+    <data>/.kafka_cleanshutdown                only after a clean stop
+    <data>/*-offset-checkpoint                 see `checkpoints`
+    <data>/<topic>-<partition>/                a log
+    <data>/<topic>-<partition>.<hex>-delete/   a log that was deleted and is being removed
+    <data>/<topic>-<partition>.<hex>-stray/    the log of another topic that had the same name; never touched
+
+Logs are opened when they are first asked for: a start after a clean stop costs the same for ten partitions and
+for ten thousand. Only the event loop calls it.
+"""
+
+import asyncio
+import contextlib
+import logging
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+
+from penstock.config.topic import TopicConfig
+from penstock.observability.clock import Clock, SystemClock
+from penstock.observability.offload import InlineOffload, Offload
+from penstock.storage import directory_files
+from penstock.storage.checkpoints import (
+    HIGH_WATERMARKS,
+    LOG_STARTS,
+    RECOVERY_POINTS,
+    CorruptCheckpointFile,
+    PartitionName,
+    read_offsets,
+    write_offsets,
+)
+from penstock.storage.directory_files import Meta
+from penstock.storage.file_cache import FileCache
+from penstock.storage.files import FileSystem
+from penstock.storage.flusher import Flusher
+from penstock.storage.log import Log
+from penstock.storage.log_errors import DirectoryInUse, DirectoryMismatch, StorageError
+from penstock.storage.log_sync import CheckpointJob
+from penstock.storage.log_values import LoadedLog
+from penstock.storage.recovery import Checkpointed, create_log, load_log
+
+OPEN_FILES_MAX_DEFAULT = 1000
+_IDLE_SWEEPS_TO_RELEASE = 2
+_DELETE = "-delete"
+_STRAY = "-stray"
+
+_log = logging.getLogger(__name__)
+
+
+class LogStore:
+    def __init__(
+        self,
+        directory: str,
+        meta: Meta,
+        files: FileSystem,
+        *,
+        clock: Clock,
+        offload: Offload,
+        open_files_max: int,
+        lock: contextlib.ExitStack,
+    ) -> None:
+        """Use `LogStore.open`."""
+        self.directory = directory
+        self.cluster_id = meta.cluster_id
+        self.node_id = meta.node_id
+        self.directory_id = meta.directory_id
+        self._files = files
+        self._clock = clock
+        self._offload = offload
+        self._cache = FileCache(files, open_files_max)
+        self._lock = lock
+        self._logs: dict[PartitionName, Log] = {}
+        self.was_clean = directory_files.take_clean_mark(files, directory)
+        self._recovery_points = self._read(RECOVERY_POINTS)
+        self._log_starts = self._read(LOG_STARTS)
+        self._high_watermarks = self._read(HIGH_WATERMARKS)
+        self._unopened = set(self._find_logs())
+        self._due: set[Log] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @classmethod
+    def open(
+        cls,
+        directory: str,
+        *,
+        files: FileSystem,
+        node_id: int,
+        new_cluster_id: Callable[[], str],
+        new_directory_id: Callable[[], bytes],
+        clock: Clock | None = None,
+        offload: Offload | None = None,
+        open_files_max: int = OPEN_FILES_MAX_DEFAULT,
+    ) -> "LogStore":
+        """Take the directory, which is made if it does not exist. `offload` is for reads and removals.
+
+        Raises `DirectoryInUse` when another process has it, `DirectoryMismatch` when it is another broker's.
+        """
+        files.make_dirs(directory)
+        with contextlib.ExitStack() as lock:
+            try:
+                lock.enter_context(files.lock(f"{directory}/{directory_files.LOCK}"))
+            except BlockingIOError as error:
+                raise DirectoryInUse(
+                    f"another process is using {directory}: stop it, or give this broker another data directory"
+                ) from error
+            meta = directory_files.read_meta(files, directory)
+            if meta is None:
+                meta = Meta(cluster_id=new_cluster_id(), node_id=node_id, directory_id=new_directory_id())
+                directory_files.write_meta(files, directory, meta)
+            elif meta.node_id != node_id:
+                raise DirectoryMismatch(
+                    f"{directory} belongs to node {meta.node_id}, and this is node {node_id}: set node.id to "
+                    f"{meta.node_id}, or give another data directory"
+                )
+            return cls(
+                directory,
+                meta,
+                files,
+                clock=clock or SystemClock(),
+                offload=offload or InlineOffload(),
+                open_files_max=open_files_max,
+                lock=lock.pop_all(),
+            )
+
+    def __iter__(self) -> Iterator[Log]:
+        """The logs that are open."""
+        return iter(self._logs.values())
+
+    @property
+    def partitions(self) -> set[PartitionName]:
+        """All partitions that have a log here, open or not."""
+        return self._unopened | self._logs.keys()
+
+    def topic_id(self, topic: str, partition: int) -> bytes | None:
+        """The id of the topic that a log here belongs to, if its directory names one."""
+        return directory_files.read_topic_id(self._files, self._path(PartitionName(topic, partition)))
+
+    def high_watermark(self, topic: str, partition: int) -> int | None:
+        """What `save_high_watermarks` last wrote for this partition."""
+        return self._high_watermarks.get(PartitionName(topic, partition))
+
+    # -- opening and deleting -------------------------------------------------------------------------
+
+    def get(self, topic: str, partition: int) -> Log | None:
+        """The log of this partition, if it is open."""
+        return self._logs.get(PartitionName(topic, partition))
+
+    def open_or_create(self, topic: str, topic_id: bytes, partition: int, config: TopicConfig) -> Log:
+        """The log of this partition: the open one, the one on disk, or a new one. Waits for the disk.
+
+        A directory that another topic of the same name left behind is set aside.
+        """
+        name = PartitionName(topic, partition)
+        log = self._logs.get(name)
+        if log is not None:
+            return log
+        path = self._path(name)
+        is_new = name not in self._unopened
+        if not is_new:
+            found_id = directory_files.read_topic_id(self._files, path)
+            if found_id is not None and found_id != topic_id:
+                self._set_aside(name, found_id)
+                is_new = True
+        log = self._create(name, topic_id, config) if is_new else self._open(name, config)
+        self._unopened.discard(name)
+        self._logs[name] = log
+        log.on_checkpoint_due = partial(self._note_due, log)
+        return log
+
+    def _create(self, name: PartitionName, topic_id: bytes, config: TopicConfig) -> Log:
+        """Not synced here: the first sync of the log includes its directory and this one."""
+        path = self._path(name)
+        self._files.make_dirs(path)
+        try:
+            directory_files.write_topic_id(self._files, path, topic_id)
+            loaded = create_log(self._cache, path, config)
+        except OSError as error:
+            raise StorageError(f"cannot make the log {path}: {error.strerror}") from error
+        return self._log(name, config, loaded, is_new=True)
+
+    def _open(self, name: PartitionName, config: TopicConfig) -> Log:
+        path = self._path(name)
+        checkpointed = Checkpointed(
+            was_clean=self.was_clean,
+            recovery_point=self._recovery_points.get(name),
+            log_start_offset=self._log_starts.get(name, 0),
+        )
+        loaded = load_log(self._cache, path, config, checkpointed, self._clock.now_ms())
+        return self._log(name, config, loaded, is_new=False)
+
+    def delete(self, topic: str, partition: int) -> None:
+        """Take the log of this partition out of the directory; its files are removed in the background."""
+        name = PartitionName(topic, partition)
+        log = self._logs.pop(name, None)
+        if log is not None:
+            log.abandon("its topic was deleted")
+            self._due.discard(log)
+        elif name not in self._unopened:
+            return
+        self._unopened.discard(name)
+        for offsets in (self._recovery_points, self._log_starts, self._high_watermarks):
+            offsets.pop(name, None)
+        path = self._path(name)
+        target = f"{path}.{uuid.uuid4().hex}{_DELETE}"
+        self._files.rename(path, target)
+        self._in_background(partial(self._remove_directory, target))
+
+    def _set_aside(self, name: PartitionName, found_id: bytes) -> None:
+        path = self._path(name)
+        target = f"{path}.{uuid.uuid4().hex}{_STRAY}"
+        _log.warning(
+            "%s holds the log of topic id %s, which is gone: it is kept as %s, remove it when it is not needed",
+            path,
+            directory_files.encode_uuid(found_id),
+            target,
+        )
+        self._files.rename(path, target)
+        for offsets in (self._recovery_points, self._log_starts, self._high_watermarks):
+            offsets.pop(name, None)
+
+    def _log(self, name: PartitionName, config: TopicConfig, loaded: LoadedLog, *, is_new: bool) -> Log:
+        return Log(
+            name.topic,
+            name.partition,
+            self._path(name),
+            config,
+            cache=self._cache,
+            loaded=loaded,
+            offload=self._offload,
+            discard=self._discard,
+            is_new=is_new,
+        )
+
+    def _path(self, name: PartitionName) -> str:
+        return f"{self.directory}/{name.directory}"
+
+    def _find_logs(self) -> Iterator[PartitionName]:
+        for entry in self._files.list(self.directory):
+            name = PartitionName.parse(entry)
+            if name is not None:
+                yield name
+            elif entry.endswith(_DELETE):
+                self._in_background(partial(self._remove_directory, f"{self.directory}/{entry}"))
+
+    # -- removing -------------------------------------------------------------------------------------
+
+    def _discard(self, paths: Sequence[str]) -> None:
+        self._in_background(partial(self._remove_files, paths))
+
+    def _in_background(self, work: Callable[[], None]) -> None:
+        """Removing large files takes its time: not on the loop, if there is one."""
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            work()
+        else:
+            self._offload.start(work)
+
+    def _remove_files(self, paths: Sequence[str]) -> None:
+        for path in paths:
+            try:
+                self._files.remove(path)
+            except OSError as error:
+                _log.warning("cannot remove %s (%s): it is removed at the next start", path, error.strerror)
+
+    def _remove_directory(self, path: str) -> None:
+        try:
+            self._files.remove_tree(path)
+            self._files.sync_dir(self.directory)
+        except OSError as error:
+            _log.warning("cannot remove %s (%s): it is removed at the next start", path, error.strerror)
+
+    # -- keeping recovery short, and memory small -----------------------------------------------------
+
+    def _note_due(self, log: Log) -> None:
+        """A log has something to write down. Without a loop it waits for the next checkpoint or the close."""
+        self._due.add(log)
+        with contextlib.suppress(RuntimeError):
+            loop = asyncio.get_running_loop()
+            if not self._tasks:
+                task = loop.create_task(self._checkpoint_due())
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+
+    async def _checkpoint_due(self) -> None:
+        while self._due:
+            due, self._due = self._due, set()
+            await self._checkpoint(due)
+
+    async def checkpoint(self) -> None:
+        """Let recovery start at the present end of every log. The broker calls it once a minute or so."""
+        await self._checkpoint(self._logs.values())
+
+    async def _checkpoint(self, logs: Iterable[Log]) -> None:
+        begun = [(log, job) for log in list(logs) if (job := log.begin_checkpoint()) is not None]
+        for log, job in await self._run_all(begun):
+            log.finish_checkpoint(job, job.failure)
+        await self.save_offsets()
+
+    async def _run_all(
+        self, begun: Sequence[tuple[Log, CheckpointJob]]
+    ) -> Sequence[tuple[Log, CheckpointJob]]:
+        await asyncio.gather(*(self._offload.run(job.run_noting_failure) for _, job in begun))
+        return begun
+
+    async def save_offsets(self) -> None:
+        """Write down recovery points and log starts."""
+        for name, log in self._logs.items():
+            if log.failure is None:
+                self._recovery_points[name] = log.recovery_point
+            if log.log_start_offset > log.segments[0].base_offset:
+                self._log_starts[name] = log.log_start_offset
+            else:
+                self._log_starts.pop(name, None)
+        points, starts = dict(self._recovery_points), dict(self._log_starts)
+        try:
+            await self._offload.run(partial(self._write, RECOVERY_POINTS, points))
+            await self._offload.run(partial(self._write, LOG_STARTS, starts))
+        except OSError as error:
+            _log.warning("cannot write the checkpoints of %s: %s", self.directory, error.strerror)
+
+    async def save_high_watermarks(self, high_watermarks: Mapping[PartitionName, int]) -> None:
+        """Write down the high watermarks, of which a follower that becomes leader knows by no other way."""
+        self._high_watermarks.update(high_watermarks)
+        await self._offload.run(partial(self._write, HIGH_WATERMARKS, dict(self._high_watermarks)))
+
+    def _write(self, name: str, offsets: Mapping[PartitionName, int]) -> None:
+        write_offsets(self._files, f"{self.directory}/{name}", offsets)
+
+    def _read(self, name: str) -> dict[PartitionName, int]:
+        """A checkpoint file. One that cannot be read makes the start slower, never wrong."""
+        try:
+            return read_offsets(self._files, f"{self.directory}/{name}") or {}
+        except CorruptCheckpointFile as error:
+            _log.warning("%s/%s cannot be used: %s", self.directory, name, error)
+            return {}
+
+    def release_idle(self) -> None:
+        """Close the files and drop the indexes of logs not used since the call before the last."""
+        for log in self._logs.values():
+            log.idle_sweeps += 1
+            if log.idle_sweeps == _IDLE_SWEEPS_TO_RELEASE:
+                log.release()
+
+    # -- the end --------------------------------------------------------------------------------------
+
+    async def close(self, flusher: Flusher | None = None) -> None:
+        """Close every log so that the next start need not recover, and let go of the directory."""
+        if flusher is not None:
+            await flusher.drain()
+        self._due.clear()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+        logs = list(self._logs.values())
+        begun = [(log, job) for log in logs if (job := log.begin_close()) is not None]
+        is_clean = all(log.failure is None for log in logs) and (self.was_clean or not self._unopened)
+        for log, job in await self._run_all(begun):
+            log.finish_checkpoint(job, job.failure)
+            is_clean = is_clean and log.recovery_point == log.log_end_offset
+        await self.save_offsets()
+        for log in logs:
+            log.finish_close(None)
+        self._cache.close()
+        if is_clean:
+            directory_files.leave_clean_mark(self._files, self.directory)
+        self._lock.close()
