@@ -21,6 +21,10 @@ def test_a_backslash_at_the_end_joins_lines_and_drops_the_next_ones_indent() -> 
     assert parse("list=a,\\\n    b,\\\n    c\nother=1") == {"list": "a,b,c", "other": "1"}
 
 
+def test_a_joined_line_is_no_comment_even_when_it_looks_like_one() -> None:
+    assert parse("list=a,\\\n  #b") == {"list": "a,#b"}
+
+
 def test_an_even_number_of_backslashes_at_the_end_joins_nothing() -> None:
     assert parse("path=c:\\\\\nother=1") == {"path": "c:\\", "other": "1"}
 

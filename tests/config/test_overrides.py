@@ -117,6 +117,12 @@ def test_a_group_setting_outside_the_brokers_bounds_is_refused(
         validate_group_overrides(BROKER, overrides)
 
 
+def test_good_group_settings_are_taken() -> None:
+    validate_group_overrides(
+        BROKER, {"consumer.session.timeout.ms": "50000", "share.delivery.count.limit": "3"}
+    )
+
+
 def test_a_groups_session_must_outlast_its_heartbeat() -> None:
     broker = BrokerConfig({"group.consumer.max.heartbeat.interval.ms": "50000"})
     with pytest.raises(

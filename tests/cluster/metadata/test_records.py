@@ -51,6 +51,12 @@ def test_a_value_that_is_no_record_is_reported(value: bytes) -> None:
         decode_value(value)
 
 
+def test_a_frame_of_another_version_is_reported_as_such() -> None:
+    value = b"\x02" + encode_value(mr.NoOpRecord())[1:]
+    with pytest.raises(MetadataError, match="a metadata record has frame version 2, not 1"):
+        decode_value(value)
+
+
 def test_a_torn_batch_is_reported() -> None:
     with pytest.raises(MetadataError, match="a batch of the metadata log cannot be read"):
         list(decode_batches(encode_batch(RECORDS, now_ms=0)[:-1]))

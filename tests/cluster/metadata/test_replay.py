@@ -57,6 +57,13 @@ def test_a_deleted_topic_takes_its_settings_and_its_reserved_name_with_it() -> N
     assert (image.topics, image.topics_by_id, image.configs, image.names_by_collision_key) == ({}, {}, {}, {})
 
 
+def test_of_two_colliding_names_the_one_that_stays_still_reserves_its_place() -> None:
+    image = image_with_topic()
+    replay.apply(image, [mr.TopicRecord(name="t_a", topic_id=B)], 2)
+    replay.apply(image, [mr.RemoveTopicRecord(topic_id=A)], 3)
+    assert image.names_by_collision_key == {"t_a": {"t_a"}}
+
+
 def test_a_topic_made_and_deleted_in_one_batch_was_never_there() -> None:
     image = MetadataImage("c")
     records: list[mr.MetadataRecord] = [
@@ -66,6 +73,7 @@ def test_a_topic_made_and_deleted_in_one_batch_was_never_there() -> None:
     ]
     delta = replay.apply(image, records, 2)
     assert (delta.topics_created, delta.topics_deleted, delta.partitions) == ({}, {}, {})
+    assert delta.configs_changed == set()
 
 
 def test_naming_a_leader_begins_a_new_leader_epoch_and_anything_else_does_not() -> None:
