@@ -149,6 +149,7 @@ class Broker:
                 endpoints=list(advertised.values()),
                 rack=self._config[network.BROKER_RACK],
                 log_dirs=[store.directory_id],
+                stopped_cleanly=store.was_clean,
             )
         )
         replicas.load()

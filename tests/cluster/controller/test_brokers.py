@@ -1,3 +1,4 @@
+import msgspec
 import pytest
 
 from penstock.cluster.controller.brokers import (
@@ -21,13 +22,20 @@ def test_a_broker_registers_with_its_addresses_rack_and_features() -> None:
     assert broker.features == {"metadata.version": (25, 25)}
 
 
-def test_a_broker_that_comes_back_leads_in_a_new_epoch_what_it_led() -> None:
+def test_a_broker_that_crashed_leads_in_a_new_epoch_what_it_led() -> None:
     image = image_of()
     with_topic(image, "t", partitions=2)
     commit(image, decide_register_broker(image, registration(1), epoch=9, fenced=False).records)
     topic = image.topic("t")
     assert topic is not None
     assert [(each.leader, each.leader_epoch) for each in topic.partitions.values()] == [(1, 1), (1, 1)]
+
+
+def test_a_broker_that_stopped_cleanly_goes_on_in_the_epochs_it_had() -> None:
+    image = image_of()
+    with_topic(image, "t", partitions=2)
+    returning = msgspec.structs.replace(registration(1), stopped_cleanly=True)
+    assert len(decide_register_broker(image, returning, epoch=9, fenced=False).records) == 1
 
 
 def test_a_broker_that_comes_back_leads_what_nobody_leads_if_it_was_in_sync() -> None:

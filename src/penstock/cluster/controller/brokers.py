@@ -23,12 +23,16 @@ _PRODUCER_ID_MAX = 2**63 - 1
 
 
 class BrokerRegistration(msgspec.Struct, frozen=True, kw_only=True):
-    """A broker that starts. `incarnation_id` is drawn anew at each start; `log_dirs` are its directories' ids."""
+    """A broker that starts. `incarnation_id` is drawn anew at each start; `log_dirs` are its directories' ids.
+
+    `stopped_cleanly`: its logs end where they ended before, so its leaderships go on in their epochs.
+    """
 
     broker_id: int
     incarnation_id: bytes
     endpoints: Sequence[Endpoint]
     rack: str | None = None
+    stopped_cleanly: bool = False
     log_dirs: Sequence[bytes] = ()
     features: Mapping[str, tuple[int, int]] | None = None  # unset: what this version supports
 
@@ -45,8 +49,8 @@ def decide_register_broker(
 ) -> Decision[int]:
     """Register a broker under the epoch that is the offset of its registration.
 
-    A broker that registers unfenced takes up the leaderships it has, or could have, in a new leader epoch: what it had
-    not synced when it crashed may be gone, and followers and consumers find out by the epoch (KIP-320).
+    A broker that registers unfenced takes up the leaderships it could have. Those it had go on in a new leader epoch
+    if it crashed: what it had not synced may be gone, and followers and consumers find out by the epoch (KIP-320).
     """
     records: list[MetadataRecord] = [
         RegisterBrokerRecord(
@@ -76,13 +80,15 @@ def decide_register_broker(
             PartitionChangeRecord(topic_id=topic.topic_id, partition_id=number, leader=broker.broker_id)
             for topic in image.topics.values()
             for number, partition in topic.partitions.items()
-            if _takes_up(partition, broker.broker_id)
+            if _takes_up(partition, broker)
         ]
     return Decision(records, epoch)
 
 
-def _takes_up(partition: Partition, broker_id: int) -> bool:
-    return partition.leader == broker_id or (partition.leader == NO_LEADER and broker_id in partition.isr)
+def _takes_up(partition: Partition, broker: BrokerRegistration) -> bool:
+    if partition.leader == broker.broker_id:
+        return not broker.stopped_cleanly
+    return partition.leader == NO_LEADER and broker.broker_id in partition.isr
 
 
 def check_broker_epoch(image: MetadataImage, broker_id: int, epoch: int) -> None:
