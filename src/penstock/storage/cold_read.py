@@ -1,6 +1,7 @@
 """A read that may have to wait for the disk: planned on the loop, run on a thread, ended on the loop."""
 
 from penstock.storage.file_cache import FileCache, Handle
+from penstock.storage.log_errors import LogCorrupt
 from penstock.storage.segment import Segment
 from penstock.storage.segment_indexes import SegmentIndexes, load_indexes, read_waiting, rebuild_indexes
 from penstock.storage.segment_read import Cut, IndexInDoubt, cut_batches
@@ -55,7 +56,12 @@ class ColdRead:
             return self._cut()
         except IndexInDoubt:
             self._rebuild()
+        try:
             return self._cut()
+        except IndexInDoubt:
+            raise LogCorrupt(
+                f"{self._handle.path} is damaged: run `penstock log verify` on the partition"
+            ) from None
 
     def end(self, *, is_current: bool) -> None:
         """Give back what was borrowed; on the loop, whether the read succeeded or not.

@@ -250,7 +250,8 @@ class Log(ReadableLog):
     def begin_checkpoint(self) -> CheckpointJob | None:
         """What to write so that recovery may start at the present end; None when it already may."""
         end_offset = self.chain.end_offset
-        if end_offset == self.recovery_point or self.failure is not None:
+        is_up_to_date = end_offset == self.recovery_point and not self._has_deletable
+        if is_up_to_date or self.failure is not None:
             return None
         index_paths: list[str] = []
         for segment in self.chain.segments[self.chain.number_of(self.recovery_point) :]:
@@ -266,6 +267,11 @@ class Log(ReadableLog):
         self._batches_at_checkpoint = self.chain.batches_written
         return CheckpointJob(self._cache.files, self.begin_sync(), index_paths, contents)
 
+    @property
+    def _has_deletable(self) -> bool:
+        """Whether segments below the start wait for the producers to be written down."""
+        return self.chain.number_of(self.log_start_offset) > 0
+
     def finish_checkpoint(self, job: CheckpointJob, error: OSError | None = None) -> None:
         """The job ran: move the recovery point, which the store then writes down."""
         self.finish_sync(job.sync, error)
@@ -279,6 +285,7 @@ class Log(ReadableLog):
         self.recovery_point = job.sync.end_offset
         if job.has_snapshot:
             self._snapshots.note_written(job.sync.end_offset, [s.base_offset for s in self.chain.segments])
+            self._delete_below_start()
 
     # -- dropping -------------------------------------------------------------------------------------
 
@@ -324,18 +331,28 @@ class Log(ReadableLog):
             self._epochs_are_saved = False
 
     def advance_log_start(self, offset: int) -> None:
-        """Forget the records below `offset`; segments that lie wholly below are deleted."""
-        if offset <= self.log_start_offset:
-            return
+        """Forget the records below `offset`; segments that lie wholly below are deleted, now or when it is safe."""
         if offset > self.chain.end_offset:
             raise OffsetOutOfRange(offset, self.log_start_offset, self.chain.end_offset)
+        if offset > self.log_start_offset:
+            self._start_at(offset)
+        self._delete_below_start()
+
+    def _start_at(self, offset: int) -> None:
         self.log_start_offset = offset
-        self._layout += 1
         if self.epochs.truncate_from_start(offset):
             self._epochs_are_saved = False
         self.producers.advance_log_start(offset)
-        self.chain.delete_oldest(self.chain.number_of(offset))
         self.on_checkpoint_due()
+
+    def _delete_below_start(self) -> None:
+        """Delete the segments below the start whose producers are written down: retries must still be known."""
+        count = self.chain.number_of(self.log_start_offset)
+        if len(self.producers):
+            count = min(count, self.chain.number_of(self._snapshots.newest or 0))
+        if count > 0:
+            self._layout += 1
+            self.chain.delete_oldest(count)
 
     def delete_oldest(self, count: int, *, now_ms: int) -> None:
         """Delete the `count` oldest segments; when that is all of them, the log rolls first."""

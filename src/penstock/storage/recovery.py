@@ -4,7 +4,8 @@ After a clean stop everything is as the checkpoint says, and hardly a file is to
 1. what lies below the recovery point was made durable and is not read;
 2. from there on every batch is checked; at the first that is torn, the file is cut and later segments removed;
 3. indexes, leader epochs and producers are brought up to date from the batches checked;
-4. what was kept is synced, for a kill leaves it in the page cache only.
+4. what was kept is written once more and synced, for a kill, or a sync that failed before it, leaves it in the
+   page cache only.
 Something wrong below the recovery point is reported and left as it is: that is damage, not a torn tail.
 """
 
@@ -80,6 +81,8 @@ class _Loader:
         self._now_ms = now_ms
         self._damage: list[str] = []
         self._cut_reason: str | None = None
+        self._checked: list[tuple[Segment, int]] = []
+        """The segments that were checked, and from which position on."""
         self._has_news = False
         """Whether there was anything at or above the recovery point."""
         self._producers = ProducerStates()
@@ -218,6 +221,7 @@ class _Loader:
         Brings indexes, epochs and producers up to date; gives the offset after the last good batch.
         """
         position, next_offset = self._begin(segment, point)
+        self._checked.append((segment, position))
         file_size_bytes = segment.size_bytes
         segment.shrink_to(position)
         read = segment.file().read
@@ -241,9 +245,9 @@ class _Loader:
         scan = _headers(segment, segment.indexes().offsets.last_position)
         for _ in scan:
             pass
-        if scan.is_zeros:
+        if scan.reason is None or scan.is_zeros:  # even if it looks right: see `Segment.rewrite_from`
             segment.shrink_to(scan.position)
-            segment.trim()
+            segment.rewrite_from(scan.position)
             segment.file().sync()
 
     def _begin(self, segment: Segment, point: int) -> tuple[int, int]:
@@ -339,8 +343,9 @@ class _Loader:
         if not self._has_news:
             self._segments[first].release()
             return
+        positions = dict(self._checked)
         for segment in self._segments[first:]:
-            segment.trim()
+            segment.rewrite_from(positions[segment])
             segment.file().sync()
             if segment is not self._segments[-1]:
                 segment.seal()

@@ -36,6 +36,7 @@ LOG = ".log"
 SUFFIXES = (LOG, *INDEX_SUFFIXES)
 DELETED = ".deleted"
 
+_REWRITE_BYTES = 1 << 20
 _REBUILD_WORTH_A_WARNING_BYTES = 1 << 16
 
 _log = logging.getLogger(__name__)
@@ -171,6 +172,20 @@ class Segment:
     def shrink_to(self, size_bytes: int) -> None:
         """Count only so many bytes as batches, until `note_batch` adds more; `trim` then cuts the rest."""
         self.size_bytes = size_bytes
+
+    def rewrite_from(self, position: int) -> None:
+        """Write the batches from `position` on once more, with what is in the page cache. Waits for the disk.
+
+        After a failed sync the kernel takes its pages for clean, though the disk does not have them: only what is
+        written again is sure to be there after the next sync.
+        """
+        file = self.file()
+        file.truncate(self.size_bytes)
+        self._file_size_bytes = self.size_bytes
+        while position < self.size_bytes:
+            data = file.read(min(_REWRITE_BYTES, self.size_bytes - position), position)
+            file.write((data,), position)
+            position += len(data)
 
     def seal(self) -> None:
         """No more appends for now: complete the time index and save the indexes."""
