@@ -15,6 +15,7 @@ for ten thousand. Only the event loop calls it.
 import asyncio
 import contextlib
 import logging
+import os
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -80,6 +81,7 @@ class LogStore:
         self._unopened = set(self._find_logs())
         self._due: set[Log] = set()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._saving = asyncio.Lock()
 
     @classmethod
     def open(
@@ -98,7 +100,7 @@ class LogStore:
 
         Raises `DirectoryInUse` when another process has it, `DirectoryMismatch` when it is another broker's.
         """
-        files.make_dirs(directory)
+        _make_durably(files, directory)
         with contextlib.ExitStack() as lock:
             try:
                 lock.enter_context(files.lock(f"{directory}/{directory_files.LOCK}"))
@@ -300,27 +302,42 @@ class LogStore:
             log.finish_checkpoint(job, job.failure)
         await self.save_offsets()
 
+    async def secure(self, log: Log) -> int:
+        """Move the recovery point of one log to its end; gives the one that is on disk then.
+
+        Compaction asks for it: recovery takes the gaps that it leaves for losses, so it must not look there.
+        """
+        job = log.begin_checkpoint()
+        if job is not None:
+            await self._offload.run(job.run_noting_failure)
+            log.finish_checkpoint(job, job.failure)
+        recovery_point = log.recovery_point
+        return recovery_point if await self.save_offsets() else 0
+
     async def _run_all(
         self, begun: Sequence[tuple[Log, CheckpointJob]]
     ) -> Sequence[tuple[Log, CheckpointJob]]:
         await asyncio.gather(*(self._offload.run(job.run_noting_failure) for _, job in begun))
         return begun
 
-    async def save_offsets(self) -> None:
-        """Write down recovery points and log starts."""
-        for name, log in self._logs.items():
-            if log.failure is None:
-                self._recovery_points[name] = log.recovery_point
-            if log.log_start_offset > log.segments[0].base_offset:
-                self._log_starts[name] = log.log_start_offset
-            else:
-                self._log_starts.pop(name, None)
-        points, starts = dict(self._recovery_points), dict(self._log_starts)
-        try:
-            await self._offload.run(partial(self._write, RECOVERY_POINTS, points))
-            await self._offload.run(partial(self._write, LOG_STARTS, starts))
-        except OSError as error:
-            _log.warning("cannot write the checkpoints of %s: %s", self.directory, error.strerror)
+    async def save_offsets(self) -> bool:
+        """Write down recovery points and log starts; whether the disk took them."""
+        async with self._saving:  # the cleaner saves too, and two writers would share a temporary file
+            for name, log in self._logs.items():
+                if log.failure is None:
+                    self._recovery_points[name] = log.recovery_point
+                if log.log_start_offset > log.segments[0].base_offset:
+                    self._log_starts[name] = log.log_start_offset
+                else:
+                    self._log_starts.pop(name, None)
+            points, starts = dict(self._recovery_points), dict(self._log_starts)
+            try:
+                await self._offload.run(partial(self._write, RECOVERY_POINTS, points))
+                await self._offload.run(partial(self._write, LOG_STARTS, starts))
+            except OSError as error:
+                _log.warning("cannot write the checkpoints of %s: %s", self.directory, error.strerror)
+                return False
+            return True
 
     async def save_high_watermarks(self, high_watermarks: Mapping[PartitionName, int]) -> None:
         """Write down the high watermarks, of which a follower that becomes leader knows by no other way."""
@@ -367,3 +384,15 @@ class LogStore:
         if is_clean:
             directory_files.leave_clean_mark(self._files, self.directory)
         self._lock.close()
+
+
+def _make_durably(files: FileSystem, directory: str) -> None:
+    """Make a directory whose name survives a power cut, and with it everything that is synced below it."""
+    missing = []
+    path = directory
+    while path and not files.exists(path):
+        missing.append(path)
+        path = os.path.dirname(path)
+    files.make_dirs(directory)
+    for made in missing:
+        files.sync_dir(os.path.dirname(made) or ".")

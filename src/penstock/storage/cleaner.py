@@ -1,0 +1,298 @@
+"""The cleaner: compacts the logs that need it most, and sweeps out what has outlived its retention.
+
+Two loops, one log at a time each. Compaction looks for the log with the greatest dirty share, compacts it and
+looks again at once; with nothing to do it waits `log.cleaner.backoff.ms`. Where each log's next pass begins is
+kept in `cleaner-offset-checkpoint` (format: `checkpoints`). The retention sweep goes over all logs every
+`log.retention.check.interval.ms`. A log that is damaged or fails otherwise is left alone from then on and told
+about; a full disk is only waited for. Nothing that happens to one log stops the others.
+
+Whoever truncates or deletes a log does so inside `paused`: a pass that is running ends first.
+"""
+
+import asyncio
+import contextlib
+import errno
+import logging
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from typing import Final
+
+import msgspec
+
+from penstock.observability.clock import Clock
+from penstock.observability.offload import Offload
+from penstock.storage.checkpoints import CorruptCheckpointFile, PartitionName, read_offsets, write_offsets
+from penstock.storage.cleaner_facts import CleanedPartition, compaction_facts, retention_facts
+from penstock.storage.cleaner_pass import LogChanged, PassInPlace, job_for
+from penstock.storage.compaction_choice import Cleanable, assess
+from penstock.storage.compaction_rewrite import CompactionResult
+from penstock.storage.compaction_worker import Compactor
+from penstock.storage.files import FileSystem
+from penstock.storage.log import Log
+from penstock.storage.retention import LogFacts, count_to_delete
+
+CHECKPOINT: Final = "cleaner-offset-checkpoint"
+_WAITED_FOR: Final = frozenset(
+    {errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
+)
+
+_log = logging.getLogger(__name__)
+
+
+class CleanerSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Kafka's names: `log.cleaner.*`, and `log.retention.check.interval.ms`."""
+
+    enable: bool = True
+    backoff_ms: int = 15_000
+    dedupe_buffer_bytes: int = 134_217_728
+    retention_check_interval_ms: int = 300_000
+
+
+class Cleaner:
+    """Only the event loop calls it. Start `run` as a task and cancel it to stop."""
+
+    def __init__(
+        self,
+        directory: str,
+        partitions: Callable[[], Iterable[CleanedPartition]],
+        secure: Callable[[Log], Awaitable[int]],
+        *,
+        files: FileSystem,
+        clock: Clock,
+        offload: Offload,
+        compactor: Compactor,
+        settings: CleanerSettings | None = None,
+    ) -> None:
+        """`secure` moves a log's recovery point to its end, and gives the one that is durable then: recovery would
+        take the gaps that compaction leaves above it for losses.
+        """
+        self._checkpoint_path = f"{directory}/{CHECKPOINT}"
+        self._partitions = partitions
+        self._secure = secure
+        self._files = files
+        self._clock = clock
+        self._offload = offload
+        self._compactor = compactor
+        self._settings = settings or CleanerSettings()
+        self._clean_offsets = self._read_checkpoint()
+        self._passes: dict[PartitionName, asyncio.Task[CompactionResult]] = {}
+        self._paused: Counter[PartitionName] = Counter()
+        self._failed: set[PartitionName] = set()
+        self.uncleanable: dict[PartitionName, str] = {}
+        """Partitions that are left alone, and why."""
+
+    async def run(self) -> None:
+        """Clean until cancelled."""
+        async with asyncio.TaskGroup() as loops:
+            loops.create_task(self._sweep_forever())
+            if self._settings.enable:
+                loops.create_task(self._compact_forever())
+
+    def clean_offset(self, topic: str, partition: int) -> int | None:
+        """Where the next pass over a log begins, if there was one."""
+        return self._clean_offsets.get(PartitionName(topic, partition))
+
+    @contextlib.asynccontextmanager
+    async def paused(self, topic: str, partition: int) -> AsyncIterator[None]:
+        """End a running pass over this log, and begin none, as long as the block lasts."""
+        name = PartitionName(topic, partition)
+        self._paused[name] += 1
+        try:
+            running = self._passes.get(name)
+            if running is not None:
+                running.cancel()
+                await asyncio.wait([running])
+            yield
+        finally:
+            self._paused[name] -= 1
+            if not self._paused[name]:
+                del self._paused[name]
+
+    # -- retention ------------------------------------------------------------------------------------
+
+    async def _sweep_forever(self) -> None:
+        while True:
+            await self._clock.sleep(self._settings.retention_check_interval_ms)
+            await self.sweep()
+
+    async def sweep(self) -> int:
+        """Delete what has outlived its retention; gives how many segments."""
+        count = 0
+        for partition in list(self._partitions()):
+            name = _name_of(partition.log)
+            if name in self._passes or name in self._paused or partition.log.failure is not None:
+                continue
+            try:
+                count += await self._sweep_log(partition)
+            except Exception:  # noqa: BLE001 - one bad log must not stop the others
+                _log.exception("retention of %s-%d failed; the other logs are not affected", *name)
+            await asyncio.sleep(0)
+        return count
+
+    async def _sweep_log(self, partition: CleanedPartition) -> int:
+        log, now_ms = partition.log, self._clock.now_ms()
+        count = count_to_delete(retention_facts(self._files, partition, now_ms), log.config, now_ms)
+        if count:
+            log.delete_oldest(count, now_ms=now_ms)
+            _log.info(
+                "%s-%d: deleted %d segments; it starts at offset %d now",
+                log.topic,
+                log.partition,
+                count,
+                log.log_start_offset,
+            )
+            # Names, not only the start offset, say which segments are gone.
+            await self._offload.run(lambda: self._files.sync_dir(log.directory))
+        return count
+
+    # -- compaction -----------------------------------------------------------------------------------
+
+    async def _compact_forever(self) -> None:
+        while True:
+            if not await self.compact_filthiest():
+                await self._clock.sleep(self._settings.backoff_ms)
+
+    async def compact_filthiest(self) -> bool:
+        """Make one pass over the log that needs it most; whether there was one.
+
+        A log whose pass fails is not chosen again before all others that need it have had theirs.
+        """
+        chosen = self._choose()
+        if chosen is None:
+            self._failed.clear()
+            return False
+        partition, facts, cleanable = chosen
+        name = _name_of(partition.log)
+        task = asyncio.ensure_future(self._pass(partition, facts, cleanable))
+        self._passes[name] = task
+        try:
+            await asyncio.wait([task])
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.wait([task])
+            del self._passes[name]
+        if not await self._settle(partition, cleanable, task):
+            self._failed.add(name)
+        return True
+
+    def _choose(self) -> tuple[CleanedPartition, LogFacts, Cleanable] | None:
+        now_ms = self._clock.now_ms()
+        best: tuple[CleanedPartition, LogFacts, Cleanable] | None = None
+        names = set()
+        for partition in self._partitions():
+            log, name = partition.log, _name_of(partition.log)
+            names.add(name)
+            if "compact" not in log.config.cleanup_policy or log.failure is not None:
+                continue
+            if name in self.uncleanable or name in self._paused or name in self._failed:
+                continue
+            try:
+                facts = compaction_facts(self._files, partition)
+            except Exception as error:  # noqa: BLE001 - one bad log must not stop the others
+                self._give_up(name, error)
+                continue
+            cleanable = assess(facts, log.config, self._clean_offsets.get(name), now_ms)
+            if cleanable.is_due(log.config) and (best is None or cleanable.dirty_ratio > best[2].dirty_ratio):
+                best = (partition, facts, cleanable)
+        for gone in self.uncleanable.keys() - names:
+            del self.uncleanable[gone]
+        return best
+
+    async def _pass(
+        self, partition: CleanedPartition, facts: LogFacts, cleanable: Cleanable
+    ) -> CompactionResult:
+        log, now_ms = partition.log, self._clock.now_ms()
+        recovery_point = await self._secure(log)
+        if recovery_point < cleanable.first_uncleanable_offset:
+            bounded = msgspec.structs.replace(facts, last_stable_offset=recovery_point)
+            cleanable = assess(bounded, log.config, self._clean_offsets.get(_name_of(log)), now_ms)
+            if cleanable.dirty_bytes == 0:
+                raise LogChanged(f"the recovery point of {log.directory} could not be moved")
+        job = job_for(
+            self._files,
+            partition,
+            cleanable,
+            now_ms=now_ms,
+            dedupe_buffer_bytes=self._settings.dedupe_buffer_bytes,
+        )
+        place = PassInPlace(self._files, self._offload, log, job)
+        result = await self._compactor.run(job)
+        for number, cleaned in enumerate(result.cleaned):
+            try:
+                await place.put(cleaned)
+            except BaseException:
+                for rest in result.cleaned[number + 1 :]:
+                    place.discard(rest)
+                raise
+        return result
+
+    async def _settle(
+        self, partition: CleanedPartition, cleanable: Cleanable, task: "asyncio.Task[CompactionResult]"
+    ) -> bool:
+        """Take in how a pass ended; whether well."""
+        log, name = partition.log, _name_of(partition.log)
+        if task.cancelled():
+            return False
+        error = task.exception()
+        if error is None:
+            result = task.result()
+            self._report(log, cleanable, result)
+            self._clean_offsets[name] = result.end_offset
+            await self._write_checkpoint()
+            return True
+        if isinstance(error, LogChanged) or all(p.log is not log for p in self._partitions()):
+            _log.info("%s-%d: compaction given up: %s", *name, error)
+        elif isinstance(error, OSError) and error.errno in _WAITED_FOR:
+            _log.warning("%s-%d: compaction failed and will be tried again: %s", *name, error)
+        elif isinstance(error, Exception):
+            self._give_up(name, error)
+        else:
+            raise error
+        return False
+
+    def _give_up(self, name: PartitionName, error: Exception) -> None:
+        self.uncleanable[name] = str(error)
+        _log.error(
+            "%s-%d is not compacted any more until the broker restarts: %s", *name, error, exc_info=error
+        )
+
+    def _report(self, log: Log, cleanable: Cleanable, result: CompactionResult) -> None:
+        _log.info(
+            "%s-%d: compacted offsets %d to %d: %d of %d records kept",
+            log.topic,
+            log.partition,
+            cleanable.first_dirty_offset,
+            result.end_offset,
+            result.records_kept,
+            result.records_read,
+        )
+        if result.keyless_count:
+            _log.warning(
+                "%s-%d: %d records without a key were dropped: a compacted topic cannot keep them",
+                log.topic,
+                log.partition,
+                result.keyless_count,
+            )
+
+    # -- the checkpoint -------------------------------------------------------------------------------
+
+    def _read_checkpoint(self) -> dict[PartitionName, int]:
+        """Without it the first pass over each log is longer, and nothing else."""
+        try:
+            return read_offsets(self._files, self._checkpoint_path) or {}
+        except (CorruptCheckpointFile, OSError) as error:
+            _log.warning("%s cannot be used: %s", self._checkpoint_path, error)
+            return {}
+
+    async def _write_checkpoint(self) -> None:
+        present = {_name_of(partition.log) for partition in self._partitions()}
+        offsets = {name: offset for name, offset in self._clean_offsets.items() if name in present}
+        try:
+            await self._offload.run(lambda: write_offsets(self._files, self._checkpoint_path, offsets))
+        except OSError as error:
+            _log.warning("cannot write %s: %s", self._checkpoint_path, error.strerror)
+
+
+def _name_of(log: Log) -> PartitionName:
+    return PartitionName(log.topic, log.partition)
