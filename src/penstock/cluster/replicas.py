@@ -1,7 +1,8 @@
 """The partitions this broker holds, kept in step with the metadata image."""
 
+import contextlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.image import MetadataImage, ResourceType
@@ -18,6 +19,9 @@ from penstock.storage.log_store import LogStore
 log = logging.getLogger(__name__)
 
 
+CleaningPaused = Callable[[str, int], contextlib.AbstractAsyncContextManager[None]]
+
+
 class Replicas:
     """Answers "who leads this partition" for handlers, and acts on what the metadata log decides."""
 
@@ -29,6 +33,8 @@ class Replicas:
         self._store = store
         self._flusher = flusher
         self._config = config
+        self.cleaning_paused: CleaningPaused = lambda _topic, _partition: contextlib.nullcontext()
+        """How to keep the cleaner away from a log while it is taken out; set by who makes the cleaner."""
         self._configs: dict[str, TopicConfig] = {}  # one for all partitions of a topic
         self._by_name: dict[str, dict[int, Replica]] = {}
         self._by_id: dict[bytes, dict[int, Replica]] = {}
@@ -83,14 +89,14 @@ class Replicas:
         is_known = partition in topic.partitions
         return ErrorCode.NOT_LEADER_OR_FOLLOWER if is_known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
-    def apply(self, delta: MetadataDelta, config: BrokerConfig) -> None:
+    async def apply(self, delta: MetadataDelta, config: BrokerConfig) -> None:
         """Follow one change of the metadata. `config` has the broker's settings after it."""
         if config is not self._config:  # defaults show through wherever a topic does not set its own
             self._config = config
             for name in self._by_name:
                 self._reconfigure(name)
         for topic in delta.topics_deleted.values():
-            self._remove(topic)
+            await self._remove(topic)
         for change in delta.partitions.values():
             if self._node_id in change.after.replicas:
                 self._hold(change.topic, change.partition, change.after)
@@ -141,17 +147,18 @@ class Replicas:
             )
         replica.lead_by(partition.leader, partition.leader_epoch)
 
-    def _remove(self, topic: Topic) -> None:
+    async def _remove(self, topic: Topic) -> None:
         self._by_id.pop(topic.topic_id, None)
         self._configs.pop(topic.name, None)
-        for number, replica in self._by_name.pop(topic.name, {}).items():
+        removed = self._by_name.pop(topic.name, {})
+        for replica in removed.values():
             replica.close(f"topic {topic.name} was deleted")
-            try:
-                self._store.delete(topic.name, number)
-            except (LogError, OSError):
-                log.exception(
-                    "cannot remove the log of %s-%d; remove its directory by hand", topic.name, number
-                )
+        for number in removed:
+            async with self.cleaning_paused(topic.name, number):
+                try:
+                    self._store.delete(topic.name, number)
+                except (LogError, OSError):
+                    log.exception("cannot remove %s-%d; remove its directory by hand", topic.name, number)
 
     def _reconfigure(self, topic: str) -> None:
         self._configs.pop(topic, None)

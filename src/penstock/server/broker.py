@@ -23,7 +23,7 @@ from penstock.cluster.replicas import Replicas
 from penstock.config.broker import BrokerConfig
 from penstock.config.listeners import Endpoint
 from penstock.config.property import ConfigError
-from penstock.config.themes import network
+from penstock.config.themes import logs, network
 from penstock.observability.clock import Clock, SystemClock
 from penstock.observability.offload import ThreadOffload
 from penstock.server.connection import ConnectionHost, Dialect, Limits
@@ -33,6 +33,8 @@ from penstock.server.fetch_sessions import FetchSessions
 from penstock.server.listeners import advertised_endpoints
 from penstock.server.server import ListenFailed, Server
 from penstock.server.upkeep import Upkeep
+from penstock.storage.cleaner import Cleaner, CleanerSettings
+from penstock.storage.compaction_worker import ProcessCompactor
 from penstock.storage.files import FileSystem, RealFileSystem
 from penstock.storage.flusher import Flusher
 from penstock.storage.log_errors import LogError
@@ -154,7 +156,7 @@ class Broker:
         )
         replicas.load()
         metadata.subscribe(partial(self._follow, replicas, controller))
-        upkeep = Upkeep(store, replicas, controller, self._clock)
+        upkeep = Upkeep(store, replicas, controller, self._cleaner(store, replicas, reads), self._clock)
         self._cleanup.push_async_callback(upkeep.stop)
         upkeep.start()
         await server.start()
@@ -176,5 +178,24 @@ class Broker:
         return Server(host, self._clock, idle_ms_max=self._config[network.CONNECTIONS_MAX_IDLE_MS])
 
     @staticmethod
-    def _follow(replicas: Replicas, controller: Controller, delta: MetadataDelta) -> None:
-        replicas.apply(delta, controller.config)
+    async def _follow(replicas: Replicas, controller: Controller, delta: MetadataDelta) -> None:
+        await replicas.apply(delta, controller.config)
+
+    def _cleaner(self, store: LogStore, replicas: Replicas, reads: ThreadOffload) -> Cleaner:
+        cleaner = Cleaner(
+            store.directory,
+            lambda: replicas,
+            store.secure,
+            files=self._files,
+            clock=self._clock,
+            offload=reads,
+            compactor=ProcessCompactor(),
+            settings=CleanerSettings(
+                enable=self._config[logs.LOG_CLEANER_ENABLE],
+                backoff_ms=self._config[logs.LOG_CLEANER_BACKOFF_MS],
+                dedupe_buffer_bytes=self._config[logs.LOG_CLEANER_DEDUPE_BUFFER_SIZE],
+                retention_check_interval_ms=self._config[logs.LOG_RETENTION_CHECK_INTERVAL_MS],
+            ),
+        )
+        replicas.cleaning_paused = cleaner.paused
+        return cleaner

@@ -1,4 +1,4 @@
-"""What a broker does by itself from time to time: checkpoints, releasing idle logs, forgetting producers."""
+"""What a broker does by itself from time to time: checkpoints, idle logs, old producers, retention, compaction."""
 
 import asyncio
 import logging
@@ -8,6 +8,7 @@ from penstock.cluster.controller import Controller
 from penstock.cluster.replicas import Replicas
 from penstock.config.themes import logs
 from penstock.observability.clock import Clock
+from penstock.storage.cleaner import Cleaner
 from penstock.storage.log_store import LogStore
 
 log = logging.getLogger(__name__)
@@ -16,10 +17,13 @@ log = logging.getLogger(__name__)
 class Upkeep:
     """Each duty has its own pace; one that fails is logged and tried again at the next turn."""
 
-    def __init__(self, store: LogStore, replicas: Replicas, controller: Controller, clock: Clock) -> None:
+    def __init__(
+        self, store: LogStore, replicas: Replicas, controller: Controller, cleaner: Cleaner, clock: Clock
+    ) -> None:
         self._store = store
         self._replicas = replicas
         self._controller = controller
+        self._cleaner = cleaner
         self._clock = clock
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -30,6 +34,7 @@ class Upkeep:
         ]
         loop = asyncio.get_running_loop()
         self._tasks = [loop.create_task(self._repeat(*duty), name=duty[0]) for duty in duties]
+        self._tasks.append(loop.create_task(self._cleaner.run(), name="cleaner"))
 
     async def stop(self) -> None:
         for task in self._tasks:
