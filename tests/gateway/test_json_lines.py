@@ -191,7 +191,8 @@ def _string(text: str) -> bytes:
 
 
 def _read(broker: BrokerProcess, topic: str, partition: int) -> list[tuple[bytes | None, bytes | None]]:
-    consumer = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": "not-joined"})
+    settings = {"bootstrap.servers": broker.bootstrap, "group.id": "not-joined", "enable.auto.commit": False}
+    consumer = Consumer(settings)
     try:
         _, high = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=TIMEOUT_S)
         consumer.assign([TopicPartition(topic, partition, 0)])

@@ -92,7 +92,7 @@ class AioKafkaClient:
         return _run(read())
 
     def writable(self, message: Message) -> Message | None:
-        return message
+        return None if message.key is None and message.value is None else message  # it insists on one of them
 
     def readable(self, headers: Headers) -> Headers:
         return headers

@@ -86,7 +86,10 @@ class KafkaPythonClient:
         return received
 
     def writable(self, message: Message) -> Message | None:
-        return message
+        if message.key is None and message.value is None:
+            return None  # it insists on one of them
+        headers = tuple((name, value) for name, value in message.headers if value is not None)
+        return Message(message.key, message.value, headers, message.timestamp_ms)
 
     def readable(self, headers: Headers) -> Headers:
         return headers

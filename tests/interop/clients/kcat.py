@@ -92,8 +92,11 @@ class KcatClient:
 
     def readable(self, headers: Headers) -> Headers:
         """kcat prints headers as one line of text: NULL for null, and nothing to tell a comma from a comma."""
-        line = ",".join(f"{k}={'NULL' if v is None else v.decode('latin-1')}" for k, v in headers)
-        return (("text", line.encode("latin-1", "replace")),) if headers else ()
+        line = b",".join(
+            name.encode() + b"=" + (b"NULL" if value is None else value.partition(b"\0")[0])
+            for name, value in headers
+        )
+        return (("text", line),) if headers else ()
 
     def close(self) -> None:
         pass

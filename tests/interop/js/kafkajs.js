@@ -5,7 +5,7 @@ import Batch from 'kafkajs/src/consumer/batch.js'
 import loggers from 'kafkajs/src/loggers/index.js'
 import socketFactory from 'kafkajs/src/network/socketFactory.js'
 import snappy from 'kafkajs-snappy'
-import lz4 from 'lz4js'
+import lz4 from 'lz4-napi'
 import { promisify } from 'node:util'
 import zlib from 'node:zlib'
 
@@ -16,8 +16,8 @@ const { Kafka, CompressionTypes, CompressionCodecs, ConfigResourceTypes, Partiti
 // kafkajs ships gzip; the others are plugged in, as its documentation says.
 CompressionCodecs[CompressionTypes.Snappy] = snappy
 CompressionCodecs[CompressionTypes.LZ4] = () => ({
-  compress: async encoder => Buffer.from(lz4.compress(encoder.buffer)),
-  decompress: async buffer => Buffer.from(lz4.decompress(buffer))
+  compress: async encoder => lz4.compressFrame(encoder.buffer),
+  decompress: async buffer => lz4.decompressFrame(buffer)
 })
 CompressionCodecs[CompressionTypes.ZSTD] = () => ({
   compress: async encoder => promisify(zlib.zstdCompress)(encoder.buffer),

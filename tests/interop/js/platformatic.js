@@ -15,6 +15,7 @@ async function produce ({ topic, partition, codec, acks, idempotent, messages })
   try {
     await producer.send({
       acks,
+      autocreateTopics: true,
       compression: codec,
       messages: messages.map(({ key, value, headers, timestamp }) => ({
         topic,

@@ -25,6 +25,7 @@ from penstock.server.context import RequestContext
 from penstock.storage.log_errors import LogError
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = range(-1, -7, -1)
+_EPOCH_SINCE_VERSION = 4
 _SINCE_VERSION = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
 _READ_COMMITTED = 1
 
@@ -63,11 +64,11 @@ async def _list_one(
     log = leader.log
     limit = leader.last_stable_offset if read_committed else leader.high_watermark
     if timestamp == LATEST:
-        return _found(wanted, -1, limit, leader.leader_epoch)
+        return _found(ctx, wanted, -1, limit, leader.leader_epoch)
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
-        return _found(wanted, -1, log.log_start_offset, log.epoch_of(log.log_start_offset))
+        return _found(ctx, wanted, -1, log.log_start_offset, log.epoch_of(log.log_start_offset))
     if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
-        return _found(wanted, -1, -1, -1)
+        return _found(ctx, wanted, -1, -1, -1)
     try:
         if timestamp == MAX_TIMESTAMP:
             found = await log.offset_of_max_timestamp()
@@ -76,19 +77,19 @@ async def _list_one(
     except LogError as error:
         return _failed(wanted, error.code)
     if found is None or found.offset >= limit:
-        return _found(wanted, -1, -1, -1)
-    return _found(wanted, found.timestamp, found.offset, log.epoch_of(found.offset))
+        return _found(ctx, wanted, -1, -1, -1)
+    return _found(ctx, wanted, found.timestamp, found.offset, log.epoch_of(found.offset))
 
 
 def _found(
-    wanted: ListOffsetsPartition, timestamp: int, offset: int, leader_epoch: int
+    ctx: RequestContext, wanted: ListOffsetsPartition, timestamp: int, offset: int, leader_epoch: int
 ) -> ListOffsetsPartitionResponse:
     return ListOffsetsPartitionResponse(
         partition_index=wanted.partition_index,
         error_code=0,
         timestamp=timestamp,
         offset=offset,
-        leader_epoch=leader_epoch,
+        leader_epoch=leader_epoch if ctx.version >= _EPOCH_SINCE_VERSION else -1,
     )
 
 
