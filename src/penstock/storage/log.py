@@ -198,6 +198,8 @@ class Log(ReadableLog):
         """What to sync for everything appended so far; run it on a thread and give it to `finish_sync`."""
         chain = self.chain
         handles = [self._cache.pin(segment.log_path) for segment in chain.unsynced]
+        for segment in chain.unsynced:
+            segment.has_unsynced_size = False
         directories = [self.directory] if chain.names_unsynced else []
         if self._is_new:
             directories.append(os.path.dirname(self.directory))

@@ -52,6 +52,7 @@ class Segment:
         "_indexes",
         "_max_timestamp",
         "base_offset",
+        "has_unsynced_size",
         "log_path",
         "size_bytes",
     )
@@ -69,6 +70,8 @@ class Segment:
         self.base_offset = base_offset
         self.log_path = f"{directory}/{base_offset:020d}{LOG}"
         self.size_bytes = size_bytes
+        self.has_unsynced_size = False
+        """Whether the file's length was set since it was last taken for a sync."""
         self._file_size_bytes = size_bytes
         self._index_interval_bytes = index_interval_bytes
         self._indexes: SegmentIndexes | None = None
@@ -149,9 +152,11 @@ class Segment:
         with contextlib.suppress(OSError):
             file.truncate(size_bytes)
             self._file_size_bytes = size_bytes
+            self.has_unsynced_size = True
 
     def cut_file(self, size_bytes: int) -> None:
         """Take back what stands behind `size_bytes`: batches of a refused append must not come to light later."""
+        self.has_unsynced_size = True
         try:
             self.file().truncate(size_bytes)
         except OSError as error:
@@ -161,13 +166,12 @@ class Segment:
             ) from error
         self._file_size_bytes = size_bytes
 
-    def trim(self) -> bool:
-        """Cut the zeros that the file was grown by; whether there were any."""
-        if self._file_size_bytes <= self.size_bytes:
-            return False
-        self.file().truncate(self.size_bytes)
-        self._file_size_bytes = self.size_bytes
-        return True
+    def trim(self) -> None:
+        """Cut the zeros that the file was grown by."""
+        if self._file_size_bytes > self.size_bytes:
+            self.has_unsynced_size = True
+            self.file().truncate(self.size_bytes)
+            self._file_size_bytes = self.size_bytes
 
     def shrink_to(self, size_bytes: int) -> None:
         """Count only so many bytes as batches, until `note_batch` adds more; `trim` then cuts the rest."""

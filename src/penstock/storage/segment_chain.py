@@ -194,8 +194,7 @@ class SegmentChain:
     def _roll(self, base_offset: int, now_ms: int) -> None:
         sealed = self.active
         try:
-            if sealed.trim() and sealed not in self.unsynced:
-                self.unsynced.append(sealed)  # a checkpoint vouches for its size
+            self._trim(sealed)
             segment = Segment.create(
                 self._cache, self.directory, base_offset, self._config.index_interval_bytes
             )
@@ -210,6 +209,12 @@ class SegmentChain:
         self.names_unsynced = True
         self._rolled_at_ms = now_ms
         self._tail = Tail(base_offset, 0)
+
+    def _trim(self, segment: Segment) -> None:
+        """Cut a file to its size, which the next sync makes durable: a checkpoint vouches for it."""
+        segment.trim()
+        if segment.has_unsynced_size and segment not in self.unsynced:
+            self.unsynced.append(segment)
 
     def _remove_empty(self, base_offset: int) -> None:
         """An empty file with a base offset inside of another segment would hide that one's records."""
@@ -353,8 +358,7 @@ class SegmentChain:
     def seal(self) -> None:
         """Leave the files as a reader expects them who knows nothing but their sizes."""
         for segment in self.segments:
-            if segment.trim() and segment not in self.unsynced:
-                self.unsynced.append(segment)
+            self._trim(segment)
             segment.seal()
 
     def close(self) -> None:
