@@ -7,6 +7,8 @@ import uuid
 from collections.abc import Callable
 
 import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.support.broker import BrokerProcess
 
@@ -50,9 +52,26 @@ def penstock(shared_broker: BrokerProcess) -> Penstock:
     return run
 
 
+Send = Callable[[str, int, list[str]], None]
+
+
 @pytest.fixture
-def topic(penstock: Penstock) -> str:
+def send(shared_broker: BrokerProcess) -> Send:
+    """Put values into a partition, without the command: for what a test needs and does not test."""
+
+    def produce(topic: str, partition: int, values: list[str]) -> None:
+        producer = Producer({"bootstrap.servers": shared_broker.bootstrap, "linger.ms": 0})
+        for value in values:
+            producer.produce(topic, value, partition=partition)
+        assert producer.flush(TIMEOUT_SECONDS) == 0
+
+    return produce
+
+
+@pytest.fixture
+def topic(shared_broker: BrokerProcess) -> str:
     """A new topic with two partitions."""
     name = f"cli-{uuid.uuid4().hex[:12]}"
-    penstock("topic", "create", name, "--partitions", "2")
+    admin = AdminClient({"bootstrap.servers": shared_broker.bootstrap})
+    admin.create_topics([NewTopic(name, 2, 1)])[name].result(TIMEOUT_SECONDS)
     return name

@@ -6,14 +6,14 @@ import subprocess
 
 import pytest
 
-from tests.cli.conftest import COMMAND, ENVIRONMENT, TIMEOUT_SECONDS, Penstock
+from tests.cli.conftest import COMMAND, ENVIRONMENT, TIMEOUT_SECONDS, Penstock, Send
 from tests.support.broker import BrokerProcess
 
 
 @pytest.fixture
-def ten(penstock: Penstock, topic: str) -> str:
+def ten(topic: str, send: Send) -> str:
     """A topic with the values 0 to 9 in partition 0."""
-    penstock("produce", topic, "--partition", "0", stdin="".join(f"{n}\n" for n in range(10)))
+    send(topic, 0, list("0123456789"))
     return topic
 
 
@@ -39,11 +39,11 @@ def test_reading_begins_where_it_is_told(penstock: Penstock, ten: str, where: st
     assert values(penstock, ten, "--no-follow", "--from", where) == expected
 
 
-def test_reading_begins_at_the_first_record_of_a_time(penstock: Penstock, ten: str) -> None:
+def test_reading_begins_at_the_first_record_of_a_time(penstock: Penstock, ten: str, send: Send) -> None:
     line = penstock("consume", ten, "--from", "-1", "--no-follow", "--format", "json").stdout
     after = json.loads(line)["timestamp"] + 1
     while not (later := values(penstock, ten, "--no-follow", "--from", str(after))):
-        penstock("produce", ten, "--partition", "0", stdin="later\n")
+        send(ten, 0, ["later"])
     assert later == "later"
 
 
@@ -52,21 +52,21 @@ def test_a_maximum_ends_the_reading(penstock: Penstock, ten: str) -> None:
     assert values(penstock, ten, "-n", "0") == ""
 
 
-def test_all_partitions_are_read_to_their_end(penstock: Penstock, ten: str) -> None:
-    penstock("produce", ten, "--partition", "1", stdin="a\nb\n")
+def test_all_partitions_are_read_to_their_end(penstock: Penstock, ten: str, send: Send) -> None:
+    send(ten, 1, ["a", "b"])
     out = penstock("consume", ten, "--no-follow", "--format", "{partition}{value}").stdout
     assert sorted(out.split()) == [*(f"0{n}" for n in range(10)), "1a", "1b"]
 
 
 def test_a_follower_shows_what_comes_and_ends_well_on_an_interrupt(
-    penstock: Penstock, ten: str, shared_broker: BrokerProcess
+    ten: str, send: Send, shared_broker: BrokerProcess
 ) -> None:
     command = [*COMMAND, "consume", ten, "--from", "9", "--format", "raw", "-b", shared_broker.bootstrap]
     reader = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT)
     try:
         assert reader.stdout is not None
         assert reader.stdout.readline() == b"9\n"
-        penstock("produce", ten, "--partition", "0", stdin="new\n")
+        send(ten, 0, ["new"])
         assert reader.stdout.readline() == b"new\n"
         reader.send_signal(signal.SIGINT)
         out, errors = reader.communicate(timeout=TIMEOUT_SECONDS)

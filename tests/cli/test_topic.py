@@ -1,7 +1,7 @@
 import json
 import uuid
 
-from tests.cli.conftest import Penstock
+from tests.cli.conftest import Penstock, Send
 
 
 def test_a_topic_is_made_listed_described_enlarged_and_deleted(penstock: Penstock) -> None:
@@ -20,9 +20,9 @@ def test_a_topic_is_made_listed_described_enlarged_and_deleted(penstock: Penstoc
 
 
 def test_describe_shows_where_the_records_of_each_partition_begin_and_end(
-    penstock: Penstock, topic: str
+    penstock: Penstock, topic: str, send: Send
 ) -> None:
-    penstock("produce", topic, "--partition", "1", stdin="a\nb\nc\n")
+    send(topic, 1, ["a", "b", "c"])
     penstock("topic", "truncate", topic, "--partition", "1", "--before", "2")
     (described,) = json.loads(penstock("topic", "describe", topic, "--json").stdout)
     offsets = [(each["startOffset"], each["endOffset"]) for each in described["partitions"]]
@@ -32,8 +32,8 @@ def test_describe_shows_where_the_records_of_each_partition_begin_and_end(
     assert text.splitlines()[1].split()[:2] == ["PARTITION", "LEADER"]
 
 
-def test_truncating_to_the_end_deletes_every_record(penstock: Penstock, topic: str) -> None:
-    penstock("produce", topic, "--partition", "0", stdin="a\nb\n")
+def test_truncating_to_the_end_deletes_every_record(penstock: Penstock, topic: str, send: Send) -> None:
+    send(topic, 0, ["a", "b"])
     done = penstock("topic", "truncate", topic, "--before", "end")
     assert f"{topic}-0 starts at offset 2 now\n" in done.stdout
     assert penstock("consume", topic, "--no-follow").stdout == ""

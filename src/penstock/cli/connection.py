@@ -164,10 +164,8 @@ def result_of(future: "Future[T]", what: str) -> T:
         raise CommandError(f"{what}: {one_line(str(error))}", EXIT_USAGE) from None
 
 
-def describe_error(error: Exception) -> str:
-    """The words of a KafkaException or KafkaError, without the class around them."""
-    inner: Any = error.args[0] if error.args else error
-    text = getattr(inner, "str", None)
-    words = one_line(str(text() if callable(text) else inner))
-    name = getattr(inner, "name", None)
-    return words.rstrip(".") or (str(name()) if callable(name) else type(error).__name__)
+def describe_error(error: Any) -> str:
+    """The words of a KafkaException, or of the KafkaError in it or by itself, without the class around them."""
+    inner = error.args[0] if isinstance(error, Exception) and error.args else error
+    text = getattr(inner, "str", None)  # a method of KafkaError
+    return one_line(str(text() if callable(text) else inner)).rstrip(".") or type(error).__name__

@@ -277,10 +277,7 @@ def recover(*, directory: str = _DIRECTORY, as_json: bool = AsJson) -> None:
             print(step)
         for each in recovery.partitions:
             print(f"{each.partition}: offsets {each.start_offset} to {each.end_offset}")
-        print(
-            f"recovered {len(recovery.partitions)} partition(s)"
-            + ("" if recovery.steps else ", nothing to repair")
-        )
+        print(f"recovered {len(recovery.partitions)} partition(s)")
     damage = [*recovery.failures, *(what for each in recovery.partitions for what in each.damage)]
     if damage:
         raise CommandError(

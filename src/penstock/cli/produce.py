@@ -12,7 +12,6 @@ from penstock.cli.choose import choose_topic
 from penstock.cli.connection import (
     BootstrapServer,
     ClientSetting,
-    admin_client,
     client_config,
     describe_error,
     make_client,
@@ -71,16 +70,15 @@ def produce(
     """
     maker = _record_maker(key, key_separator, null_value)
     headers = [parse_header(each) for each in header]
-    admin = admin_client(server, client)
+    if topic is None and not file and not sys.stdin.isatty():
+        raise CommandError("say which topic: `penstock produce TOPIC < lines`", EXIT_USAGE)
+    # The producer itself is asked for the topics: an idempotent one that has nobody to talk to at once waits for
+    # half a second before it looks again.
+    producer = _make_producer(_producer_config(server, client, compression, acks, timeout))
     if topic is None:
-        if not file and not sys.stdin.isatty():
-            raise CommandError("say which topic: `penstock produce TOPIC < lines`", EXIT_USAGE)
-        topic = choose_topic(admin, "produce")
-    _check_topic(admin, topic, partition, auto_create=auto_create)
-    config = _producer_config(server, client, compression, acks, timeout)
-    sender = _Sender(
-        _make_producer(config), topic, _ANY_PARTITION if partition is None else partition, headers
-    )
+        topic = choose_topic(producer, "produce")
+    _check_topic(producer, topic, partition, auto_create=auto_create)
+    sender = _Sender(producer, topic, _ANY_PARTITION if partition is None else partition, headers)
     problem = None
     try:
         _send_all(sender, maker, file)
@@ -108,10 +106,10 @@ def _record_maker(key: str | None, key_separator: str | None, null_value: str | 
     )
 
 
-def _check_topic(admin: Any, topic: str, partition: int | None, *, auto_create: bool) -> None:
-    known = metadata_of(admin).topics
+def _check_topic(client: Any, topic: str, partition: int | None, *, auto_create: bool) -> None:
+    known = metadata_of(client).topics
     if topic in known:
-        choose_partitions(admin, topic, partition)
+        choose_partitions(client, topic, partition)
     elif not auto_create:
         raise unknown_topic(topic, known)
 

@@ -59,7 +59,8 @@ def create(
 
     settings = pairs(config, "--config")
     admin = admin_client(server, client)
-    if if_not_exists and name in metadata_of(admin).topics:
+    known = metadata_of(admin).topics  # first of all: it tells whether a broker answers
+    if if_not_exists and name in known:
         print(f"topic {name} exists already")
         return
     new = NewTopic(
