@@ -98,7 +98,7 @@ class Log(ReadableLog):
         self._epochs_are_saved = loaded.epochs_are_saved
         self._syncing: SyncJob | None = None
         self._is_new = is_new
-        chain.names_unsynced = is_new
+        chain.names_unsynced = is_new or not loaded.names_are_synced
 
     def configure(self, config: TopicConfig) -> None:
         """Take new settings; they apply from the next append on."""

@@ -56,6 +56,7 @@ class LoadedLog(msgspec.Struct, kw_only=True):
     epochs: LeaderEpochs
     snapshots: SnapshotFiles
     epochs_are_saved: bool = True
+    names_are_synced: bool = True
     damage: tuple[str, ...] = ()
     """What recovery found wrong below the recovery point, and left as it is."""
 

@@ -120,6 +120,7 @@ class _Loader:
             epochs_are_saved=False,
             snapshots=self._snapshots,
             damage=tuple(self._damage),
+            names_are_synced=self._checkpointed.was_clean,
         )
 
     # -- what is there --------------------------------------------------------------------------------
@@ -200,7 +201,7 @@ class _Loader:
         """Check everything from the recovery point on; gives the offset at which the log now ends."""
         first = _number_of(self._segments, point)
         if first > 0 and self._segments[first].base_offset == point:
-            self._cut_room(self._segments[first - 1])
+            self._cut_rest(self._segments[first - 1], point)
         self._restore_producers(log_start, point)
         end_offset = self._check(self._segments[first], point)
         if end_offset < point:
@@ -240,14 +241,17 @@ class _Loader:
         self._has_news = self._has_news or scan.reason is not None or next_offset > point
         return next_offset
 
-    def _cut_room(self, segment: Segment) -> None:
-        """Cut the zeros behind a segment that was rolled after the last checkpoint, which did not see that yet."""
-        scan = _headers(segment, segment.indexes().offsets.last_position)
-        for _ in scan:
-            pass
-        if scan.reason is None or scan.is_zeros:  # even if it looks right: see `Segment.rewrite_from`
+    def _cut_rest(self, segment: Segment, point: int) -> None:
+        """Cut what stands behind the records of the segment before the recovery point's: room that was not used,
+        or the rest of a refused write. The roll that did so came after the checkpoint, and was not synced with it.
+        """
+        scan = _headers(segment, segment.indexes().offsets.position_before(point - 1))
+        for _, header in scan:
+            if header.base_offset >= point:
+                break
+        if scan.reason is None or scan.is_zeros or scan.next_offset == point:
             segment.shrink_to(scan.position)
-            segment.rewrite_from(scan.position)
+            segment.rewrite_from(scan.position)  # even if the length looks right: see there
             segment.file().sync()
 
     def _begin(self, segment: Segment, point: int) -> tuple[int, int]:
@@ -341,6 +345,8 @@ class _Loader:
     def _make_durable(self, first: int) -> None:
         """Sync what lies above the recovery point: a kill may have left it in the page cache only."""
         if not self._has_news:
+            # Nothing to sync, unless the file's length was set and not synced: left to the next sync.
+            self._segments[first].rewrite_from(self._segments[first].size_bytes)
             self._segments[first].release()
             return
         positions = dict(self._checked)

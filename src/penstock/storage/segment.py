@@ -184,6 +184,7 @@ class Segment:
         written again is sure to be there after the next sync.
         """
         file = self.file()
+        self.has_unsynced_size = True
         file.truncate(self.size_bytes)
         self._file_size_bytes = self.size_bytes
         while position < self.size_bytes:
