@@ -12,7 +12,7 @@ from penstock.cli.bench.raw_client import RawClient
 from penstock.cli.bench.scale import Scale
 
 
-class OutOfTime(Exception):  # noqa: N818 - an instruction to stop, not a fault
+class OutOfTime(Exception):
     """The run has taken as long as it may."""
 
 

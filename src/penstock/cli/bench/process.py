@@ -20,7 +20,7 @@ _TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
 _RUN_PENSTOCK: Final = "from penstock.cli.main import main; main()"
 
 
-class ProcessFailed(Exception):  # noqa: N818 - names what happened
+class ProcessFailed(Exception):
     """A process did not get ready; the message carries the end of what it wrote."""
 
 

@@ -21,7 +21,7 @@ _TIMEOUT_S: Final = 120.0
 _LATEST: Final = -1
 
 
-class UnexpectedAnswer(Exception):  # noqa: N818 - names what came back
+class UnexpectedAnswer(Exception):
     """The broker answered something that a benchmark cannot go on with."""
 
 
