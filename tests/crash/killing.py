@@ -7,12 +7,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from typing import Protocol
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.support.broker import BrokerProcess
 
-UP_S_MAX = 0.6
+UP_S_MAX = 0.5
+IMPATIENT = 0.2  # the share of kills that hit a broker before its clients found it again
+PROGRESS_TIMEOUT_S = 30.0
 KILLED_WHILE_STARTING = 0.2  # the share of kills that hit a broker before it is ready
 READ_TIMEOUT_S = 60.0
 
@@ -28,6 +32,15 @@ def soak_seconds() -> float:
     return float(os.environ.get("SOAK_SECONDS", "60"))
 
 
+class Load(Protocol):
+    """Whoever works with the broker while it is killed."""
+
+    @property
+    def done_count(self) -> int:
+        """How much the broker has acknowledged so far."""
+        ...
+
+
 class Killer:
     """Brings a started broker down and up; it is up again when `kill_times` or `kill_for` return."""
 
@@ -36,16 +49,18 @@ class Killer:
         self._broker = broker
         self._random = random.Random(seed)
 
-    def kill_times(self, count: int) -> None:
+    def kill_times(self, count: int, *loads: Load) -> None:
         while self.kills < count:
-            self._kill_once()
+            self._kill_once(loads)
 
-    def kill_for(self, duration_s: float) -> None:
+    def kill_for(self, duration_s: float, *loads: Load) -> None:
         deadline = time.monotonic() + duration_s
         while time.monotonic() < deadline:
-            self._kill_once()
+            self._kill_once(loads)
 
-    def _kill_once(self) -> None:
+    def _kill_once(self, loads: tuple[Load, ...]) -> None:
+        if self._random.random() >= IMPATIENT:
+            self._await_progress(loads)
         time.sleep(self._random.uniform(0, UP_S_MAX))  # the crash comes when it comes: nothing to wait for
         self._broker.kill()
         self.kills += 1
@@ -56,9 +71,19 @@ class Killer:
             self.kills += 1
         self._broker.start()
 
+    def _await_progress(self, loads: tuple[Load, ...]) -> None:
+        """A crash under load needs the load to have come back from the last one."""
+        before = [load.done_count for load in loads]
+        deadline = time.monotonic() + PROGRESS_TIMEOUT_S
+        while any(load.done_count == count for load, count in zip(loads, before, strict=True)):
+            assert time.monotonic() < deadline, f"nothing was acknowledged for {PROGRESS_TIMEOUT_S} s"
+            time.sleep(0.005)
+
     def report(self, say: Report, seed: int) -> None:
         """Make the run known in the summary of the tests."""
         starts = self._broker.start_durations_s[1:]
+        if not starts:  # the test failed before the first kill
+            return
         say(
             "crash",
             f"{self.kills} kills, {len(starts)} starts after one: median {statistics.median(starts):.2f} s, "
@@ -66,7 +91,13 @@ class Killer:
         )
 
 
-def read_all(broker: BrokerProcess, topic: str, partition: int) -> dict[int, bytes]:
+def create_topic(broker: BrokerProcess, topic: str, partitions: int, config: dict[str, str]) -> None:
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+    (future,) = admin.create_topics([NewTopic(topic, partitions, 1, config=config)]).values()
+    future.result(30)
+
+
+def read_all(broker: BrokerProcess, topic: str, partition: int) -> dict[int, bytes | None]:
     """Every record of a partition by its offset, with the client checking each batch's CRC."""
     consumer = Consumer(
         {
@@ -80,7 +111,7 @@ def read_all(broker: BrokerProcess, topic: str, partition: int) -> dict[int, byt
         assigned = TopicPartition(topic, partition, 0)
         low, high = consumer.get_watermark_offsets(assigned, timeout=READ_TIMEOUT_S)
         consumer.assign([TopicPartition(topic, partition, low)])
-        found: dict[int, bytes] = {}
+        found: dict[int, bytes | None] = {}
         position = low
         deadline = time.monotonic() + READ_TIMEOUT_S
         while position < high and time.monotonic() < deadline:

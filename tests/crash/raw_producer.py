@@ -38,6 +38,10 @@ class RawProducer(threading.Thread):
         self._records_per_batch = records_per_batch
         self._number = 0
 
+    @property
+    def done_count(self) -> int:
+        return len(self.acknowledged)
+
     def run(self) -> None:
         while not self.enough.is_set():
             try:

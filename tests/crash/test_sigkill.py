@@ -2,15 +2,17 @@
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tests.crash.killing import Killer, chosen_seed, read_all, soak_seconds, verify_data
+from tests.crash.idempotent_producer import IdempotentProducer
+from tests.crash.killing import Killer, create_topic, read_all, soak_seconds, verify_data
 from tests.crash.raw_producer import RawProducer
 from tests.support.broker import BrokerProcess
 
@@ -19,84 +21,12 @@ PARTITIONS = 3
 ROLLING = {"segment.records": "500", "segment.bytes": "1048576"}
 
 
-@pytest.fixture
-def broker(own_broker: BrokerProcess) -> BrokerProcess:
-    return own_broker
-
-
-@pytest.fixture
-def killer(broker: BrokerProcess, record_property: Callable[[str, object], None]) -> Iterator[Killer]:
-    seed = chosen_seed()
-    print(f"CRASH_SEED={seed}")
-    killer = Killer(broker, seed)
-    yield killer
-    killer.report(record_property, seed)
-
-
-def _create(broker: BrokerProcess, topic: str, partitions: int, config: dict[str, str]) -> None:
-    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
-    (future,) = admin.create_topics([NewTopic(topic, partitions, 1, config=config)]).values()
-    future.result(30)
-
-
-class IdempotentLoad(threading.Thread):
-    """One idempotent producer that lives through all crashes and retries by itself."""
-
-    def __init__(self, bootstrap: str, topic: str) -> None:
-        super().__init__(daemon=True, name="idempotent-producer")
-        self.sent: dict[int, list[bytes]] = {partition: [] for partition in range(PARTITIONS)}
-        self.acknowledged: dict[int, dict[int, bytes]] = {partition: {} for partition in range(PARTITIONS)}
-        self.failures: list[KafkaError] = []
-        self.enough = threading.Event()
-        self.left = 0
-        self._topic = topic
-        self._producer = Producer(
-            {
-                "bootstrap.servers": bootstrap,
-                "enable.idempotence": True,
-                "linger.ms": 2,
-                "batch.num.messages": 50,
-                "message.timeout.ms": 120_000,
-                "reconnect.backoff.ms": 20,
-                "reconnect.backoff.max.ms": 100,
-                "retry.backoff.ms": 20,
-                "compression.type": "lz4",
-                "queue.buffering.max.messages": 2_000,
-            }
-        )
-
-    def run(self) -> None:
-        number = 0
-        while not self.enough.is_set():
-            partition = number % PARTITIONS
-            value = b"%d-%d" % (partition, number)
-            try:
-                self._producer.produce(self._topic, value, partition=partition, on_delivery=self._delivered)
-            except BufferError:  # the broker is down and the queue is full
-                self._producer.poll(0.05)
-                continue
-            self.sent[partition].append(value)
-            number += 1
-            self._producer.poll(0 if number % 20 else 0.002)
-        self.left = self._producer.flush(60)
-
-    def _delivered(self, error: KafkaError | None, message: Message) -> None:
-        if error is not None:
-            self.failures.append(error)
-        else:
-            self.acknowledged[message.partition()][message.offset()] = message.value()
-
-
-def _survive_as_idempotent_producer(broker: BrokerProcess, kill: Callable[[], None]) -> None:
-    _create(broker, "ledger", PARTITIONS, ROLLING)
-    load = IdempotentLoad(broker.bootstrap, "ledger")
+def _survive_as_idempotent_producer(broker: BrokerProcess, kill: Callable[..., None]) -> None:
+    create_topic(broker, "ledger", PARTITIONS, ROLLING)
+    load = IdempotentProducer(broker.bootstrap, "ledger", PARTITIONS)
     load.start()
-    kill()
-    load.enough.set()
-    load.join(90)
-    assert not load.is_alive()
-    assert load.failures == []
-    assert load.left == 0, "everything is delivered once the broker stays up"
+    kill(load)
+    load.finish()
     for partition, sent in load.sent.items():
         stored = read_all(broker, "ledger", partition)
         assert list(stored) == list(range(len(sent))), "offsets without a gap"
@@ -105,12 +35,12 @@ def _survive_as_idempotent_producer(broker: BrokerProcess, kill: Callable[[], No
     verify_data(broker)
 
 
-def _survive_as_raw_producers(broker: BrokerProcess, kill: Callable[[], None]) -> None:
-    _create(broker, "raw", PARTITIONS, ROLLING)
+def _survive_as_raw_producers(broker: BrokerProcess, kill: Callable[..., None]) -> None:
+    create_topic(broker, "raw", PARTITIONS, ROLLING)
     loads = [RawProducer(broker.port, "raw", partition, 1 + 9 * partition) for partition in range(PARTITIONS)]
     for load in loads:
         load.start()
-    kill()
+    kill(*loads)
     for partition, load in enumerate(loads):
         load.enough.set()
         load.join(30)
@@ -118,7 +48,7 @@ def _survive_as_raw_producers(broker: BrokerProcess, kill: Callable[[], None]) -
         stored = read_all(broker, "raw", partition)
         assert list(stored) == list(range(len(stored))), "offsets without a gap"
         assert load.acknowledged.items() <= stored.items(), "what was acknowledged is where it was said to be"
-        numbers = [int(value.split(b"-")[1]) for value in stored.values()]
+        numbers = [int(value.split(b"-")[1]) for value in stored.values() if value is not None]
         assert numbers == sorted(set(numbers)), "in the order it was sent, nothing twice"
         assert set(stored.values()) <= set(load.acknowledged.values()) | set(load.unknown)
         assert load.acknowledged, "the producer got something through"
@@ -127,22 +57,22 @@ def _survive_as_raw_producers(broker: BrokerProcess, kill: Callable[[], None]) -
 
 @pytest.mark.timeout(240)
 def test_an_idempotent_producer_loses_and_doubles_nothing(broker: BrokerProcess, killer: Killer) -> None:
-    _survive_as_idempotent_producer(broker, lambda: killer.kill_times(KILLS))
+    _survive_as_idempotent_producer(broker, partial(killer.kill_times, KILLS))
 
 
 @pytest.mark.timeout(240)
 def test_what_a_raw_producer_saw_acknowledged_is_there(broker: BrokerProcess, killer: Killer) -> None:
-    _survive_as_raw_producers(broker, lambda: killer.kill_times(KILLS))
+    _survive_as_raw_producers(broker, partial(killer.kill_times, KILLS))
 
 
 @pytest.mark.soak
 def test_an_idempotent_producer_survives_a_long_time_of_kills(broker: BrokerProcess, killer: Killer) -> None:
-    _survive_as_idempotent_producer(broker, lambda: killer.kill_for(soak_seconds()))
+    _survive_as_idempotent_producer(broker, partial(killer.kill_for, soak_seconds()))
 
 
 @pytest.mark.soak
 def test_raw_producers_survive_a_long_time_of_kills(broker: BrokerProcess, killer: Killer) -> None:
-    _survive_as_raw_producers(broker, lambda: killer.kill_for(soak_seconds()))
+    _survive_as_raw_producers(broker, partial(killer.kill_for, soak_seconds()))
 
 
 class TopicChurn(threading.Thread):
@@ -160,6 +90,10 @@ class TopicChurn(threading.Thread):
                 "reconnect.backoff.max.ms": 100,
             }
         )
+
+    @property
+    def done_count(self) -> int:
+        return len(self.present) + len(self.absent)
 
     def run(self) -> None:
         number = 0
@@ -187,7 +121,7 @@ class TopicChurn(threading.Thread):
 def test_topics_stay_created_and_stay_deleted(broker: BrokerProcess, killer: Killer) -> None:
     churn = TopicChurn(broker.bootstrap)
     churn.start()
-    killer.kill_times(12)
+    killer.kill_times(12, churn)
     churn.enough.set()
     churn.join(60)
     assert not churn.is_alive()

@@ -7,12 +7,14 @@ import socket
 import struct
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.support.broker import BrokerProcess
+from tests.support.plugin import running_broker
 
 TIMEOUT_S = 20.0
 _numbers = itertools.count()
@@ -305,18 +307,12 @@ def test_a_broker_that_stops_answers_what_it_has_read(own_broker: BrokerProcess)
     client.close()
 
 
-def test_unknown_topics_are_refused_where_they_are_not_made_automatically(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:
-    broker = BrokerProcess(tmp_path_factory.mktemp("strict"), settings={"auto.create.topics.enable": "false"})
-    broker.start()
-    try:
+def test_unknown_topics_are_refused_where_they_are_not_made_automatically(tmp_path: Path) -> None:
+    with running_broker(tmp_path, {"auto.create.topics.enable": "false"}) as broker:
         client = Client(broker.port)
         answer = client.ask_bad('{"type":"produce","topic":"t","message":"m"}')
         assert answer["error"] == "UNKNOWN_TOPIC_OR_PARTITION"
         client.close()
-    finally:
-        broker.stop()
 
 
 def test_nc_itself_works_where_it_is_installed(topic: str, shared_broker: BrokerProcess) -> None:

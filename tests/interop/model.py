@@ -43,7 +43,7 @@ class Cluster(msgspec.Struct, frozen=True):
     brokers: tuple[tuple[int, str, int], ...]
 
 
-class RequestRefused(Exception):  # noqa: N818  what the broker did, not a fault
+class RequestRefused(Exception):
     """The broker refused what a client asked; the message is the client's own wording."""
 
 

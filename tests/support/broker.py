@@ -27,7 +27,7 @@ _PORTS = range(15_000, 31_000)
 _ADDRESS = re.compile(r"(127\.0\.0\.1|localhost|\[::1\]):(\d+)")
 
 
-class BrokerFailed(Exception):  # noqa: N818  named for what happened
+class BrokerFailed(Exception):
     """The broker did not get ready; the message carries what it wrote."""
 
 

@@ -3,8 +3,10 @@
 Loaded by `tests/conftest.py`, so that the summary also appears where xdist's workers ran the tests.
 """
 
+import contextlib
+import itertools
 import shutil
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -29,17 +31,21 @@ def require_tool(tool: str) -> str:
 @pytest.fixture(scope="session")
 def shared_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
     """One broker for all interop tests of this worker: every test makes its own topics."""
-    yield from _running_broker(tmp_path_factory.mktemp("shared-broker"))
+    with running_broker(tmp_path_factory.mktemp("shared-broker")) as broker:
+        yield broker
 
 
 @pytest.fixture
 def own_broker(tmp_path: Path) -> Iterator[BrokerProcess]:
     """A broker for a test that restarts it or needs it empty."""
-    yield from _running_broker(tmp_path)
+    with running_broker(tmp_path) as broker:
+        yield broker
 
 
-def _running_broker(directory: Path) -> Iterator[BrokerProcess]:
-    broker = BrokerProcess(directory)
+@contextlib.contextmanager
+def running_broker(directory: Path, settings: Mapping[str, str] | None = None) -> Iterator[BrokerProcess]:
+    """A started broker, stopped at the end; its log is shown when a test fails meanwhile."""
+    broker = BrokerProcess(directory, settings=settings)
     _running.append(broker)
     try:
         yield broker.start()
@@ -59,10 +65,10 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Tell what the crash tests measured and, in the last lines, which tests were not run and what would let them."""
-    for outcome in ("passed", "failed"):
-        for report in terminalreporter.stats.get(outcome, []):
-            for name, value in getattr(report, "user_properties", ()):
-                if name == "crash" and report.when == "teardown":
+    for report in itertools.chain.from_iterable(terminalreporter.stats.values()):
+        if isinstance(report, pytest.TestReport) and report.when == "teardown":
+            for name, value in report.user_properties:
+                if name == "crash":
                     terminalreporter.write_line(f"{report.nodeid}: {value}")
     for tool, command in INSTALL_COMMANDS.items():
         reason = _MISSING.format(tool=tool, command=command)

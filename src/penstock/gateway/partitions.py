@@ -35,7 +35,7 @@ _TIMEOUT_MS = 30_000
 _SESSIONLESS = -1
 
 
-class PartitionRefused(Exception):  # noqa: N818  the broker's answer, not a fault
+class PartitionRefused(Exception):
     """What the broker says instead of doing it."""
 
     def __init__(self, code: ErrorCode, message: str) -> None:
