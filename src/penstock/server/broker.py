@@ -24,6 +24,7 @@ from penstock.config.broker import BrokerConfig
 from penstock.config.listeners import Endpoint
 from penstock.config.property import ConfigError
 from penstock.config.themes import logs, network
+from penstock.groups.coordinator import GroupCoordinator
 from penstock.observability.clock import Clock, SystemClock
 from penstock.observability.offload import ThreadOffload
 from penstock.server.connection import ConnectionHost, Dialect, Limits
@@ -122,6 +123,7 @@ class Broker:
         metadata = MetadataLog(StoredMetadata(store, flusher), image, self._clock)
         controller = Controller(metadata, self._config, self._random)
         replicas = Replicas(node_id, image, store, flusher, self._config)
+        groups = GroupCoordinator(controller, replicas, self._clock, self._random)
         epoch = 0
 
         async def grant() -> range:
@@ -139,6 +141,7 @@ class Broker:
             fetch_sessions=FetchSessions(
                 self._config[network.MAX_INCREMENTAL_FETCH_SESSION_CACHE_SLOTS], self._random
             ),
+            groups=groups,
         )
         server = self._server()
         self.endpoints = await server.listen(list(self._config.listeners))
@@ -155,10 +158,14 @@ class Broker:
             )
         )
         replicas.load()
-        metadata.subscribe(partial(self._follow, replicas, controller))
+        metadata.subscribe(partial(self._follow, replicas, controller, groups))
         upkeep = Upkeep(store, replicas, controller, self._cleaner(store, replicas, reads), self._clock)
         self._cleanup.push_async_callback(upkeep.stop)
         upkeep.start()
+        self._cleanup.push_async_callback(
+            groups.stop
+        )  # before the server: who waits for a group gets an answer
+        groups.start()
         await server.start()
 
     def _threads(self, count: int, name: str) -> ThreadOffload:
@@ -178,8 +185,11 @@ class Broker:
         return Server(host, self._clock, idle_ms_max=self._config[network.CONNECTIONS_MAX_IDLE_MS])
 
     @staticmethod
-    async def _follow(replicas: Replicas, controller: Controller, delta: MetadataDelta) -> None:
+    async def _follow(
+        replicas: Replicas, controller: Controller, groups: GroupCoordinator, delta: MetadataDelta
+    ) -> None:
         await replicas.apply(delta, controller.config)
+        groups.apply(delta)
 
     def _cleaner(self, store: LogStore, replicas: Replicas, reads: ThreadOffload) -> Cleaner:
         cleaner = Cleaner(

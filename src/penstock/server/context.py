@@ -6,6 +6,7 @@ from penstock.cluster.controller import Controller
 from penstock.cluster.producer_ids import ProducerIds
 from penstock.cluster.replicas import Replicas
 from penstock.config.broker import BrokerConfig
+from penstock.groups.coordinator import GroupCoordinator
 from penstock.observability.clock import Clock
 from penstock.server.connection import Peer
 from penstock.server.fetch_sessions import FetchSessions
@@ -19,6 +20,7 @@ class Services:
         "cluster_id",
         "controller",
         "fetch_sessions",
+        "groups",
         "node_id",
         "producer_ids",
         "random",
@@ -36,6 +38,7 @@ class Services:
         replicas: Replicas,
         producer_ids: ProducerIds,
         fetch_sessions: FetchSessions,
+        groups: GroupCoordinator,
     ) -> None:
         self.clock = clock
         self.random = randomness
@@ -45,6 +48,7 @@ class Services:
         self.replicas = replicas
         self.producer_ids = producer_ids
         self.fetch_sessions = fetch_sessions
+        self.groups = groups
 
     @property
     def config(self) -> BrokerConfig:

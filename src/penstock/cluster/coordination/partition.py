@@ -1,21 +1,242 @@
 """One partition of a coordinator's topic while this broker leads it: its log, and the state that the log adds up to.
 
-What a coordinator decides it appends here and answers when that is committed; what it knows it has replayed from here.
-So the state survives a crash, and moves to another broker with the leadership, by no other mechanism.
+What a coordinator decides it applies to its state, writes here, and answers when that is committed; what it knows it
+has replayed from here. So the state survives a crash, and moves to another broker with the leadership, by no other
+mechanism. State that is ahead of a log that refuses it is worth nothing: the first write that fails ends the partition,
+and whoever owns it loads it anew.
 
 Writes of one turn of the event loop become one batch: a thousand commits that arrive together cost one append.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from penstock.cluster.replica import Replica
 from penstock.observability.clock import Clock
+from penstock.protocol.compression import Codec
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.batch import BatchHeader, iter_batches
 from penstock.protocol.records.builder import BatchBuilder, NewRecord
-from penstock.protocol.records.control import decode_end_transaction
+from penstock.protocol.records.control import ControlType, control_type
 from penstock.protocol.records.record import Record, iter_records
+from penstock.protocol.wire import Buffer
 from penstock.storage.log_errors import LogError
 from penstock.storage.log_values import Origin
+
+_READ_BYTES = 256 * 1024  # what is replayed before others get their turn
+_RECORD_OVERHEAD_BYTES = 96  # the record's own lengths, and the batch header of one that stands alone
+
+
+class Replayed(Protocol):
+    """State that a log adds up to."""
+
+    def replay(self, record: Record, producer_id: int) -> None:
+        """Take in one record; `producer_id` is -1 unless it belongs to a transaction."""
+        ...
+
+    def end_transaction(self, producer_id: int, *, is_commit: bool) -> None: ...
+
+
+S = TypeVar("S", bound=Replayed)
+
+
+class CoordinatorError(Exception):
+    """A write was not committed; `code` is what a client is told."""
+
+    def __init__(self, code: ErrorCode) -> None:
+        super().__init__(code.name)
+        self.code = code
+
+
+class _Batch:
+    """What was written in one turn of the loop, and who waits until it is committed."""
+
+    __slots__ = ("builder", "waiters")
+
+    def __init__(self) -> None:
+        self.builder = BatchBuilder()
+        self.waiters: list[asyncio.Future[None]] = []
+
+    def wait(self) -> "asyncio.Future[None]":
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.waiters.append(waiter)
+        return waiter
+
+    def succeed(self) -> None:
+        for waiter in self.waiters:
+            if not waiter.done():
+                waiter.set_result(None)
+
+    def fail(self, code: ErrorCode) -> None:
+        for waiter in self.waiters:
+            if not waiter.done():
+                waiter.add_done_callback(_look_at)
+                waiter.set_exception(CoordinatorError(code))
+
+
+def _look_at(waiter: "asyncio.Future[None]") -> None:
+    """Its client may be gone: asyncio must not report the failure as overlooked."""
+    if not waiter.cancelled():
+        waiter.exception()
+
+
+class CoordinatorPartition(Generic[S]):
+    """`state` is complete once `load` has returned, and is thrown away with `end`."""
+
+    def __init__(
+        self,
+        replica: Replica,
+        state: S,
+        clock: Clock,
+        *,
+        codec: Codec = Codec.NONE,
+        on_failure: Callable[["CoordinatorPartition[S]"], None] = lambda _: None,
+    ) -> None:
+        self.replica = replica
+        self.number = replica.partition
+        self.leader_epoch = replica.leader_epoch
+        self.state = state
+        self.is_loaded = False
+        self._is_ended = False
+        self._clock = clock
+        self._codec = codec
+        self._on_failure = on_failure
+        self._open: _Batch | None = None
+        self._in_flight: deque[_Batch] = deque()  # appended, in the order in which they get committed
+
+    # -- reading --------------------------------------------------------------------------------------
+
+    async def load(self) -> None:
+        """Replay the log. Raises `LogError` or `CorruptRecords`."""
+        log = self.replica.log
+        offset, end_offset = log.log_start_offset, log.log_end_offset
+        while offset < end_offset:
+            piece = await log.read_cold(offset, _READ_BYTES, offset_limit=end_offset)
+            if piece.next_offset <= offset:
+                break
+            self._replay(piece.records, offset)
+            offset = piece.next_offset
+            await asyncio.sleep(0)
+        if end_offset > log.log_start_offset:
+            committed = self.replica.committed(end_offset - 1)
+            if committed is not None:  # what an earlier leader left behind counts once it is held by all
+                await committed
+        self.is_loaded = not self._is_ended
+
+    def _replay(self, batches: Buffer, offset: int) -> None:
+        for position, header in iter_batches(batches):
+            if header.is_control:
+                self._replay_control(batches, position, header)
+                continue
+            producer_id = header.producer_id if header.is_transactional else -1
+            for record in iter_records(batches, pos=position):
+                if record.offset >= offset:
+                    self.state.replay(record, producer_id)
+
+    def _replay_control(self, batches: Buffer, position: int, header: BatchHeader) -> None:
+        for record in iter_records(batches, pos=position):
+            kind = control_type(record.key)
+            if kind in (ControlType.ABORT, ControlType.COMMIT):
+                self.state.end_transaction(header.producer_id, is_commit=kind is ControlType.COMMIT)
+
+    # -- writing --------------------------------------------------------------------------------------
+
+    def write(self, records: Sequence[NewRecord]) -> "asyncio.Future[None]":
+        """Append records that the state already has; the future is done when they are committed.
+
+        It fails with `CoordinatorError`. Raises that at once when this broker no longer leads, and, before anything
+        is written, when a record is larger than the topic allows.
+        """
+        size_bytes_max = self._size_bytes_max
+        if any(_size(record) > size_bytes_max for record in records):
+            raise CoordinatorError(ErrorCode.UNKNOWN_SERVER_ERROR)
+        batch = self._open
+        for record in records:
+            if batch is None or batch.builder.size_bytes + _size(record) > size_bytes_max:
+                batch = self._next_batch()
+            batch.builder.append(record.key, record.value, timestamp=record.timestamp)
+        assert batch is not None, "there is something to write"
+        return batch.wait()
+
+    def _next_batch(self) -> _Batch:
+        self._flush()
+        if self._is_ended:
+            raise CoordinatorError(ErrorCode.NOT_COORDINATOR)
+        self._open = _Batch()
+        asyncio.get_running_loop().call_soon(self._flush)
+        return self._open
+
+    @property
+    def _size_bytes_max(self) -> int:
+        return self.replica.log.config.max_message_bytes
+
+    def settled(self) -> "asyncio.Future[None] | None":
+        """What to wait for before the present state may be shown; None when all of it is committed."""
+        if self._open is not None:
+            return self._open.wait()
+        return self._in_flight[-1].wait() if self._in_flight else None
+
+    def _flush(self) -> None:
+        batch, self._open = self._open, None
+        if batch is None:
+            return
+        try:
+            records = bytearray(batch.builder.build(codec=self._codec))
+            appended = self.replica.append(records, self._clock.now_ms(), Origin.COORDINATOR)
+        except LogError as error:
+            self._fail(batch, error)
+            return
+        committed = self.replica.committed(appended.last_offset)
+        if committed is None:
+            batch.succeed()
+        else:
+            self._in_flight.append(batch)
+            committed.add_done_callback(lambda done: self._when_committed(batch, done))
+
+    def _when_committed(self, batch: _Batch, done: "asyncio.Future[None]") -> None:
+        if not self._in_flight or self._in_flight[0] is not batch:
+            return  # `end` has told them
+        self._in_flight.popleft()
+        error = None if done.cancelled() else done.exception()
+        if error is None:
+            batch.succeed()
+        else:
+            self._fail(batch, error)
+
+    def _fail(self, batch: _Batch, error: BaseException) -> None:
+        batch.fail(told_of(error.code if isinstance(error, LogError) else ErrorCode.UNKNOWN_SERVER_ERROR))
+        if not self._is_ended:
+            self._on_failure(self)
+
+    def end(self) -> None:
+        """Give up, because another broker leads or the state cannot be trusted; whoever waits is told so."""
+        self._is_ended = True
+        self.is_loaded = False
+        if self._open is not None:
+            self._in_flight.append(self._open)
+            self._open = None
+        while self._in_flight:
+            self._in_flight.popleft().fail(ErrorCode.NOT_COORDINATOR)
+
+
+def _size(record: NewRecord) -> int:
+    return _RECORD_OVERHEAD_BYTES + len(record.key or b"") + len(record.value or b"")
+
+
+_TOLD: dict[ErrorCode, ErrorCode] = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+    ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+}
+
+
+def told_of(code: ErrorCode) -> ErrorCode:
+    """What a coordinator's client is told when the log refuses: it knows of coordinators, not of logs."""
+    return _TOLD.get(code, code)

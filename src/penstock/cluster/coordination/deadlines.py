@@ -1,0 +1,69 @@
+"""One sleeper for the deadlines of many things."""
+
+import asyncio
+import heapq
+import itertools
+import math
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+from penstock.observability.clock import Clock
+
+K = TypeVar("K", bound=Hashable)
+
+
+class Deadlines(Generic[K]):
+    """Calls `act` with a key when its time has come; `act` returns when it wants to be called next, or infinity."""
+
+    def __init__(self, clock: Clock, act: Callable[[K], float]) -> None:
+        self._clock = clock
+        self._act = act
+        self._times: dict[K, float] = {}
+        self._heap: list[
+            tuple[float, int, K]
+        ] = []  # with times that were moved since; `_times` knows which count
+        self._order = itertools.count()
+        self._sleeper: asyncio.Task[None] | None = None
+        self._sleeps_until = math.inf
+
+    def wake_by(self, key: K, time_ms: float) -> None:
+        """Call for `key` no later than this. A later time than is known changes nothing: `act` is asked then."""
+        if time_ms >= self._times.get(key, math.inf):
+            return
+        self._times[key] = time_ms
+        heapq.heappush(self._heap, (time_ms, next(self._order), key))
+        if time_ms < self._sleeps_until:
+            self.stop()
+            self._sleeps_until = time_ms
+            self._sleeper = asyncio.get_running_loop().create_task(self._run(), name="deadlines")
+
+    def forget(self, key: K) -> None:
+        self._times.pop(key, None)
+
+    def stop(self) -> None:
+        if self._sleeper is not None:
+            self._sleeper.cancel()
+            self._sleeper = None
+
+    async def _run(self) -> None:
+        while self._heap:
+            self._sleeps_until = self._heap[0][0]
+            delay_ms = self._sleeps_until - self._clock.monotonic_ms()
+            if delay_ms > 0:
+                await self._clock.sleep(delay_ms)
+            # While these are handled nobody needs to wake the sleeper: it looks again afterwards.
+            self._sleeps_until = -math.inf
+            self._handle_due()
+        self._sleeps_until = math.inf
+        self._sleeper = None
+
+    def _handle_due(self) -> None:
+        now_ms = self._clock.monotonic_ms()
+        while self._heap and self._heap[0][0] <= now_ms:
+            time_ms, _, key = heapq.heappop(self._heap)
+            if self._times.get(key) != time_ms:
+                continue
+            del self._times[key]
+            next_ms = self._act(key)
+            if next_ms < math.inf:
+                self.wake_by(key, next_ms)

@@ -1,0 +1,168 @@
+"""The partitions of a coordinator's topic that this broker leads, loaded and dropped as the leadership moves."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar
+
+from penstock.cluster.coordination.partition import CoordinatorPartition, Replayed
+from penstock.cluster.coordination.placement import home_of
+from penstock.cluster.metadata.delta import MetadataDelta
+from penstock.cluster.metadata.image import MetadataImage
+from penstock.cluster.replica import Replica
+from penstock.cluster.replicas import Replicas
+from penstock.observability.clock import Clock
+from penstock.protocol.compression import Codec
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.records.errors import CorruptRecords
+from penstock.storage.log_errors import LogError
+
+log = logging.getLogger(__name__)
+
+S = TypeVar("S", bound=Replayed)
+
+
+class CoordinatorPartitions(Generic[S]):
+    """Follows the metadata, after `Replicas`. `on_loaded` and `on_ended` are told of each partition in turn."""
+
+    def __init__(
+        self,
+        topic: str,
+        node_id: int,
+        image: MetadataImage,
+        replicas: Replicas,
+        clock: Clock,
+        *,
+        make_state: Callable[[], S],
+        on_loaded: Callable[[CoordinatorPartition[S]], None],
+        on_ended: Callable[[CoordinatorPartition[S]], None],
+        codec: Codec = Codec.NONE,
+    ) -> None:
+        self.topic = topic
+        self._node_id = node_id
+        self._image = image
+        self._replicas = replicas
+        self._clock = clock
+        self._make_state = make_state
+        self._on_loaded = on_loaded
+        self._on_ended = on_ended
+        self._codec = codec
+        self._led: dict[int, CoordinatorPartition[S]] = {}
+        self._loads: dict[int, asyncio.Task[None]] = {}
+        self._turn = asyncio.Semaphore(1)  # loads go one by one: serving comes first
+        self._is_active = False
+
+    def __iter__(self) -> Iterator[CoordinatorPartition[S]]:
+        """Those that are loaded."""
+        return (each for each in list(self._led.values()) if each.is_loaded)
+
+    @property
+    def partition_count(self) -> int:
+        """0 as long as the topic does not exist."""
+        topic = self._image.topics.get(self.topic)
+        return 0 if topic is None else len(topic.partitions)
+
+    @property
+    def is_loading(self) -> bool:
+        return bool(self._loads)
+
+    def find(self, key: str) -> CoordinatorPartition[S] | ErrorCode:
+        """The partition that a group or transactional id lives in, if it is led and loaded here."""
+        if not self._is_active:
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE
+        count = self.partition_count
+        partition = self._led.get(home_of(key, count)) if count else None
+        if partition is None:
+            return ErrorCode.NOT_COORDINATOR
+        if not partition.is_loaded:
+            is_loading = partition.number in self._loads
+            return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if is_loading else ErrorCode.NOT_COORDINATOR
+        return partition
+
+    # -- life -----------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        self._is_active = True
+        topic = self._image.topics.get(self.topic)
+        for number in topic.partitions if topic is not None else ():
+            self._follow(number)
+
+    async def stop(self) -> None:
+        self._is_active = False
+        loads = list(self._loads.values())
+        for number in list(self._led):
+            self._drop(number)
+        await asyncio.gather(*loads, return_exceptions=True)
+
+    async def until_loaded(self, number: int | None = None) -> None:
+        """Wait for the load of one partition, or of all that are being loaded now."""
+        wanted = self._loads.values() if number is None else [self._loads.get(number)]
+        loads = [each for each in wanted if each is not None]
+        if loads:
+            await asyncio.wait(loads)
+
+    def apply(self, delta: MetadataDelta) -> None:
+        if not self._is_active:
+            return
+        for topic in delta.topics_deleted.values():
+            if topic.name == self.topic:
+                for number in list(self._led):
+                    self._drop(number)
+        for change in delta.partitions.values():
+            if change.topic.name == self.topic:
+                self._follow(change.partition)
+
+    def _follow(self, number: int) -> None:
+        """Load what is led here in a new epoch, drop what is led elsewhere."""
+        replica = self._replicas.get(self.topic, number)
+        led = self._led.get(number)
+        if led is not None:
+            if replica is led.replica and replica.leader_epoch == led.leader_epoch:
+                return
+            self._drop(number)
+        if replica is not None and replica.leader_id == self._node_id:
+            self._begin_load(replica)
+
+    def _begin_load(self, replica: Replica) -> None:
+        partition = CoordinatorPartition(
+            replica, self._make_state(), self._clock, codec=self._codec, on_failure=self._reload
+        )
+        self._led[partition.number] = partition
+        if replica.is_open and replica.log.log_end_offset == replica.log.log_start_offset:
+            partition.is_loaded = True  # a new topic's: whoever had it made need not wait
+            self._on_loaded(partition)
+            return
+        self._loads[partition.number] = asyncio.get_running_loop().create_task(
+            self._load(partition), name=f"load {self.topic}-{partition.number}"
+        )
+
+    async def _load(self, partition: CoordinatorPartition[S]) -> None:
+        try:
+            async with self._turn:
+                if isinstance(self._replicas.leader_of(self.topic, partition.number), Replica):
+                    await partition.load()
+        except (LogError, CorruptRecords, OSError):
+            log.exception("cannot load %s-%d: its groups have no coordinator", self.topic, partition.number)
+        finally:
+            if self._loads.get(partition.number) is asyncio.current_task():
+                del self._loads[partition.number]
+        if partition.is_loaded:
+            self._on_loaded(partition)
+
+    def _reload(self, partition: CoordinatorPartition[S]) -> None:
+        """Its log refused a write: what the log has is what counts."""
+        if self._led.get(partition.number) is partition:
+            log.warning("%s-%d is loaded again, because a write to it failed", self.topic, partition.number)
+            self._drop(partition.number)
+            if self._is_active:
+                self._follow(partition.number)
+
+    def _drop(self, number: int) -> None:
+        partition = self._led.pop(number)
+        load = self._loads.pop(number, None)
+        if load is not None:
+            load.cancel()
+        was_loaded = partition.is_loaded
+        partition.end()
+        if was_loaded:
+            self._on_ended(partition)

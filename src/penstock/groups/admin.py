@@ -1,0 +1,91 @@
+"""Listing, describing and deleting groups."""
+
+from collections.abc import Collection, Sequence
+
+from penstock.cluster.coordination.partition import CoordinatorError
+from penstock.groups.classic.group import ClassicGroup
+from penstock.groups.classic.states import State
+from penstock.groups.coordinator import GroupCoordinator
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.describe_groups import DescribedGroup, DescribedGroupMember
+from penstock.protocol.messages.list_groups import ListedGroup
+
+CLASSIC_TYPE = "Classic"
+
+
+def list_groups(
+    groups: GroupCoordinator, states: Collection[str], types: Collection[str]
+) -> list[ListedGroup] | ErrorCode:
+    """The groups coordinated here; filters take names in any case, and none at all takes every group."""
+    if groups.shards.is_loading:
+        return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    wanted_states = {state.lower() for state in states}
+    if types and CLASSIC_TYPE.lower() not in {each.lower() for each in types}:
+        return []
+    return [
+        ListedGroup(
+            group_id=group.group_id,
+            protocol_type=group.protocol_type or "",
+            group_state=group.state.value,
+            group_type=CLASSIC_TYPE,
+        )
+        for shard in groups.shards
+        for group in shard.state.groups.values()
+        if not wanted_states or group.state.value.lower() in wanted_states
+    ]
+
+
+def describe(groups: GroupCoordinator, group_id: str) -> DescribedGroup | ErrorCode:
+    """A classic group; GROUP_ID_NOT_FOUND when there is none of that name."""
+    shard = groups.find(group_id)
+    if isinstance(shard, ErrorCode):
+        return shard
+    group = shard.state.groups.get(group_id)
+    return ErrorCode.GROUP_ID_NOT_FOUND if group is None else _described(group)
+
+
+def _described(group: ClassicGroup) -> DescribedGroup:
+    """Metadata is shown of a group at rest only: while it rebalances, members may speak of different protocols."""
+    protocol = group.protocol_name if group.state is State.STABLE else None
+    return DescribedGroup(
+        group_id=group.group_id,
+        group_state=group.state.value,
+        protocol_type=group.protocol_type or "",
+        protocol_data=protocol or "",
+        members=[
+            DescribedGroupMember(
+                member_id=m.member_id,
+                group_instance_id=m.instance_id,
+                client_id=m.client_id,
+                client_host=m.client_host,
+                member_metadata=b"" if protocol is None else m.metadata(protocol),
+                member_assignment=m.assignment,
+            )
+            for m in group.members.values()
+        ],
+    )
+
+
+async def delete_groups(groups: GroupCoordinator, group_ids: Sequence[str]) -> dict[str, ErrorCode]:
+    """Delete groups that have no members, with their offsets; the answer comes when that is committed."""
+    codes: dict[str, ErrorCode] = {}
+    written = {}
+    for group_id in dict.fromkeys(group_ids):
+        shard = groups.find(group_id) if group_id else ErrorCode.INVALID_GROUP_ID
+        if isinstance(shard, ErrorCode):
+            codes[group_id] = shard
+            continue
+        records = shard.state.delete_group(group_id, groups.moment())
+        if isinstance(records, ErrorCode):
+            codes[group_id] = records
+            continue
+        try:
+            written[group_id] = shard.write(records)
+        except CoordinatorError as error:
+            codes[group_id] = error.code
+    for group_id, waiting in written.items():
+        try:
+            await waiting
+        except CoordinatorError as error:
+            codes[group_id] = error.code
+    return {group_id: codes.get(group_id, ErrorCode.NONE) for group_id in dict.fromkeys(group_ids)}

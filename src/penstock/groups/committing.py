@@ -1,0 +1,142 @@
+"""Committing, fetching and deleting the offsets of a group.
+
+Each decides at once and then waits for the log: a commit until it is committed, a fetch until all that it saw is, so
+that no client acts on an offset that a crash could take back.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+from typing import TypeVar
+
+import msgspec
+
+from penstock.cluster.coordination.partition import CoordinatorError
+from penstock.groups.classic import membership
+from penstock.groups.coordinator import GroupCoordinator
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
+
+T = TypeVar("T")
+
+_KNOWS_MISSING_GROUPS = 9  # the version of OffsetCommit from which on clients understand GROUP_ID_NOT_FOUND
+
+
+class Committer(msgspec.Struct, frozen=True, kw_only=True):
+    """Who commits. Without a generation: a consumer that manages its partitions itself, or an admin client."""
+
+    group_id: str
+    member_id: str = ""
+    instance_id: str | None = None
+    generation: int = -1
+    version: int = _KNOWS_MISSING_GROUPS
+
+
+Commits = Sequence[tuple[OffsetCommitKey, OffsetCommitValue]]
+
+
+class Fetched(msgspec.Struct, frozen=True, gc=False):
+    topic: str
+    partition: int
+    value: OffsetCommitValue | None = None
+    error: ErrorCode = ErrorCode.NONE
+
+
+def commit(
+    groups: GroupCoordinator, committer: Committer, commits: Commits
+) -> ErrorCode | Awaitable[ErrorCode]:
+    shard = groups.find(committer.group_id)
+    if isinstance(shard, ErrorCode):
+        return shard
+    moment = groups.moment()
+    group = shard.state.groups.get(committer.group_id)
+    if group is None:
+        if committer.generation >= 0:
+            is_known_code = committer.version >= _KNOWS_MISSING_GROUPS
+            return ErrorCode.GROUP_ID_NOT_FOUND if is_known_code else ErrorCode.ILLEGAL_GENERATION
+        group = shard.state.group_or_new(committer.group_id)
+    code = membership.check_commit(group, committer.member_id, committer.instance_id, committer.generation)
+    if code:
+        return code
+    membership.note_commit(group, committer.member_id, moment)
+    groups.perform(shard, group)
+    if not commits:
+        return ErrorCode.NONE
+    try:
+        return _code_of(shard.write(shard.state.commit(commits, moment)))
+    except CoordinatorError as error:
+        return error.code
+
+
+def fetch(
+    groups: GroupCoordinator,
+    group_id: str,
+    wanted: Sequence[tuple[str, int]] | None,
+    *,
+    require_stable: bool,
+) -> ErrorCode | list[Fetched] | Awaitable[ErrorCode | list[Fetched]]:
+    """The offsets of these partitions, or with None of all that the group has."""
+    shard = groups.find(group_id)
+    if isinstance(shard, ErrorCode):
+        return shard
+    offsets = shard.state.offsets
+    if wanted is None:
+        wanted = [(topic, partition) for topic, each in offsets.topics(group_id) for partition in each]
+    fetched = []
+    for topic, partition in wanted:
+        if require_stable and offsets.is_unstable(group_id, topic, partition):
+            fetched.append(Fetched(topic, partition, error=ErrorCode.UNSTABLE_OFFSET_COMMIT))
+            continue
+        value = offsets.get(group_id, topic, partition)
+        if value is not None and groups.is_of_another_topic(topic, value.topic_id):
+            value = None  # committed for a topic of that name that is gone
+        fetched.append(Fetched(topic, partition, value))
+    settled = shard.settled()
+    return fetched if settled is None else _after(settled, fetched)
+
+
+def delete_offsets(
+    groups: GroupCoordinator, group_id: str, wanted: Sequence[tuple[str, int]]
+) -> Awaitable[ErrorCode | dict[tuple[str, int], ErrorCode]] | ErrorCode | dict[tuple[str, int], ErrorCode]:
+    """Forget offsets of topics that the group does not read now (KIP-496)."""
+    shard = groups.find(group_id)
+    if isinstance(shard, ErrorCode):
+        return shard
+    group = shard.state.groups.get(group_id)
+    code = ErrorCode.GROUP_ID_NOT_FOUND if group is None else membership.check_offset_delete(group)
+    if group is None or code:
+        return code
+    codes = {
+        (topic, partition): (
+            ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if group.is_subscribed_to(topic) else ErrorCode.NONE
+        )
+        for topic, partition in wanted
+    }
+    known = {(key.topic, key.partition) for key in shard.state.offsets.keys_of(group_id)}
+    doomed = [
+        OffsetCommitKey(group=group_id, topic=topic, partition=partition)
+        for (topic, partition), code in codes.items()
+        if not code and (topic, partition) in known
+    ]
+    if not doomed:
+        return codes
+    try:
+        written = shard.write(shard.state.forget_offsets(doomed, groups.moment()))
+    except CoordinatorError as error:
+        return error.code
+    return _after(written, codes)
+
+
+async def _code_of(written: "asyncio.Future[None]") -> ErrorCode:
+    try:
+        await written
+    except CoordinatorError as error:
+        return error.code
+    return ErrorCode.NONE
+
+
+async def _after(settled: "asyncio.Future[None]", result: T) -> ErrorCode | T:
+    try:
+        await settled
+    except CoordinatorError as error:
+        return error.code
+    return result

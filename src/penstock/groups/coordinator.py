@@ -1,0 +1,317 @@
+"""The group coordinator of a broker: the shell that gives the pure parts their log, their clock and their clients.
+
+A request is checked and decided in one go, in the order of its connection; what is then awaited is the log, or, for a
+join and a sync, the other members. Nothing is shown to a client that is not committed.
+"""
+
+import asyncio
+import contextlib
+import itertools
+import logging
+import math
+import random
+import uuid
+from collections.abc import Awaitable, Sequence
+from functools import partial
+from typing import Any
+
+from penstock.cluster.controller import Controller
+from penstock.cluster.coordination.deadlines import Deadlines
+from penstock.cluster.coordination.partition import CoordinatorError, CoordinatorPartition
+from penstock.cluster.coordination.partitions import CoordinatorPartitions
+from penstock.cluster.coordination.placement import home_of
+from penstock.cluster.metadata.delta import MetadataDelta
+from penstock.cluster.replicas import Replicas
+from penstock.cluster.topic_names import CONSUMER_OFFSETS
+from penstock.config.broker import BrokerConfig
+from penstock.config.themes import coordinators
+from penstock.groups.classic import join, membership, rebalance, sync
+from penstock.groups.classic.group import ClassicGroup, GroupSettings, refused_join
+from penstock.groups.classic.instructions import Answer, AssignmentOf, ReplacedMember, Store
+from penstock.groups.classic.states import State
+from penstock.groups.moment import Moment, moment_of
+from penstock.groups.records import group_record
+from penstock.groups.shard import GroupShard
+from penstock.observability.clock import Clock
+from penstock.protocol.compression import Codec
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.heartbeat import HeartbeatRequest
+from penstock.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from penstock.protocol.messages.leave_group import LeaveGroupResponse, MemberIdentity, MemberResponse
+from penstock.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from penstock.protocol.records.builder import NewRecord
+from penstock.protocol.wire import ZERO_UUID
+
+log = logging.getLogger(__name__)
+
+Shard = CoordinatorPartition[GroupShard]
+
+
+class GroupCoordinator:
+    def __init__(
+        self, controller: Controller, replicas: Replicas, clock: Clock, randomness: random.Random
+    ) -> None:
+        config = controller.config
+        self._controller = controller
+        self._clock = clock
+        self._random = randomness
+        self._settings = GroupSettings(
+            size_max=config[coordinators.GROUP_MAX_SIZE],
+            initial_rebalance_delay_ms=config[coordinators.GROUP_INITIAL_REBALANCE_DELAY_MS],
+        )
+        self.shards: CoordinatorPartitions[GroupShard] = CoordinatorPartitions(
+            CONSUMER_OFFSETS,
+            config.node_id,
+            controller.image,
+            replicas,
+            clock,
+            make_state=lambda: GroupShard(self._settings),
+            on_loaded=self._begin,
+            on_ended=self._end,
+            codec=Codec(config[coordinators.OFFSETS_TOPIC_COMPRESSION_CODEC]),
+        )
+        self._homes: dict[ClassicGroup, Shard] = {}  # of groups that wait for something
+        self._deadlines: Deadlines[ClassicGroup] = Deadlines(clock, self._wake)
+        self._tickets = itertools.count()
+        self._waiting: dict[int, asyncio.Future[JoinGroupResponse | SyncGroupResponse]] = {}
+        self._sweeper: asyncio.Task[None] | None = None
+
+    @property
+    def config(self) -> BrokerConfig:
+        return self._controller.config
+
+    def moment(self) -> Moment:
+        return moment_of(self._clock)
+
+    def is_of_another_topic(self, name: str, topic_id: bytes) -> bool:
+        """Whether the topic of this name is not the one with this id; old commits know no id."""
+        topic = self._controller.image.topics.get(name)
+        return topic_id != ZERO_UUID and topic is not None and topic.topic_id != topic_id
+
+    # -- life -----------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Load what is led here; requests are answered from now on."""
+        self.shards.start()
+        self._sweeper = asyncio.get_running_loop().create_task(self._sweep(), name="offset expiry")
+
+    async def stop(self) -> None:
+        """Answer whoever waits, so that connections can be drained."""
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+            await asyncio.gather(self._sweeper, return_exceptions=True)
+        await self.shards.stop()
+        self._deadlines.stop()
+
+    def apply(self, delta: MetadataDelta) -> None:
+        """Follow one change of the metadata, after `Replicas` has."""
+        self.shards.apply(delta)
+        for topic in delta.topics_deleted.values():
+            for shard in self.shards:
+                records = shard.state.forget_topic(topic.name, self.moment())
+                self.write_unattended(shard, records)
+
+    def _begin(self, shard: Shard) -> None:
+        moment = self.moment()
+        for group in list(shard.state.groups.values()):
+            rebalance.resume(group, moment)
+            self.perform(shard, group)
+
+    def _end(self, shard: Shard) -> None:
+        moment = self.moment()
+        for group in shard.state.groups.values():
+            rebalance.end(group, ErrorCode.NOT_COORDINATOR, moment)
+            self.perform(shard, group)
+
+    # -- where a group lives --------------------------------------------------------------------------
+
+    async def ready_home(self, group_id: str) -> None:
+        """See to it that the offsets topic exists and that the group's partition, if it is led here, is loaded."""
+        if self.shards.partition_count == 0:
+            await self._controller.auto_create_topic(CONSUMER_OFFSETS)
+        count = self.shards.partition_count
+        if count:
+            await self.shards.until_loaded(home_of(group_id, count))
+
+    def leader_of(self, group_id: str) -> int:
+        """The broker that coordinates a group, -1 when there is none now."""
+        count = self.shards.partition_count
+        home = self._controller.image.partition(CONSUMER_OFFSETS, home_of(group_id, count)) if count else None
+        return -1 if home is None else home.leader
+
+    def find(self, group_id: str) -> Shard | ErrorCode:
+        return self.shards.find(group_id)
+
+    # -- members --------------------------------------------------------------------------------------
+
+    def join(
+        self, request: JoinGroupRequest, *, client_id: str, client_host: str, version: int
+    ) -> JoinGroupResponse | Awaitable[JoinGroupResponse]:
+        shard = self._shard_for_member(request.group_id)
+        if isinstance(shard, ErrorCode):
+            return refused_join(request.member_id, shard)
+        session_min_ms = self.config[coordinators.GROUP_MIN_SESSION_TIMEOUT_MS]
+        session_max_ms = self.config[coordinators.GROUP_MAX_SESSION_TIMEOUT_MS]
+        if not session_min_ms <= request.session_timeout_ms <= session_max_ms:
+            return refused_join(request.member_id, ErrorCode.INVALID_SESSION_TIMEOUT)
+        group = shard.state.groups.get(request.group_id)
+        is_new = group is None
+        if group is None:
+            if request.member_id:
+                return refused_join(request.member_id, ErrorCode.UNKNOWN_MEMBER_ID)
+            group = shard.state.group_or_new(request.group_id)
+        moment = self.moment()
+        ticket, answer = self._ticket()
+        prefix = request.group_instance_id or client_id
+        joiner = join.Joiner(
+            ticket=ticket,
+            client_id=client_id,
+            client_host=client_host,
+            new_member_id=f"{prefix}-{uuid.UUID(int=self._random.getrandbits(128), version=4)}",
+            must_know_its_id=version >= 4,
+            may_skip_assignment=version >= 9,
+        )
+        join.join(group, request, joiner, moment)
+        if is_new:  # so that it is known after a restart, though nobody has joined it yet
+            self.write_unattended(shard, [group_record(group.group_id, group.record(), moment.wall_ms)])
+        self.perform(shard, group)
+        return answer
+
+    def sync(self, request: SyncGroupRequest) -> SyncGroupResponse | Awaitable[SyncGroupResponse]:
+        shard = self._shard_for_member(request.group_id)
+        if isinstance(shard, ErrorCode):
+            return SyncGroupResponse(error_code=shard)
+        group = shard.state.groups.get(request.group_id)
+        if group is None or group.state is State.EMPTY:
+            return SyncGroupResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID)
+        ticket, answer = self._ticket()
+        sync.sync(group, request, ticket)
+        self.perform(shard, group)
+        return answer
+
+    def heartbeat(self, request: HeartbeatRequest) -> ErrorCode:
+        shard = self._shard_for_member(request.group_id)
+        if shard is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+            return ErrorCode.NONE  # nobody's session ends before the load does
+        if isinstance(shard, ErrorCode):
+            return shard
+        group = shard.state.groups.get(request.group_id)
+        if group is None:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        code = membership.heartbeat(
+            group, request.member_id, request.group_instance_id, request.generation_id, self.moment()
+        )
+        self.perform(shard, group)
+        return code
+
+    def leave(self, group_id: str, members: Sequence[MemberIdentity]) -> LeaveGroupResponse:
+        shard = self._shard_for_member(group_id)
+        if isinstance(shard, ErrorCode):
+            return LeaveGroupResponse(error_code=shard)
+        group = shard.state.groups.get(group_id)
+        if group is None:
+            unknown = [
+                MemberResponse(
+                    member_id=m.member_id,
+                    group_instance_id=m.group_instance_id,
+                    error_code=ErrorCode.UNKNOWN_MEMBER_ID,
+                )
+                for m in members
+            ]
+            return LeaveGroupResponse(members=unknown)
+        left = membership.leave(group, members, self.moment())
+        self.perform(shard, group)
+        return LeaveGroupResponse(members=left)
+
+    def _shard_for_member(self, group_id: str) -> Shard | ErrorCode:
+        return self.find(group_id) if group_id else ErrorCode.INVALID_GROUP_ID
+
+    def _ticket(self) -> "tuple[int, asyncio.Future[Any]]":
+        ticket = next(self._tickets)
+        answer: asyncio.Future[JoinGroupResponse | SyncGroupResponse] = (
+            asyncio.get_running_loop().create_future()
+        )
+        self._waiting[ticket] = answer
+        return ticket, answer
+
+    # -- what the state machine asks for --------------------------------------------------------------
+
+    def perform(self, shard: Shard, group: ClassicGroup) -> None:
+        """Carry out what a group left in its outbox, and see that it is woken in time."""
+        for instruction in group.take_outbox():
+            if isinstance(instruction, Answer):
+                answer = self._waiting.pop(instruction.ticket)
+                if not answer.done():
+                    answer.set_result(instruction.response)
+            else:
+                self._store(shard, group, instruction)
+        if group.wake_at_ms < math.inf:
+            self._homes[group] = shard
+            self._deadlines.wake_by(group, group.wake_at_ms)
+
+    def _store(self, shard: Shard, group: ClassicGroup, store: Store) -> None:
+        record = group_record(group.group_id, store.value, self._clock.now_ms())
+        if store.then is None:
+            self.write_unattended(shard, [record])
+            return
+        try:
+            written = shard.write([record])
+        except CoordinatorError as error:
+            self._stored(shard, group, store.then, error.code)
+            return
+        written.add_done_callback(partial(self._when_stored, shard, group, store.then))
+
+    def _when_stored(
+        self,
+        shard: Shard,
+        group: ClassicGroup,
+        then: AssignmentOf | ReplacedMember,
+        written: "asyncio.Future[None]",
+    ) -> None:
+        error = written.exception()
+        self._stored(
+            shard, group, then, error.code if isinstance(error, CoordinatorError) else ErrorCode.NONE
+        )
+
+    def _stored(
+        self, shard: Shard, group: ClassicGroup, then: AssignmentOf | ReplacedMember, code: ErrorCode
+    ) -> None:
+        moment = self.moment()
+        if isinstance(then, AssignmentOf):
+            if code:
+                sync.assignment_not_stored(group, then, code, moment)
+            else:
+                sync.assignment_stored(group, then, moment)
+        elif code:
+            join.replacement_not_stored(group, then, code)
+        else:
+            join.replacement_stored(group, then)
+        self.perform(shard, group)
+
+    def _wake(self, group: ClassicGroup) -> float:
+        shard = self._homes.pop(group)
+        rebalance.expire(group, self.moment())
+        self.perform(shard, group)
+        return group.wake_at_ms
+
+    # -- writing --------------------------------------------------------------------------------------
+
+    def write_unattended(self, shard: Shard, records: Sequence[NewRecord]) -> None:
+        """Write what nobody waits for. When that fails the shard is loaded again, without it."""
+        if records:
+            with contextlib.suppress(CoordinatorError):
+                shard.write(records)
+
+    async def _sweep(self) -> None:
+        """Forget, from time to time, the offsets that nobody needs any more."""
+        while True:
+            await self._clock.sleep(self.config[coordinators.OFFSETS_RETENTION_CHECK_INTERVAL_MS])
+            retention_ms = self.config[coordinators.OFFSETS_RETENTION_MINUTES] * 60_000
+            for shard in self.shards:
+                records = shard.state.expire(self.moment(), retention_ms)
+                self.write_unattended(shard, records)
+                if records:
+                    log.info(
+                        "%d offsets and groups of %s-%d expired", len(records), CONSUMER_OFFSETS, shard.number
+                    )
+                await asyncio.sleep(0)

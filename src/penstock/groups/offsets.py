@@ -1,0 +1,122 @@
+"""The committed offsets of the groups in one partition of `__consumer_offsets`, also those of open transactions.
+
+Pure. Every change carries its place in the log, because a transaction's offset, committed later, must not hide one that
+was written after it.
+"""
+
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from penstock.protocol.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
+
+NO_PRODUCER_ID = -1
+
+
+class Committed(msgspec.Struct, frozen=True, gc=False):
+    value: OffsetCommitValue
+    order: int
+
+
+TopicOffsets = dict[str, dict[int, Committed]]
+
+
+class CommittedOffsets:
+    __slots__ = ("_by_group", "_pending")
+
+    def __init__(self) -> None:
+        self._by_group: dict[str, TopicOffsets] = {}
+        self._pending: dict[int, dict[str, TopicOffsets]] = {}  # by producer id, then as above
+
+    def get(self, group_id: str, topic: str, partition: int) -> OffsetCommitValue | None:
+        topics = self._by_group.get(group_id)
+        partitions = topics.get(topic) if topics is not None else None
+        committed = partitions.get(partition) if partitions is not None else None
+        return None if committed is None else committed.value
+
+    def topics(self, group_id: str) -> Iterator[tuple[str, dict[int, Committed]]]:
+        """All that a group has committed, by topic."""
+        return iter(self._by_group.get(group_id, {}).items())
+
+    def has_any(self, group_id: str) -> bool:
+        return group_id in self._by_group or any(group_id in each for each in self._pending.values())
+
+    def is_unstable(self, group_id: str, topic: str, partition: int) -> bool:
+        """Whether an open transaction is about to commit an offset here (KIP-447)."""
+        return any(
+            partition in pending.get(group_id, {}).get(topic, {}) for pending in self._pending.values()
+        )
+
+    # -- changes --------------------------------------------------------------------------------------
+
+    def put(
+        self, key: OffsetCommitKey, value: OffsetCommitValue, order: int, producer_id: int = NO_PRODUCER_ID
+    ) -> None:
+        if producer_id == NO_PRODUCER_ID:
+            groups = self._by_group
+        else:
+            groups = self._pending.setdefault(producer_id, {})
+        topics = groups.setdefault(key.group, {})
+        topics.setdefault(key.topic, {})[key.partition] = Committed(value, order)
+
+    def remove(self, key: OffsetCommitKey) -> None:
+        _remove(self._by_group, key)
+        for pending in self._pending.values():
+            _remove(pending, key)
+
+    def end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
+        pending = self._pending.pop(producer_id, None)
+        if pending is None or not is_commit:
+            return
+        for group_id, topics in pending.items():
+            for topic, partitions in topics.items():
+                known = self._by_group.setdefault(group_id, {}).setdefault(topic, {})
+                for partition, committed in partitions.items():
+                    if partition not in known or known[partition].order < committed.order:
+                        known[partition] = committed
+
+    # -- finding --------------------------------------------------------------------------------------
+
+    def keys_of(self, group_id: str) -> list[OffsetCommitKey]:
+        """All that a group has, pending ones too."""
+        found = {
+            (topic, partition): None
+            for groups in (self._by_group, *self._pending.values())
+            for topic, partitions in groups.get(group_id, {}).items()
+            for partition in partitions
+        }
+        return [OffsetCommitKey(group=group_id, topic=t, partition=p) for t, p in found]
+
+    def keys_of_topic(self, topic: str) -> list[OffsetCommitKey]:
+        """What all groups have of one topic."""
+        found = {
+            (group_id, partition): None
+            for groups in (self._by_group, *self._pending.values())
+            for group_id, topics in groups.items()
+            for partition in topics.get(topic, {})
+        }
+        return [OffsetCommitKey(group=g, topic=topic, partition=p) for g, p in found]
+
+    def select(
+        self, group_id: str, is_wanted: Callable[[str, OffsetCommitValue], bool]
+    ) -> list[OffsetCommitKey]:
+        """The committed offsets of a group that `is_wanted` picks by topic and value; none that is unstable."""
+        return [
+            OffsetCommitKey(group=group_id, topic=topic, partition=partition)
+            for topic, partitions in self._by_group.get(group_id, {}).items()
+            for partition, committed in partitions.items()
+            if is_wanted(topic, committed.value) and not self.is_unstable(group_id, topic, partition)
+        ]
+
+
+def _remove(groups: dict[str, TopicOffsets], key: OffsetCommitKey) -> None:
+    """Drop one offset, and what is empty without it."""
+    topics = groups.get(key.group)
+    partitions = topics.get(key.topic) if topics is not None else None
+    if topics is None or partitions is None:
+        return
+    partitions.pop(key.partition, None)
+    if not partitions:
+        del topics[key.topic]
+    if not topics:
+        del groups[key.group]

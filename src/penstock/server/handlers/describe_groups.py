@@ -1,0 +1,40 @@
+"""DescribeGroups (key 15), v0-v6: state and members of classic groups; v3 with permitted operations.
+
+A group that does not exist is Dead; v6 also says GROUP_ID_NOT_FOUND (KIP-1043).
+"""
+
+import msgspec
+
+from penstock.groups.admin import describe
+from penstock.groups.classic.states import State
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.describe_groups import (
+    DescribedGroup,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+)
+from penstock.security.operations import GROUP_OPERATIONS, bit_field
+from penstock.server.context import RequestContext
+
+_NOT_FOUND_FROM = 6
+
+
+def handle(ctx: RequestContext, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
+    return DescribeGroupsResponse(groups=[_describe(ctx, request, group_id) for group_id in request.groups])
+
+
+def _describe(ctx: RequestContext, request: DescribeGroupsRequest, group_id: str) -> DescribedGroup:
+    found = describe(ctx.broker.groups, group_id)
+    if found == ErrorCode.GROUP_ID_NOT_FOUND:
+        found = DescribedGroup(group_id=group_id, group_state=State.DEAD.value)
+        if ctx.version >= _NOT_FOUND_FROM:
+            return msgspec.structs.replace(
+                found,
+                error_code=ErrorCode.GROUP_ID_NOT_FOUND,
+                error_message=f"Group {group_id} not found.",
+            )
+    elif isinstance(found, ErrorCode):
+        return DescribedGroup(group_id=group_id, error_code=found)
+    if request.include_authorized_operations:
+        return msgspec.structs.replace(found, authorized_operations=bit_field(GROUP_OPERATIONS))
+    return found

@@ -1,0 +1,57 @@
+"""FindCoordinator (key 10), v0-v6: which broker coordinates a group; from v4 on several at once.
+
+Makes `__consumer_offsets` when it does not exist yet, and answers when the group's partition is loaded: a client need
+not ask twice. Key types: 0 group, 1 transaction (not served yet), 2 share (not served).
+"""
+
+from collections.abc import Awaitable
+
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.find_coordinator import (
+    Coordinator,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+from penstock.server.context import RequestContext
+
+_GROUP, _TRANSACTION = 0, 1
+_BATCHED_FROM = 4
+
+
+def handle(ctx: RequestContext, request: FindCoordinatorRequest) -> Awaitable[FindCoordinatorResponse]:
+    return _find_all(ctx, request)
+
+
+async def _find_all(ctx: RequestContext, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
+    if ctx.version >= _BATCHED_FROM:
+        found = [await _find(ctx, request.key_type, key) for key in request.coordinator_keys]
+        return FindCoordinatorResponse(coordinators=found)
+    one = await _find(ctx, request.key_type, request.key)
+    return FindCoordinatorResponse(
+        error_code=one.error_code,
+        error_message=one.error_message,
+        node_id=one.node_id,
+        host=one.host,
+        port=one.port,
+    )
+
+
+async def _find(ctx: RequestContext, key_type: int, key: str) -> Coordinator:
+    if key_type != _GROUP:
+        is_transaction = key_type == _TRANSACTION
+        return _none(
+            key, ErrorCode.COORDINATOR_NOT_AVAILABLE if is_transaction else ErrorCode.INVALID_REQUEST
+        )
+    groups = ctx.broker.groups
+    await groups.ready_home(key)
+    broker = ctx.broker.controller.image.brokers.get(groups.leader_of(key))
+    endpoint = broker.endpoint(ctx.peer.listener) if broker is not None and broker.is_active else None
+    if broker is None or endpoint is None:
+        return _none(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    return Coordinator(
+        key=key, node_id=broker.broker_id, host=endpoint.host, port=endpoint.port, error_message=None
+    )
+
+
+def _none(key: str, code: ErrorCode) -> Coordinator:
+    return Coordinator(key=key, node_id=-1, port=-1, error_code=code, error_message=code.name)

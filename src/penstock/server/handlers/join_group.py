@@ -1,0 +1,45 @@
+"""JoinGroup (key 11), v0-v9: become or stay a member of a classic group; parked until the group has gathered.
+
+v0 has no rebalance timeout: the session timeout serves. v4: a newcomer is first told its id (KIP-394). v5: static
+members (KIP-345). v7: the group's protocol type, and null for no protocol. v8: the client's reason (KIP-800), for our
+log only. v9: a leader may be told to keep the assignment (KIP-814).
+"""
+
+import logging
+from collections.abc import Awaitable
+
+import msgspec
+
+from penstock.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from penstock.server.context import RequestContext
+
+log = logging.getLogger(__name__)
+
+_NULL_PROTOCOL_FROM = 7
+
+
+def handle(
+    ctx: RequestContext, request: JoinGroupRequest
+) -> JoinGroupResponse | Awaitable[JoinGroupResponse]:
+    if request.reason:
+        log.debug(
+            "member %r of group %r joins because: %s", request.member_id, request.group_id, request.reason
+        )
+    if ctx.version == 0:
+        request = msgspec.structs.replace(request, rebalance_timeout_ms=request.session_timeout_ms)
+    answer = ctx.broker.groups.join(
+        request, client_id=ctx.client_id or "", client_host=f"/{ctx.peer.host}", version=ctx.version
+    )
+    if isinstance(answer, JoinGroupResponse):
+        return _in_version(answer, ctx.version)
+    return _later(answer, ctx.version)
+
+
+async def _later(answer: Awaitable[JoinGroupResponse], version: int) -> JoinGroupResponse:
+    return _in_version(await answer, version)
+
+
+def _in_version(response: JoinGroupResponse, version: int) -> JoinGroupResponse:
+    if version < _NULL_PROTOCOL_FROM and response.protocol_name is None:
+        return msgspec.structs.replace(response, protocol_name="")
+    return response

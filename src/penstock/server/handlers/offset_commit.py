@@ -1,0 +1,115 @@
+"""OffsetCommit (key 8), v2-v10: keep how far a group has read, durably.
+
+v2-v4 may say how long (KIP-211 left that to the broker). v6: with the leader epoch that was read. v9: also for KIP-848
+groups. v10: topics by id. Partitions that do not exist are refused one by one; what the group thinks of the member goes
+for all.
+"""
+
+from collections.abc import Awaitable
+
+import msgspec
+
+from penstock.config.themes.coordinators import OFFSET_METADATA_MAX_BYTES
+from penstock.groups.committing import Committer, commit
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+from penstock.protocol.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
+from penstock.server.context import RequestContext
+
+_BY_ID_FROM = 10
+
+
+def handle(
+    ctx: RequestContext, request: OffsetCommitRequest
+) -> OffsetCommitResponse | Awaitable[OffsetCommitResponse]:
+    now_ms = ctx.broker.clock.now_ms()
+    expire_ms = -1 if request.retention_time_ms < 0 else now_ms + request.retention_time_ms
+    commits: list[tuple[OffsetCommitKey, OffsetCommitValue]] = []
+    topics = []
+    for topic in request.topics:
+        partitions = []
+        name, topic_id, unknown = _resolve(ctx, topic)
+        for wanted in topic.partitions:
+            code = unknown or _check(ctx, name, wanted)
+            partitions.append(
+                OffsetCommitResponsePartition(partition_index=wanted.partition_index, error_code=code)
+            )
+            if not code:
+                key = OffsetCommitKey(group=request.group_id, topic=name, partition=wanted.partition_index)
+                commits.append((key, _value(wanted, topic_id, now_ms, expire_ms)))
+        topics.append(OffsetCommitResponseTopic(name=name, topic_id=topic.topic_id, partitions=partitions))
+    response = OffsetCommitResponse(topics=topics)
+    if not commits:
+        return response
+    committer = Committer(
+        group_id=request.group_id,
+        member_id=request.member_id,
+        instance_id=request.group_instance_id,
+        generation=request.generation_id_or_member_epoch,
+        version=ctx.version,
+    )
+    outcome = commit(ctx.broker.groups, committer, commits)
+    return _later(response, outcome) if isinstance(outcome, Awaitable) else _with(response, outcome)
+
+
+def _resolve(ctx: RequestContext, topic: OffsetCommitRequestTopic) -> tuple[str, bytes, ErrorCode]:
+    image = ctx.broker.controller.image
+    if ctx.version >= _BY_ID_FROM:
+        by_id = image.topics_by_id.get(topic.topic_id)
+        if by_id is None:
+            return "", topic.topic_id, ErrorCode.UNKNOWN_TOPIC_ID
+        return by_id.name, by_id.topic_id, ErrorCode.NONE
+    by_name = image.topics.get(topic.name)
+    if by_name is None:
+        return topic.name, topic.topic_id, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return topic.name, by_name.topic_id, ErrorCode.NONE
+
+
+def _check(ctx: RequestContext, topic: str, wanted: OffsetCommitRequestPartition) -> ErrorCode:
+    if ctx.broker.controller.image.partition(topic, wanted.partition_index) is None:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if len(wanted.committed_metadata or "") > ctx.broker.config[OFFSET_METADATA_MAX_BYTES]:
+        return ErrorCode.OFFSET_METADATA_TOO_LARGE
+    return ErrorCode.NONE
+
+
+def _value(
+    wanted: OffsetCommitRequestPartition, topic_id: bytes, now_ms: int, expire_ms: int
+) -> OffsetCommitValue:
+    return OffsetCommitValue(
+        offset=wanted.committed_offset,
+        leader_epoch=wanted.committed_leader_epoch,
+        metadata=wanted.committed_metadata or "",
+        commit_timestamp=now_ms,
+        expire_timestamp=expire_ms,
+        topic_id=topic_id,
+    )
+
+
+async def _later(response: OffsetCommitResponse, outcome: Awaitable[ErrorCode]) -> OffsetCommitResponse:
+    return _with(response, await outcome)
+
+
+def _with(response: OffsetCommitResponse, code: ErrorCode) -> OffsetCommitResponse:
+    """Give the whole group's outcome to every partition that has none of its own."""
+    if not code:
+        return response
+    return OffsetCommitResponse(
+        topics=[
+            msgspec.structs.replace(
+                topic,
+                partitions=[
+                    p if p.error_code else msgspec.structs.replace(p, error_code=code)
+                    for p in topic.partitions
+                ],
+            )
+            for topic in response.topics
+        ]
+    )
