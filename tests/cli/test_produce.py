@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Penstock
+from tests.cli.conftest import Penstock, run_command
+from tests.support.broker import BrokerProcess
 
 
 def records(penstock: Penstock, topic: str, *options: str) -> list[dict[str, Any]]:
@@ -45,15 +46,17 @@ def test_bytes_that_are_no_text_arrive_unchanged(penstock: Penstock, topic: str)
     assert [each["valueBase64"] for each in records(penstock, topic)] == ["AP/+"]
 
 
-@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
-def test_a_file_is_sent_line_by_line_with_any_codec(
-    penstock: Penstock, topic: str, codec: str, tmp_path: Path
+@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+def test_a_file_is_sent_line_by_line_with_the_codec_that_was_asked_for(
+    penstock: Penstock, topic: str, codec: str, tmp_path: Path, shared_broker: BrokerProcess
 ) -> None:
     path = tmp_path / "lines.txt"
     path.write_text("".join(f"line {number}\n" for number in range(5000)))
     done = penstock("produce", topic, "--file", str(path), "--compression", codec, "--key", "same")
     assert done.stdout == f"5000 record(s) acknowledged in topic {topic}\n"
     assert penstock("consume", topic, "--no-follow", "--format", "raw").stdout == path.read_text()
+    dump = run_command("log", "dump", str(shared_broker.data_dir), "--topic", topic, "--json")
+    assert {json.loads(line)["codec"] for line in dump.stdout.splitlines()} == {codec}
 
 
 def test_one_key_always_goes_to_one_partition(penstock: Penstock, topic: str) -> None:
@@ -80,8 +83,15 @@ def test_a_line_without_separator_stops_with_its_place_and_keeps_what_was_sent(
 
 def test_a_record_that_the_broker_refuses_makes_the_command_fail(penstock: Penstock, topic: str) -> None:
     penstock("config", "set", "topic", topic, "max.message.bytes=1000")
-    failed = penstock("produce", topic, stdin="small\n" + "x" * 5000 + "\n", fails=True)
-    assert "were not acknowledged" in failed.stderr
+    failed = penstock("produce", topic, stdin="x" * 5000 + "\n", fails=True)
+    assert "1 record(s) were not acknowledged: " in failed.stderr
+    assert "max.message.bytes says how large a record may be" in failed.stderr
+
+
+def test_a_compacted_topic_wants_keys_and_the_command_says_so(penstock: Penstock, topic: str) -> None:
+    penstock("config", "set", "topic", topic, "cleanup.policy=compact")
+    failed = penstock("produce", topic, stdin="no key\n", fails=True)
+    assert "use --key or --key-separator" in failed.stderr
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,13 @@ from penstock.cli.topic import choose_partitions
 
 _ANY_PARTITION = -1
 
+# What a person can do about the broker's most frequent refusals.
+_HINTS = {
+    "INVALID_RECORD": "a compacted topic takes only records with a key: use --key or --key-separator",
+    "MSG_SIZE_TOO_LARGE": "the topic's max.message.bytes says how large a record may be: "
+    "`penstock config set topic NAME max.message.bytes=…`",
+}
+
 Advance = Callable[[int], None]
 """Told how many bytes of input were taken since the last call."""
 
@@ -186,7 +193,8 @@ class _Sender:
         if error is None:
             self.acknowledged += 1
         else:
-            self._note_failure(describe_error(error))
+            hint = _HINTS.get(error.name())
+            self._note_failure(describe_error(error) + (f" ({hint})" if hint else ""))
 
     def _note_failure(self, reason: str) -> None:
         self.failed += 1

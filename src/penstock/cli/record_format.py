@@ -5,6 +5,7 @@ terminal: they are shown as escapes. `raw` writes the value's bytes as they are.
 """
 
 import base64
+import functools
 import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -113,18 +114,24 @@ def readable(data: bytes | None) -> str:
     """Bytes as a line of text; null is shown as `null`."""
     if data is None:
         return "null"
-    return data.decode("utf-8", "backslashreplace").translate(_CONTROL)
+    text = data.decode("utf-8", "backslashreplace")
+    return text if text.isprintable() else text.translate(_CONTROL)
 
 
 def readable_time(timestamp_ms: int) -> str:
     """A time of a record in UTC, or - when it has none or one that no calendar holds."""
     if timestamp_ms < 0:
         return "-"
+    seconds, milliseconds = divmod(timestamp_ms, 1000)
     try:
-        moment = datetime.fromtimestamp(timestamp_ms / 1000, UTC)
+        return f"{_readable_second(seconds)}.{milliseconds:03d}Z"
     except (ValueError, OverflowError, OSError):
         return str(timestamp_ms)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{timestamp_ms % 1000:03d}Z"
+
+
+@functools.lru_cache(maxsize=1024)  # neighbours have the same, and a calendar is slow
+def _readable_second(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def _hex(data: bytes | None) -> str:
