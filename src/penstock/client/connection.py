@@ -40,7 +40,7 @@ class Connection(asyncio.Protocol):
         self._correlation_ids = itertools.count()
         self._received = bytearray()
         self._pending: deque[_Pending] = deque()
-        self._lost: Exception | None = None
+        self._lost: str | None = None
         self._transport: asyncio.Transport
 
     @classmethod
@@ -52,7 +52,7 @@ class Connection(asyncio.Protocol):
         """Send a request; await what it gives for the decoded response."""
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         if self._lost is not None:
-            future.set_exception(self._lost)
+            _fail(future, Disconnected(self._lost))
             return future
         pending = _Pending(api_key, version, self._send(api_key, version, request), future)
         self._pending.append(pending)
@@ -83,11 +83,9 @@ class Connection(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)  # uvloop's own class is not registered as one
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._lost = Disconnected(str(exc) if exc else "the broker closed the connection")
+        self._lost = str(exc) if exc else "the broker closed the connection"
         while self._pending:
-            future = self._pending.popleft().future
-            if not future.done():
-                future.set_exception(self._lost)
+            _fail(self._pending.popleft().future, Disconnected(self._lost))
 
     def data_received(self, data: bytes) -> None:
         self._received += data
@@ -111,14 +109,20 @@ class Connection(asyncio.Protocol):
             correlation_id, position = decode_response_header(frame, pending.api_key, pending.version)
             response = apis.codec(pending.api_key).decode_response(frame, pending.version, position)
         except ProtocolError as error:
-            self._fail(pending, error)
+            self._give_up(pending, error)
             return
         if correlation_id != pending.correlation_id:
-            self._fail(pending, ProtocolError(f"an answer to {correlation_id}, not to {pending.correlation_id}"))
+            wrong = ProtocolError(f"an answer to {correlation_id}, not to {pending.correlation_id}")
+            self._give_up(pending, wrong)
         elif not pending.future.done():
             pending.future.set_result(response)
 
-    def _fail(self, pending: _Pending, error: ProtocolError) -> None:
-        if not pending.future.done():
-            pending.future.set_exception(error)
+    def _give_up(self, pending: _Pending, error: ProtocolError) -> None:
+        _fail(pending.future, error)
         self._transport.abort()
+
+
+def _fail(future: "asyncio.Future[Any]", error: Exception) -> None:
+    if not future.done():
+        future.set_exception(error)
+        future.exception()  # whoever dropped the future does not want to hear of it

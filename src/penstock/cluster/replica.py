@@ -12,7 +12,13 @@ from penstock.protocol.errors import ErrorCode
 from penstock.storage.files import Buffer
 from penstock.storage.flusher import Flusher
 from penstock.storage.log import Appended, Log, Origin
-from penstock.storage.log_errors import LogError, StorageError
+from penstock.storage.log_errors import LogError
+
+
+class PartitionGone(LogError):
+    """The partition is not here any more: whoever wrote to it must ask where it is."""
+
+    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 class Replica:
@@ -129,7 +135,7 @@ class Replica:
 
     def close(self, reason: str) -> None:
         """The partition is deleted or handed over: nobody waits for it any more."""
-        self._fail_producers(StorageError(reason))
+        self._fail_producers(PartitionGone(reason))
         self.wake_readers()
 
     @property

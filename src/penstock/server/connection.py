@@ -6,8 +6,9 @@ outlives the step); a frame that is not whole yet gets a buffer of its own that 
 without another copy.
 
 Requests are dispatched as they arrive and may finish in any order; `_slots` keeps their order and only its
-finished head is written. Reading stops while too many requests are in flight or while the client does not
-read its answers.
+finished head is written. An error that ends the connection ends it in its turn: requests before it are answered.
+Reading stops while too many requests are in flight, while one runs that later ones must see the effect of, or
+while the client does not read its answers.
 """
 
 import asyncio
@@ -37,22 +38,38 @@ class CloseConnection(Exception):
     """Raised by dispatch when a request leaves no way to go on; the message is the reason that is logged."""
 
 
+class Exclusive:
+    """An answer that later requests of the same connection must not overtake: they see what it has done."""
+
+    __slots__ = ("answer",)
+
+    def __init__(self, answer: Awaitable[Answer]) -> None:
+        self.answer = answer
+
+
 class Dispatch(Protocol):
     """What a connection needs of the layer above."""
 
-    def dispatch(self, frame: bytearray, peer: "Peer") -> Answer | Awaitable[Answer]: ...
+    def dispatch(self, frame: bytearray, peer: "Peer") -> Answer | Awaitable[Answer] | Exclusive: ...
 
 
 class Peer:
     """Who is on the other side. Handlers keep what a connection must remember here."""
 
-    __slots__ = ("host", "listener", "long_polls", "port")
+    __slots__ = ("host", "is_leaving", "listener", "long_polls", "port")
 
     def __init__(self, listener: str, host: str, port: int) -> None:
         self.listener = listener
         self.host = host
         self.port = port
-        self.long_polls: set[asyncio.Future[None]] = set()  # ended when the connection is lost
+        self.is_leaving = False  # nobody waits for news any more: answer with what there is
+        self.long_polls: set[asyncio.Future[None]] = set()
+
+    def leave(self) -> None:
+        """The connection is ending: end its long polls now."""
+        self.is_leaving = True
+        for poll in self.long_polls:
+            poll.cancel()
 
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"
@@ -71,11 +88,12 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 class Slot:
     """The place of one request in the order of answers."""
 
-    __slots__ = ("answer", "request_bytes")
+    __slots__ = ("answer", "failure", "request_bytes")
 
     def __init__(self, request_bytes: int) -> None:
         self.request_bytes = request_bytes
         self.answer: Answer | None = None
+        self.failure: str | None = None  # why the connection ends here
 
 
 class Tracked(Protocol):
@@ -139,6 +157,7 @@ class Connection(asyncio.BufferedProtocol):
         self._clock = host.clock
         self._listener = listener
         self._slots: deque[Slot] = deque()
+        self._exclusive: Slot | None = None
         self._in_flight_bytes = 0
         self._unparsed = b""  # what was read but not dispatched: less than a length, or held back
         self._body: bytearray | None = None  # a frame whose rest is being received
@@ -170,17 +189,18 @@ class Connection(asyncio.BufferedProtocol):
         self._host.connections.discard(self)
         self._slots.clear()
         self._is_stopping = True
-        for poll in self.peer.long_polls:
-            poll.cancel()
+        self.peer.leave()
         self._resolve_drained()
 
     def eof_received(self) -> bool:
         # A client may half-close after its last request: its answers are still owed (`nc -N` does this).
         self._is_stopping = True
+        self.peer.leave()
         if not self._slots:
             return False
-        self._drained = asyncio.get_running_loop().create_future()
-        self._drained.add_done_callback(lambda _: self._transport.close())
+        if self._drained is None:
+            self._drained = asyncio.get_running_loop().create_future()
+            self._drained.add_done_callback(lambda _: self._transport.close())
         return True
 
     def close(self, reason: str) -> None:
@@ -196,8 +216,10 @@ class Connection(asyncio.BufferedProtocol):
         """Take no more requests, answer those in flight, close."""
         self._is_stopping = True
         self._pause()
+        self.peer.leave()
         if self._slots:
-            self._drained = asyncio.get_running_loop().create_future()
+            if self._drained is None:
+                self._drained = asyncio.get_running_loop().create_future()
             await self._drained
         self._transport.close()
 
@@ -282,13 +304,12 @@ class Connection(asyncio.BufferedProtocol):
         self._in_flight_bytes += slot.request_bytes
         try:
             answer = self._host.dispatcher.dispatch(frame, self.peer)
-        except (ProtocolError, CloseConnection) as error:
-            self.close(str(error))
+        except Exception as error:  # noqa: BLE001  one connection's trouble must not be another's
+            self._fail(slot, error)
             return
-        except Exception:
-            log.exception("a request of %s failed in a way the broker did not expect", self.peer)
-            self.close("internal error, see the traceback above")
-            return
+        if isinstance(answer, Exclusive):
+            self._exclusive = slot
+            answer = answer.answer
         if isinstance(answer, Awaitable):
             future = asyncio.ensure_future(answer)
             future.add_done_callback(lambda done: self._answered(slot, done))
@@ -300,18 +321,26 @@ class Connection(asyncio.BufferedProtocol):
     # -- answers out
 
     def _answered(self, slot: Slot, done: "asyncio.Future[Answer]") -> None:
+        if self._exclusive is slot:
+            self._exclusive = None
         if done.cancelled():
-            self._transport.close()
-            return
-        error = done.exception()
-        if error is None:
+            self._fail(slot, CloseConnection("its request was cancelled"))
+        elif (error := done.exception()) is not None:
+            self._fail(slot, error)
+        else:
             slot.answer = done.result()
             self._write_finished()
-        elif isinstance(error, ProtocolError | CloseConnection):
-            self.close(str(error))
+
+    def _fail(self, slot: Slot, error: BaseException) -> None:
+        """End the connection when all before this request is answered; take no more."""
+        if isinstance(error, ProtocolError | CloseConnection):
+            slot.failure = str(error)
         else:
             log.error("a request of %s failed in a way the broker did not expect", self.peer, exc_info=error)
-            self.close("internal error, see the traceback above")
+            slot.failure = "internal error, see the traceback above"
+        self._is_stopping = True
+        self._pause()
+        self._write_finished()
 
     def _write_finished(self) -> None:
         """Write the answers at the head of the order that are complete."""
@@ -326,6 +355,9 @@ class Connection(asyncio.BufferedProtocol):
             else:
                 self._transport.writelines(buffers)
             self.last_active_ms = self._clock.monotonic_ms()
+        if slots and (failure := slots[0].failure) is not None:
+            slots.clear()
+            self.close(failure)
         if not slots:
             self._resolve_drained()
         if self._is_paused:
@@ -344,6 +376,7 @@ class Connection(asyncio.BufferedProtocol):
     def _has_room(self) -> bool:
         return (
             not self._is_peer_slow
+            and self._exclusive is None
             and len(self._slots) < self._limits.in_flight_max
             and self._in_flight_bytes < self._limits.in_flight_bytes_max
         )
@@ -353,7 +386,7 @@ class Connection(asyncio.BufferedProtocol):
             self._pause()
 
     def _pause(self) -> None:
-        if not self._is_paused:
+        if not self._is_paused and not self._transport.is_closing():
             self._is_paused = True
             self._transport.pause_reading()
 

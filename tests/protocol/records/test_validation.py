@@ -79,7 +79,8 @@ GOOD = build_batch(records_of(3))
     [
         (b"", ErrorCode.INVALID_RECORD),
         (GOOD[:16], ErrorCode.INVALID_RECORD),
-        (GOOD[:40], ErrorCode.CORRUPT_MESSAGE),
+        (GOOD[:40], ErrorCode.INVALID_RECORD),
+        (patched(GOOD, batch_length=28)[:40], ErrorCode.CORRUPT_MESSAGE),
         (GOOD[:-1], ErrorCode.INVALID_RECORD),
         (GOOD + GOOD, ErrorCode.INVALID_RECORD),
         (GOOD + b"x", ErrorCode.INVALID_RECORD),

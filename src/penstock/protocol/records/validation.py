@@ -28,6 +28,7 @@ from penstock.protocol.records.batch import (
     CODEC_MASK,
     HEADER_SIZE,
     LOG_APPEND_TIME_FLAG,
+    LOG_OVERHEAD,
     MAGIC,
     MAGIC_POSITION,
     NO_TIMESTAMP,
@@ -175,7 +176,9 @@ def _check_frame(batch: Buffer) -> BatchHeader:
         code = ErrorCode.INVALID_RECORD if magic < MAGIC else ErrorCode.CORRUPT_MESSAGE
         raise InvalidBatch(code, f"Only record batches of magic 2 are taken, not {magic}")
     if available < HEADER_SIZE:
-        raise InvalidBatch(ErrorCode.CORRUPT_MESSAGE, f"{available} bytes are too few for a batch header")
+        announced = LOG_OVERHEAD + int.from_bytes(batch[8:LOG_OVERHEAD], "big", signed=True)
+        code = ErrorCode.INVALID_RECORD if announced > available else ErrorCode.CORRUPT_MESSAGE
+        raise InvalidBatch(code, f"{available} bytes are too few for a batch header")
     header = parse_header(batch, 0)
     size = header.size_bytes
     if size < HEADER_SIZE:

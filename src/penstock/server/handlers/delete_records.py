@@ -3,6 +3,7 @@
 from collections.abc import Awaitable
 
 from penstock.cluster.replica import Replica
+from penstock.cluster.topic_names import is_internal
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.delete_records import (
     DeleteRecordsPartition,
@@ -30,11 +31,11 @@ async def _delete(ctx: RequestContext, request: DeleteRecordsRequest) -> DeleteR
 async def _delete_one(
     ctx: RequestContext, topic: str, wanted: DeleteRecordsPartition
 ) -> DeleteRecordsPartitionResult:
-    if ctx.broker.controller.image.is_internal(topic):
-        return _failed(wanted, ErrorCode.INVALID_TOPIC_EXCEPTION)
     leader = ctx.broker.replicas.leader_of(topic, wanted.partition_index)
     if not isinstance(leader, Replica):
         return _failed(wanted, leader)
+    if is_internal(topic):
+        return _failed(wanted, ErrorCode.INVALID_TOPIC_EXCEPTION)
     if "delete" not in leader.log.config.cleanup_policy:
         return _failed(wanted, ErrorCode.POLICY_VIOLATION)
     offset = leader.high_watermark if wanted.offset == -1 else wanted.offset

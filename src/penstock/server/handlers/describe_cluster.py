@@ -10,14 +10,21 @@ from penstock.security.operations import CLUSTER_OPERATIONS, NOT_ASKED, bit_fiel
 from penstock.server.context import RequestContext
 
 _BROKERS = 1
+_CONTROLLERS = 2
 
 
 def handle(ctx: RequestContext, request: DescribeClusterRequest) -> DescribeClusterResponse:
-    if request.endpoint_type != _BROKERS:  # KIP-919: only a controller's own listener describes controllers
+    if (
+        request.endpoint_type == _CONTROLLERS
+    ):  # KIP-919: only a controller's own listener describes controllers
         return DescribeClusterResponse(
             error_code=ErrorCode.MISMATCHED_ENDPOINT_TYPE,
             error_message="The request was sent to a broker, but asks for the endpoints of controllers.",
-            endpoint_type=request.endpoint_type,
+        )
+    if request.endpoint_type != _BROKERS:
+        return DescribeClusterResponse(
+            error_code=ErrorCode.UNSUPPORTED_ENDPOINT_TYPE,
+            error_message=f"Unsupported endpoint type {request.endpoint_type}",
         )
     image = ctx.broker.controller.image
     brokers = []

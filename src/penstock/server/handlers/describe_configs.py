@@ -1,6 +1,7 @@
 """DescribeConfigs (key 32), v1-v4: settings of topics, brokers and groups, with where each value comes from."""
 
 from penstock.cluster.metadata.image import ResourceType
+from penstock.cluster.topic_names import invalid_name_reason
 from penstock.config.describe import (
     Described,
     describe_broker,
@@ -55,6 +56,9 @@ def _settings(
     names = resource.configuration_keys or None
     match resource.resource_type:
         case ResourceType.TOPIC:
+            invalid = invalid_name_reason(name)
+            if invalid is not None:
+                return ErrorCode.INVALID_TOPIC_EXCEPTION, invalid
             if image.topic(name) is None:
                 return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Topic {name} does not exist"
             return describe_topic(config, image.topic_settings(name), names)
@@ -67,6 +71,13 @@ def _settings(
                 ErrorCode.INVALID_REQUEST,
                 f"Unexpected broker id, expected {ctx.broker.node_id} or empty string, but received {name}",
             )
+        case ResourceType.BROKER_LOGGER if name != str(ctx.broker.node_id):
+            return (
+                ErrorCode.INVALID_REQUEST,
+                f"Unexpected broker id, expected {ctx.broker.node_id} but received {name!r}",
+            )
+        case ResourceType.GROUP | ResourceType.CLIENT_METRICS if name == "":
+            return ErrorCode.INVALID_REQUEST, "The name must not be empty"
         case ResourceType.GROUP:
             return describe_group(config, image.group_settings(name), names)
         case ResourceType.BROKER_LOGGER | ResourceType.CLIENT_METRICS:

@@ -1,6 +1,8 @@
 """DescribeProducers (key 61), v0: the producers whose sequences a partition remembers."""
 
 from penstock.cluster.replica import Replica
+from penstock.cluster.topic_names import invalid_name_reason
+from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.describe_producers import (
     DescribeProducersRequest,
     DescribeProducersResponse,
@@ -24,6 +26,11 @@ def handle(ctx: RequestContext, request: DescribeProducersRequest) -> DescribePr
 
 
 def _describe(ctx: RequestContext, topic: str, index: int) -> PartitionResponse:
+    invalid = invalid_name_reason(topic)
+    if invalid is not None:
+        return PartitionResponse(
+            partition_index=index, error_code=ErrorCode.INVALID_TOPIC_EXCEPTION, error_message=invalid
+        )
     leader = ctx.broker.replicas.leader_of(topic, index)
     if not isinstance(leader, Replica):
         return PartitionResponse(partition_index=index, error_code=leader)
@@ -37,7 +44,9 @@ def _describe(ctx: RequestContext, topic: str, index: int) -> PartitionResponse:
                 last_sequence=p.last_sequence,
                 last_timestamp=p.last_timestamp,
                 coordinator_epoch=p.coordinator_epoch,
-                current_txn_start_offset=-1 if p.transaction_first_offset is None else p.transaction_first_offset,
+                current_txn_start_offset=-1
+                if p.transaction_first_offset is None
+                else p.transaction_first_offset,
             )
             for p in leader.log.producers
         ],

@@ -5,7 +5,8 @@ one begins, and a request's cursor skips what lies before it.
 """
 
 from penstock.cluster.metadata.state import Topic
-from penstock.cluster.topic_names import invalid_name_reason
+from penstock.cluster.topic_names import invalid_name_reason, is_internal
+from penstock.config.themes.network import MAX_REQUEST_PARTITION_SIZE_LIMIT
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
@@ -14,30 +15,29 @@ from penstock.protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsResponseTopic,
     ResponseCursor,
 )
-from penstock.security.operations import TOPIC_OPERATIONS, bit_field
+from penstock.security.operations import NOT_ASKED, TOPIC_OPERATIONS, bit_field
 from penstock.server.context import RequestContext
 from penstock.server.handlers.metadata import offline
-
-_PAGE_PARTITIONS_MAX = 2000  # Kafka's max.request.partition.size.limit
 
 
 def handle(ctx: RequestContext, request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:
     image = ctx.broker.controller.image
     names = sorted({t.name for t in request.topics} or image.topics)
-    first_partition = 0
-    if request.cursor is not None:
-        names = [n for n in names if n >= request.cursor.topic_name]
-        if names and names[0] == request.cursor.topic_name:
-            first_partition = request.cursor.partition_index
-    room = max(1, min(request.response_partition_limit, _PAGE_PARTITIONS_MAX))
+    cursor = request.cursor
+    if cursor is not None:
+        if cursor.partition_index < 0 or (request.topics and cursor.topic_name not in names):
+            return _page([_failed(t.name, ErrorCode.INVALID_REQUEST) for t in request.topics], None)
+        names = [n for n in names if n >= cursor.topic_name]
+    first_partition = cursor.partition_index if cursor and names[:1] == [cursor.topic_name] else 0
+    room = max(1, min(request.response_partition_limit, ctx.broker.config[MAX_REQUEST_PARTITION_SIZE_LIMIT]))
     topics: list[DescribeTopicPartitionsResponseTopic] = []
     for name in names:
+        if room == 0:
+            return _page(topics, ResponseCursor(topic_name=name, partition_index=0))
         topic = image.topics.get(name)
         if topic is None:
             topics.append(_unknown(name))
             continue
-        if room == 0:
-            return _page(topics, ResponseCursor(topic_name=name, partition_index=0))
         indexes = sorted(i for i in topic.partitions if i >= first_partition)
         first_partition = 0
         topics.append(_describe(ctx, topic, indexes[:room]))
@@ -59,7 +59,13 @@ def _unknown(name: str) -> DescribeTopicPartitionsResponseTopic:
         if invalid_name_reason(name) is None
         else ErrorCode.INVALID_TOPIC_EXCEPTION
     )
-    return DescribeTopicPartitionsResponseTopic(name=name, error_code=code)
+    return _failed(name, code, bit_field(TOPIC_OPERATIONS))
+
+
+def _failed(name: str, code: ErrorCode, operations: int = NOT_ASKED) -> DescribeTopicPartitionsResponseTopic:
+    return DescribeTopicPartitionsResponseTopic(
+        name=name, error_code=code, is_internal=is_internal(name), topic_authorized_operations=operations
+    )
 
 
 def _describe(ctx: RequestContext, topic: Topic, indexes: list[int]) -> DescribeTopicPartitionsResponseTopic:
@@ -83,7 +89,7 @@ def _describe(ctx: RequestContext, topic: Topic, indexes: list[int]) -> Describe
     return DescribeTopicPartitionsResponseTopic(
         name=topic.name,
         topic_id=topic.topic_id,
-        is_internal=image.is_internal(topic.name),
+        is_internal=is_internal(topic.name),
         error_code=0,
         partitions=partitions,
         topic_authorized_operations=bit_field(TOPIC_OPERATIONS),

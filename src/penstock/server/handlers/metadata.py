@@ -7,12 +7,11 @@ from collections.abc import Awaitable, Iterable
 
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.metadata.state import Topic
-from penstock.cluster.topic_names import invalid_name_reason
+from penstock.cluster.topic_names import invalid_name_reason, is_internal
 from penstock.config.themes.replication import AUTO_CREATE_TOPICS_ENABLE
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.metadata import (
     MetadataRequest,
-    MetadataRequestTopic,
     MetadataResponse,
     MetadataResponseBroker,
     MetadataResponsePartition,
@@ -21,22 +20,22 @@ from penstock.protocol.messages.metadata import (
 from penstock.protocol.wire import ZERO_UUID
 from penstock.security.operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS, bit_field
 from penstock.server.context import RequestContext
+from penstock.storage.log_errors import LogError
 
 
 def handle(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse | Awaitable[MetadataResponse]:
     wanted = request.topics
     # KIP-516: v10 and v11 have the field for ids, but ids only mean something from v12 on.
-    if ctx.version in (10, 11) and any(t.name is None or t.topic_id != ZERO_UUID for t in wanted or ()):
-        return _refused(ctx, request, wanted or [])
+    if ctx.version < 12 and any(t.name is None or t.topic_id != ZERO_UUID for t in wanted or ()):
+        return _refused(request)
     if not wanted:
         # v0 has no null: there an empty list means all topics.
         everything = wanted is None or ctx.version == 0
         topics = list(ctx.broker.controller.image.topics.values()) if everything else []
         return _respond(ctx, request, [_topic(ctx, request, t) for t in topics])
-    if any(t.topic_id != ZERO_UUID for t in wanted):
-        return _respond(
-            ctx, request, [_by_id(ctx, request, t.topic_id) for t in wanted if t.topic_id != ZERO_UUID]
-        )
+    ids = list(dict.fromkeys(t.topic_id for t in wanted if t.topic_id != ZERO_UUID))
+    if ids:
+        return _respond(ctx, request, [_by_id(ctx, request, topic_id) for topic_id in ids])
     names = list(dict.fromkeys(t.name for t in wanted if t.name is not None))
     missing = _to_create(ctx, request, names)
     if missing:
@@ -57,8 +56,11 @@ def _to_create(ctx: RequestContext, request: MetadataRequest, names: list[str]) 
 async def _create_and_respond(
     ctx: RequestContext, request: MetadataRequest, names: list[str], missing: list[str]
 ) -> MetadataResponse:
-    for name in missing:
-        await ctx.broker.controller.auto_create_topic(name)
+    try:
+        for name in missing:
+            await ctx.broker.controller.auto_create_topic(name)
+    except LogError:
+        pass  # the topics that are not there are answered as unknown, and the client asks again
     return _respond(ctx, request, [_by_name(ctx, request, name) for name in names])
 
 
@@ -70,6 +72,8 @@ def _by_name(ctx: RequestContext, request: MetadataRequest, name: str) -> Metada
     return MetadataResponseTopic(
         name=name,
         error_code=ErrorCode.INVALID_TOPIC_EXCEPTION if invalid else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        is_internal=is_internal(name),
+        topic_authorized_operations=_topic_operations(request),
     )
 
 
@@ -85,7 +89,7 @@ def _topic(ctx: RequestContext, request: MetadataRequest, topic: Topic) -> Metad
     return MetadataResponseTopic(
         name=topic.name,
         topic_id=topic.topic_id,
-        is_internal=image.is_internal(topic.name),
+        is_internal=is_internal(topic.name),
         error_code=0,
         partitions=[
             MetadataResponsePartition(
@@ -99,10 +103,12 @@ def _topic(ctx: RequestContext, request: MetadataRequest, topic: Topic) -> Metad
             )
             for index, p in sorted(topic.partitions.items())
         ],
-        topic_authorized_operations=(
-            bit_field(TOPIC_OPERATIONS) if request.include_topic_authorized_operations else NOT_ASKED
-        ),
+        topic_authorized_operations=_topic_operations(request),
     )
+
+
+def _topic_operations(request: MetadataRequest) -> int:
+    return bit_field(TOPIC_OPERATIONS) if request.include_topic_authorized_operations else NOT_ASKED
 
 
 def _respond(
@@ -134,16 +140,12 @@ def offline(image: MetadataImage, replicas: Iterable[int]) -> list[int]:
     return [r for r in replicas if r not in image.brokers or not image.brokers[r].is_active]
 
 
-def _refused(
-    ctx: RequestContext, request: MetadataRequest, wanted: list[MetadataRequestTopic]
-) -> MetadataResponse:
-    return _respond(
-        ctx,
-        request,
-        [
+def _refused(request: MetadataRequest) -> MetadataResponse:
+    return MetadataResponse(
+        topics=[
             MetadataResponseTopic(
                 name=t.name or "", topic_id=t.topic_id, error_code=ErrorCode.INVALID_REQUEST
             )
-            for t in wanted
-        ],
+            for t in request.topics or ()
+        ]
     )

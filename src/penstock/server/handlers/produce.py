@@ -1,13 +1,16 @@
 """Produce (key 0), v3-v13: append record batches to the partitions led here.
 
 Stage one validates and appends, in connection order; stage two waits until what was appended may be acknowledged.
-With acks=0 nothing is answered; an error then closes the connection, the only way left to tell the client.
+That wait is for this broker's own disk, which Kafka does within the append: the request's timeout, which bounds the
+wait for other replicas, does not apply to it. With acks=0 nothing is answered; an error then closes the connection,
+the only way left to tell the client.
 """
 
 import asyncio
 from collections.abc import Awaitable
 
 from penstock.cluster.replica import Replica
+from penstock.cluster.topic_names import is_internal
 from penstock.protocol.compression import Codec
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.produce import (
@@ -19,10 +22,19 @@ from penstock.protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from penstock.protocol.records.batch import HEADER_SIZE, parse_header
+from penstock.protocol.records.batch import (
+    ATTRIBUTES_POSITION,
+    CODEC_MASK,
+    HEADER_SIZE,
+    MAGIC,
+    MAGIC_POSITION,
+    TRANSACTIONAL_FLAG,
+)
 from penstock.server.connection import CloseConnection
 from penstock.server.context import RequestContext
 from penstock.storage.log_errors import AppendRejected, LogError
+
+_ADMIN_CLIENT = "__admin_client"  # Kafka's name for the only client that may write to internal topics
 
 
 class _Outcome:
@@ -55,34 +67,20 @@ def handle(
         return None
     waiting = [o for _, parts in outcomes for o in parts if o.committed is not None]
     if waiting:
-        return _respond_when_committed(request, outcomes, waiting)
+        return _respond_when_committed(outcomes, waiting)
     return _respond(outcomes)
 
 
 async def _respond_when_committed(
-    request: ProduceRequest,
-    outcomes: list[tuple[TopicProduceData, list[_Outcome]]],
-    waiting: list[_Outcome],
+    outcomes: list[tuple[TopicProduceData, list[_Outcome]]], waiting: list[_Outcome]
 ) -> ProduceResponse:
-    timer = asyncio.get_running_loop().call_later(request.timeout_ms / 1000, _expire, waiting)
-    try:
-        for outcome in waiting:
-            assert outcome.committed is not None
-            try:
-                await outcome.committed
-            except TimeoutError:
-                outcome.response = _failed(outcome.response.index, ErrorCode.REQUEST_TIMED_OUT)
-            except LogError as error:
-                outcome.response = _failed(outcome.response.index, error.code, str(error))
-    finally:
-        timer.cancel()
-    return _respond(outcomes)
-
-
-def _expire(waiting: list[_Outcome]) -> None:
     for outcome in waiting:
-        if outcome.committed is not None and not outcome.committed.done():
-            outcome.committed.set_exception(TimeoutError())
+        assert outcome.committed is not None
+        try:
+            await outcome.committed
+        except LogError as error:
+            outcome.response = _failed(outcome.response.index, error.code, str(error))
+    return _respond(outcomes)
 
 
 def _respond(outcomes: list[tuple[TopicProduceData, list[_Outcome]]]) -> ProduceResponse:
@@ -101,8 +99,6 @@ def _respond(outcomes: list[tuple[TopicProduceData, list[_Outcome]]]) -> Produce
 def _append(
     ctx: RequestContext, request: ProduceRequest, topic: TopicProduceData, data: PartitionProduceData
 ) -> _Outcome:
-    if request.acks not in (-1, 0, 1):
-        return _Outcome(_failed(data.index, ErrorCode.INVALID_REQUIRED_ACKS))
     replicas = ctx.broker.replicas
     leader = (
         replicas.leader_by_id(topic.topic_id, data.index)
@@ -112,9 +108,9 @@ def _append(
     if not isinstance(leader, Replica):
         return _Outcome(_failed(data.index, leader))
     records = memoryview(data.records or b"")
-    problem = _check_shape(records, ctx.version)
-    if problem is not None:
-        return _Outcome(_failed(data.index, *problem))
+    code = _refuse(ctx, request, leader, records)
+    if code:
+        return _Outcome(_failed(data.index, code))
     try:
         appended = leader.append(records, ctx.broker.clock.now_ms())
     except AppendRejected as rejected:
@@ -131,24 +127,25 @@ def _append(
     return _Outcome(response, leader.committed(appended.last_offset) if request.acks else None)
 
 
-def _check_shape(records: memoryview, version: int) -> tuple[ErrorCode, str] | None:
-    """From v3 on a partition's records are exactly one batch of the current format."""
-    if len(records) < HEADER_SIZE:
-        return ErrorCode.INVALID_RECORD, f"Produce v{version} needs one whole record batch for each partition"
-    header = parse_header(records, 0)
-    if header.magic != 2:
+def _refuse(ctx: RequestContext, request: ProduceRequest, leader: Replica, records: memoryview) -> ErrorCode:
+    """What is wrong with the request itself; the log judges the records."""
+    is_batch = len(records) >= HEADER_SIZE and records[MAGIC_POSITION] == MAGIC
+    attributes = records[ATTRIBUTES_POSITION + 1] if is_batch else 0
+    if attributes & CODEC_MASK == Codec.ZSTD and ctx.version < 7:
+        return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+    if request.acks not in (-1, 0, 1):
+        return ErrorCode.INVALID_REQUIRED_ACKS
+    if is_internal(leader.topic) and ctx.client_id != _ADMIN_CLIENT:
+        return ErrorCode.INVALID_TOPIC_EXCEPTION
+    if attributes & TRANSACTIONAL_FLAG:
+        # Nobody has begun a transaction here: a batch of one would hold back readers for ever.
+        is_named = request.transactional_id is not None
         return (
-            ErrorCode.INVALID_RECORD,
-            f"Produce v{version} takes record batches of magic 2, not {header.magic}",
+            ErrorCode.INVALID_PRODUCER_ID_MAPPING
+            if is_named
+            else ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
         )
-    if header.size_bytes < len(records):
-        return (
-            ErrorCode.INVALID_RECORD,
-            f"Produce v{version} takes exactly one record batch for each partition",
-        )
-    if header.attributes & 7 == Codec.ZSTD and version < 7:
-        return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"Produce v{version} does not know zstd; v7 does"
-    return None
+    return ErrorCode.NONE
 
 
 def _failed(index: int, code: ErrorCode, message: str | None = None) -> PartitionProduceResponse:

@@ -1,0 +1,44 @@
+"""One broker for most tests, in one event loop in which `async def` tests run too; every test makes its own topics."""
+
+import asyncio
+import contextlib
+import inspect
+from collections.abc import Iterator
+
+import pytest
+import uvloop
+
+from tests.server.live import Client, Live, running_broker
+
+
+@pytest.fixture(scope="session")
+def runner() -> Iterator[asyncio.Runner]:
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        yield runner
+
+
+@pytest.fixture(scope="session")
+def live(runner: asyncio.Runner, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    """The broker that tests share. It only runs while a test does."""
+    stack = contextlib.AsyncExitStack()
+    directory = tmp_path_factory.mktemp("broker")
+    yield runner.run(stack.enter_async_context(running_broker(directory)))
+    runner.run(stack.aclose())
+
+
+@pytest.fixture
+def client(runner: asyncio.Runner, live: Live) -> Iterator[Client]:
+    client = runner.run(live.connect())
+    yield client
+    runner.run(client.close())
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run `async def` tests in the loop that the fixtures live in."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    runner: asyncio.Runner = pyfuncitem._request.getfixturevalue("runner")
+    names = pyfuncitem._fixtureinfo.argnames
+    runner.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
+    return True
