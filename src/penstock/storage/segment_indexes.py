@@ -22,6 +22,9 @@ TIME_INDEX: Final = ".timeindex"
 TRANSACTION_INDEX: Final = ".txnindex"
 INDEX_SUFFIXES: Final = (INDEX, TIME_INDEX, TRANSACTION_INDEX)
 
+SHORT_SEGMENT_BYTES: Final = 1 << 16
+
+_ABSENT: Final = bytearray()
 _REWRITE: Final = -1
 """Saved count of an index whose file holds entries that are no longer true."""
 
@@ -170,16 +173,21 @@ class SegmentIndexes:
 
 
 def load_indexes(source: IndexSource, read: FileRead) -> SegmentIndexes | None:
-    """The indexes as their files have them; None when `read` would wait, or they are missing or implausible."""
+    """The indexes as their files have them; None when `read` would wait, or they are missing or implausible.
+
+    A segment that is shorter than a few index intervals needs no index: without one it is walked from its start.
+    """
     files, prefix, base_offset, size_bytes, interval_bytes = source
     contents = [_read(files, prefix + suffix, read) for suffix in INDEX_SUFFIXES]
-    if size_bytes and (contents[0] is None or contents[1] is None):
+    if contents[0] is None or contents[1] is None or contents[2] is None:
         return None
-    offsets = OffsetIndex(base_offset, contents[0] or b"")
-    times = TimeIndex(base_offset, contents[1] or b"")
+    if size_bytes > SHORT_SEGMENT_BYTES and (contents[0] is _ABSENT or contents[1] is _ABSENT):
+        return None
+    offsets = OffsetIndex(base_offset, contents[0])
+    times = TimeIndex(base_offset, contents[1])
     if not (offsets.is_plausible(size_bytes) and times.is_plausible()):
         return None
-    return SegmentIndexes(offsets, times, TransactionIndex(contents[2] or b""), interval_bytes)
+    return SegmentIndexes(offsets, times, TransactionIndex(contents[2]), interval_bytes)
 
 
 def rebuild_indexes(source: IndexSource, read: Callable[[int, int], Buffer]) -> SegmentIndexes:
@@ -213,10 +221,11 @@ def read_at_once(file: File, size_bytes: int, position: int) -> Buffer | None:
 
 
 def _read(files: FileSystem, path: str, read: FileRead) -> Buffer | None:
+    """All of a file, `_ABSENT` when there is none, None when `read` would wait."""
     try:
         file = files.open(path, writable=False)
     except FileNotFoundError:
-        return None
+        return _ABSENT
     try:
         return read(file, file.size(), 0)
     finally:

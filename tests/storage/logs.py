@@ -1,0 +1,90 @@
+"""A log on the machine's own disk, for tests of what works when nothing fails."""
+
+from typing import Any
+
+import msgspec
+
+from penstock.config.topic import TopicConfig
+from penstock.protocol.records.batch import iter_batches_strict
+from penstock.protocol.records.builder import NewRecord, build_batch
+from penstock.protocol.records.record import decode_records
+from penstock.storage.file_cache import FileCache
+from penstock.storage.files import RealFileSystem
+from penstock.storage.log import Log
+from penstock.storage.log_values import Appended, Cold, LogSlice, Origin
+from penstock.storage.recovery import Checkpointed, create_log, load_log
+
+NOW_MS = 1_700_000_000_000
+
+
+def config_of(**settings: Any) -> TopicConfig:
+    return msgspec.convert(settings, TopicConfig)
+
+
+def new_log(directory: str, **settings: Any) -> Log:
+    config = config_of(**settings)
+    cache = FileCache(RealFileSystem())
+    return Log("t", 0, directory, config, cache=cache, loaded=create_log(cache, directory, config))
+
+
+def reopened(log: Log, *, was_clean: bool = False, recovery_point: int | None = None) -> Log:
+    """The log as a new process finds it."""
+    cache = FileCache(RealFileSystem())
+    checkpointed = Checkpointed(
+        was_clean=was_clean,
+        recovery_point=log.recovery_point if recovery_point is None else recovery_point,
+        log_start_offset=log.log_start_offset,
+    )
+    loaded = load_log(cache, log.directory, log.config, checkpointed, NOW_MS)
+    return Log(log.topic, log.partition, log.directory, log.config, cache=cache, loaded=loaded)
+
+
+def batch_of(*values: str, timestamp: int = NOW_MS, **fields: Any) -> bytearray:
+    records = [NewRecord(b"k", value.encode(), (), timestamp) for value in values]
+    return bytearray(build_batch(records, **fields))
+
+
+def append(log: Log, *values: str, timestamp: int = NOW_MS, epoch: int = 0, **fields: Any) -> Appended:
+    batch = batch_of(*values, timestamp=timestamp, **fields)
+    return log.append(batch, leader_epoch=epoch, now_ms=NOW_MS)
+
+
+def append_all(log: Log, *batches: bytearray) -> Appended:
+    return log.append(b"".join(batches), leader_epoch=0, now_ms=NOW_MS, origin=Origin.COORDINATOR)
+
+
+def sync(log: Log) -> None:
+    job = log.begin_sync()
+    job.run()
+    log.finish_sync(job)
+
+
+def checkpoint(log: Log) -> None:
+    job = log.begin_checkpoint()
+    if job is not None:
+        job.run()
+        log.finish_checkpoint(job)
+
+
+def read(log: Log, offset: int, size_bytes_max: int = 1 << 20, limit: int | None = None) -> LogSlice:
+    end = log.log_end_offset if limit is None else limit
+    found = log.read(offset, size_bytes_max, offset_limit=end)
+    assert not isinstance(found, Cold)
+    return found
+
+
+def values_in(found: LogSlice) -> list[str]:
+    return [
+        (record.value or b"").decode()
+        for position, _ in iter_batches_strict(found.records)
+        for record in decode_records(found.records, pos=position)
+    ]
+
+
+def all_values(log: Log, offset: int | None = None) -> list[str]:
+    values: list[str] = []
+    next_offset = log.log_start_offset if offset is None else offset
+    while (found := read(log, next_offset)).records:
+        values += values_in(found)
+        next_offset = found.next_offset
+    return values

@@ -1,0 +1,72 @@
+from random import Random
+
+import pytest
+
+from penstock.storage import directory_files
+from penstock.storage.directory_files import Meta
+from penstock.storage.files import read_whole
+from penstock.storage.log_errors import DirectoryMismatch
+from penstock.testing.disk import FaultyDisk
+
+UUID = bytes(range(16))
+
+
+@pytest.fixture
+def disk() -> FaultyDisk:
+    disk = FaultyDisk(Random(1))
+    disk.make_dirs("/data/t-0")
+    disk.sync_dir("/")
+    disk.sync_dir("/data")
+    return disk
+
+
+def put(disk: FaultyDisk, path: str, content: bytes) -> None:
+    file = disk.open(path, create=True)
+    file.write((content,), 0)
+    file.close()
+
+
+def test_meta_properties_survive_a_power_cut(disk: FaultyDisk) -> None:
+    meta = Meta(cluster_id="abc-_9", node_id=3, directory_id=UUID)
+    directory_files.write_meta(disk, "/data", meta)
+    assert read_whole(disk, "/data/meta.properties") == (
+        b"version=1\ncluster.id=abc-_9\nnode.id=3\ndirectory.id=AAECAwQFBgcICQoLDA0ODw\n"
+    )
+    assert directory_files.read_meta(disk.crash(), "/data") == meta
+
+
+def test_meta_properties_as_kafka_writes_them_are_read(disk: FaultyDisk) -> None:
+    content = b"#\n#Sat Nov 15 06:00:00 UTC 2025\nnode.id=1\nversion=1\ncluster.id=4L6g3nShT-eMCtK--X86sw\n"
+    put(disk, "/data/meta.properties", content)
+    meta = directory_files.read_meta(disk, "/data")
+    assert meta is not None
+    assert (meta.cluster_id, meta.node_id) == ("4L6g3nShT-eMCtK--X86sw", 1)
+
+
+@pytest.mark.parametrize("content", [b"", b"version=2\nnode.id=1\ncluster.id=x\n", b"version=1\nnode.id=1\n"])
+def test_other_properties_are_refused_with_what_to_do(disk: FaultyDisk, content: bytes) -> None:
+    put(disk, "/data/meta.properties", content)
+    with pytest.raises(DirectoryMismatch, match="give another data directory"):
+        directory_files.read_meta(disk, "/data")
+
+
+def test_a_topic_id_is_kafka_s_text(disk: FaultyDisk) -> None:
+    assert directory_files.read_topic_id(disk, "/data/t-0") is None
+    directory_files.write_topic_id(disk, "/data/t-0", UUID)
+    content = read_whole(disk, "/data/t-0/partition.metadata")
+    assert content == b"version: 0\ntopic_id: AAECAwQFBgcICQoLDA0ODw\n"
+    assert directory_files.read_topic_id(disk, "/data/t-0") == UUID
+
+
+@pytest.mark.parametrize("content", [b"", b"version: 0\n", b"version: 0\ntopic_id: AAECAw\n", b"\xff\xff"])
+def test_a_damaged_topic_id_is_none(disk: FaultyDisk, content: bytes) -> None:
+    put(disk, "/data/t-0/partition.metadata", content)
+    assert directory_files.read_topic_id(disk, "/data/t-0") is None
+
+
+def test_the_mark_of_a_clean_stop_is_taken_once(disk: FaultyDisk) -> None:
+    assert not directory_files.take_clean_mark(disk, "/data")
+    directory_files.leave_clean_mark(disk, "/data")
+    disk = disk.crash()
+    assert directory_files.take_clean_mark(disk, "/data")
+    assert not directory_files.take_clean_mark(disk.crash(), "/data")

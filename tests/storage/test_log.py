@@ -1,0 +1,503 @@
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.records.batch import HEADER_SIZE, parse_header
+from penstock.protocol.records.control import EndTxnMarker, build_end_txn_batch
+from penstock.storage.log import Log, Origin
+from penstock.storage.log_errors import AppendRejected, OffsetOutOfRange
+from penstock.storage.log_values import TimestampOffset
+from tests.storage.logs import (
+    NOW_MS,
+    all_values,
+    append,
+    append_all,
+    batch_of,
+    checkpoint,
+    new_log,
+    read,
+    reopened,
+    sync,
+    values_in,
+)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Log:
+    return new_log(str(tmp_path))
+
+
+def bases(log: Log) -> list[int]:
+    return [segment.base_offset for segment in log.segments]
+
+
+# -- appending ----------------------------------------------------------------------------------------------
+
+
+def test_records_get_the_offsets_that_follow(log: Log) -> None:
+    first = append(log, "a", "b")
+    second = append(log, "c")
+    assert (first.base_offset, first.last_offset) == (0, 1)
+    assert (second.base_offset, second.last_offset) == (2, 2)
+    assert log.log_end_offset == 3
+
+
+def test_offset_and_epoch_are_written_into_the_given_buffer(log: Log) -> None:
+    append(log, "a")
+    batch = batch_of("b")
+    log.append(memoryview(batch), leader_epoch=7, now_ms=NOW_MS)
+    header = parse_header(batch)
+    assert (header.base_offset, header.leader_epoch) == (1, 7)
+
+
+def test_a_read_only_buffer_is_left_alone(log: Log) -> None:
+    append(log, "a")
+    batch = bytes(batch_of("b"))
+    log.append(batch, leader_epoch=7, now_ms=NOW_MS)
+    assert parse_header(batch).base_offset == 0
+    assert all_values(log) == ["a", "b"]
+
+
+def test_several_batches_of_the_broker_are_stored_together(log: Log) -> None:
+    appended = append_all(log, batch_of("a"), batch_of("b", "c"))
+    assert (appended.base_offset, appended.last_offset) == (0, 2)
+    assert all_values(log) == ["a", "b", "c"]
+
+
+def test_one_bad_batch_of_several_keeps_all_out(log: Log) -> None:
+    bad = batch_of("b")
+    bad[-1] ^= 1
+    with pytest.raises(AppendRejected) as refused:
+        append_all(log, batch_of("a"), bad)
+    assert refused.value.code is ErrorCode.CORRUPT_MESSAGE
+    assert log.log_end_offset == 0
+    assert log.size_bytes == 0
+
+
+def test_a_client_may_send_only_one_batch(log: Log) -> None:
+    with pytest.raises(AppendRejected) as refused:
+        log.append(batch_of("a") + batch_of("b"), leader_epoch=0, now_ms=NOW_MS)
+    assert refused.value.code is ErrorCode.INVALID_RECORD
+
+
+def test_a_retried_batch_is_stored_once_and_answered_as_the_first_time(log: Log) -> None:
+    fields = {"producer_id": 5, "producer_epoch": 0, "base_sequence": 0}
+    first = append(log, "a", "b", **fields)
+    again = append(log, "a", "b", **fields)
+    assert again.duplicate
+    assert (again.base_offset, again.last_offset) == (first.base_offset, first.last_offset)
+    assert log.log_end_offset == 2
+
+
+def test_a_sequence_that_does_not_follow_is_refused_and_changes_nothing(log: Log) -> None:
+    append(log, "a", producer_id=5, producer_epoch=0, base_sequence=0)
+    with pytest.raises(AppendRejected) as refused:
+        append(log, "c", producer_id=5, producer_epoch=0, base_sequence=2)
+    assert refused.value.code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    append(log, "b", producer_id=5, producer_epoch=0, base_sequence=1)
+    assert all_values(log) == ["a", "b"]
+
+
+def test_a_topic_that_stamps_records_answers_with_the_time(tmp_path: Path) -> None:
+    log = new_log(str(tmp_path), message_timestamp_type="LogAppendTime")
+    assert append(log, "a", timestamp=5).log_append_time_ms == NOW_MS
+
+
+# -- rolling ------------------------------------------------------------------------------------------------
+
+
+def test_a_segment_rolls_before_it_would_exceed_its_bytes(tmp_path: Path) -> None:
+    size = len(batch_of("aaaa"))
+    log = new_log(str(tmp_path), segment_bytes=2 * size)
+    for value in ("aaaa", "bbbb", "cccc"):
+        append(log, value)
+    assert bases(log) == [0, 2]
+    assert all_values(log) == ["aaaa", "bbbb", "cccc"]
+
+
+def test_a_segment_holds_no_more_records_than_the_topic_says(tmp_path: Path) -> None:
+    log = new_log(str(tmp_path), segment_records=10)
+    for number in range(25):
+        append(log, str(number))
+    assert bases(log) == [0, 10, 20]
+
+
+def test_batches_of_one_append_are_spread_over_segments_by_their_records(tmp_path: Path) -> None:
+    log = new_log(str(tmp_path), segment_records=3)
+    append(log, "0")
+    append_all(log, batch_of("1", "2"), batch_of("3", "4"), batch_of("5", "6"), batch_of(*"789a"))
+    assert bases(log) == [0, 3, 5, 7]
+    assert all_values(log) == list("0123456789a")
+
+
+def test_a_segment_rolls_when_its_records_span_too_much_time(tmp_path: Path) -> None:
+    log = new_log(str(tmp_path), segment_ms=1_000)
+    append(log, "a", timestamp=NOW_MS - 2_000)
+    append(log, "b", timestamp=NOW_MS - 1_000)
+    append(log, "c", timestamp=NOW_MS)
+    assert bases(log) == [0, 2]
+
+
+def test_a_segment_rolls_when_its_index_is_full(tmp_path: Path) -> None:
+    log = new_log(str(tmp_path), index_interval_bytes=0, segment_index_bytes=48)
+    for number in range(8):
+        append(log, str(number), timestamp=NOW_MS - 100 + number)
+    assert len(log.segments) > 1
+    assert all_values(log) == [str(number) for number in range(8)]
+
+
+def test_a_replicated_batch_far_ahead_begins_a_segment_of_its_own(log: Log) -> None:
+    append(log, "a")
+    log.append_replicated(batch_of("b", base_offset=2**31 + 5), now_ms=NOW_MS)
+    assert bases(log) == [0, 2**31 + 5]
+    assert values_in(read(log, 1)) == ["b"]
+
+
+def test_rolling_an_empty_segment_does_nothing(log: Log) -> None:
+    log.roll(now_ms=NOW_MS)
+    assert bases(log) == [0]
+
+
+def test_a_sealed_segment_is_cut_to_its_size(log: Log) -> None:
+    append(log, "a")
+    assert os.path.getsize(log.segments[0].log_path) > log.segments[0].size_bytes
+    log.roll(now_ms=NOW_MS)
+    assert os.path.getsize(log.segments[0].log_path) == log.segments[0].size_bytes
+
+
+# -- replicating --------------------------------------------------------------------------------------------
+
+
+def test_replicated_batches_keep_their_offsets_and_epochs(log: Log) -> None:
+    records = batch_of("a", "b", leader_epoch=3) + batch_of("c", base_offset=5, leader_epoch=4)
+    appended = log.append_replicated(records, now_ms=NOW_MS)
+    assert appended is not None
+    assert (appended.base_offset, appended.last_offset) == (0, 5)
+    assert log.log_end_offset == 6
+    assert log.epoch_of(1) == 3
+    assert log.epoch_end_offset(3) == (3, 5)
+
+
+def test_a_partial_batch_at_the_end_of_a_fetch_is_left_out(log: Log) -> None:
+    log.append_replicated(batch_of("a") + batch_of("b", base_offset=1)[:-5], now_ms=NOW_MS)
+    assert all_values(log) == ["a"]
+    assert log.append_replicated(batch_of("b", base_offset=1)[:-5], now_ms=NOW_MS) is None
+
+
+def test_replicated_batches_that_go_back_are_refused(log: Log) -> None:
+    append(log, "a", "b")
+    with pytest.raises(AppendRejected):
+        log.append_replicated(batch_of("c", base_offset=1), now_ms=NOW_MS)
+    assert log.log_end_offset == 2
+
+
+def test_a_replicated_batch_with_a_bad_checksum_is_refused(log: Log) -> None:
+    bad = batch_of("a")
+    bad[-1] ^= 1
+    with pytest.raises(AppendRejected) as refused:
+        log.append_replicated(bad, now_ms=NOW_MS)
+    assert refused.value.code is ErrorCode.CORRUPT_MESSAGE
+
+
+# -- reading ------------------------------------------------------------------------------------------------
+
+
+def test_a_read_begins_with_the_batch_that_contains_the_offset(log: Log) -> None:
+    append(log, "a", "b")
+    append(log, "c", "d")
+    assert values_in(read(log, 3)) == ["c", "d"]
+
+
+def test_a_read_ends_at_the_limit_with_a_whole_batch(log: Log) -> None:
+    append(log, "a", "b")
+    append(log, "c", "d")
+    assert values_in(read(log, 0, limit=3)) == ["a", "b"]
+    assert read(log, 2, limit=3).records == b""
+
+
+def test_reading_at_the_end_gives_nothing_and_beyond_it_an_error(log: Log) -> None:
+    append(log, "a")
+    assert read(log, 1).records == b""
+    with pytest.raises(OffsetOutOfRange):
+        read(log, 2)
+
+
+def test_old_and_new_records_read_the_same_with_and_without_the_tail(tmp_path: Path) -> None:
+    log = new_log(str(tmp_path), segment_bytes=4_000, index_interval_bytes=200)
+    for number in range(200):
+        append(log, *(f"{number}.{part}" for part in range(number % 3 + 1)))
+    sync(log)
+    for size_max in (1, 150, 1_000, 100_000):
+        for offset in range(0, log.log_end_offset, 7):
+            from_tail = read(log, offset, size_max)
+            log.release()
+            from_index = read(log, offset, size_max)
+            assert values_in(from_index) == values_in(from_tail)
+            assert from_index.next_offset == from_tail.next_offset
+
+
+def test_a_batch_larger_than_allowed_is_given_only_when_one_must_be(log: Log) -> None:
+    append(log, "a" * 1_000)
+    for _ in ("from the tail", "from the index"):
+        assert values_in(read(log, 0, 100)) == ["a" * 1_000]
+        found = log.read(0, 100, offset_limit=1, at_least_one=False)
+        assert getattr(found, "records", None) == b""
+        log.release()
+
+
+def test_a_gap_in_the_offsets_is_stepped_over(log: Log) -> None:
+    append(log, "a")
+    log.append_replicated(batch_of("b", base_offset=10), now_ms=NOW_MS)
+    assert values_in(read(log, 5)) == ["b"]
+    log.release()
+    assert values_in(read(log, 5)) == ["b"]
+
+
+def test_a_read_from_the_disk_gives_the_same(log: Log) -> None:
+    append(log, "a")
+    append(log, "b")
+    log.release()
+    found = asyncio.run(log.read_cold(1, 1 << 20, offset_limit=2))
+    assert values_in(found) == ["b"]
+    assert found.next_offset == 2
+
+
+def test_a_damaged_index_is_rebuilt_when_a_read_finds_out(tmp_path: Path) -> None:
+    log = new_log(str(tmp_path), index_interval_bytes=100)
+    for number in range(50):
+        append(log, f"value {number}")
+    log.release()
+    path = log.segments[0].path(".index")
+    content = bytearray(Path(path).read_bytes())
+    for position in range(7, len(content), 8):
+        content[position] ^= 5
+    Path(path).write_bytes(content)
+    found = asyncio.run(log.read_cold(40, 1, offset_limit=50))
+    assert values_in(found) == ["value 40"]
+    assert values_in(read(log, 41, 1)) == ["value 41"]
+
+
+# -- durability ---------------------------------------------------------------------------------------------
+
+
+def test_records_are_durable_after_a_sync_and_not_before(log: Log) -> None:
+    told: list[int] = []
+    log.on_durable = lambda: told.append(log.durable_offset)
+    append(log, "a")
+    assert (log.durable_offset, log.committed_offset) == (0, 0)
+    job = log.begin_sync()
+    append(log, "b")
+    job.run()
+    log.finish_sync(job)
+    assert (log.durable_offset, told) == (1, [1])
+
+
+def test_a_topic_that_waives_syncs_commits_at_once(tmp_path: Path) -> None:
+    log = new_log(str(tmp_path), flush_messages=1_000)
+    append(log, "a")
+    assert log.committed_offset == 1
+    assert log.durable_offset == 0
+
+
+def test_a_second_sync_does_not_overtake_the_first(log: Log) -> None:
+    append(log, "a")
+    first = log.begin_sync()
+    second = log.begin_sync()
+    first.run()
+    second.run()
+    log.finish_sync(second)
+    assert log.durable_offset == 1
+    log.finish_sync(first)
+
+
+def test_a_sync_says_nothing_about_records_written_after_a_truncation(log: Log) -> None:
+    append(log, "a")
+    append(log, "b")
+    job = log.begin_sync()
+    log.truncate_to(1, now_ms=NOW_MS)
+    append(log, "c")
+    job.run()
+    log.finish_sync(job)
+    assert log.durable_offset == 0
+
+
+# -- looking up ---------------------------------------------------------------------------------------------
+
+
+def find(log: Log, timestamp: int) -> tuple[int, int] | None:
+    found = asyncio.run(log.offset_for_timestamp(timestamp))
+    return None if found is None else (found.timestamp, found.offset)
+
+
+def test_the_first_record_at_or_after_a_time_is_found_in_any_segment(tmp_path: Path) -> None:
+    log = new_log(str(tmp_path), segment_records=4, index_interval_bytes=0)
+    times = [10, 30, 20, 50, 40, 60, 60, 70, 65, 90]
+    for number, timestamp in enumerate(times):
+        append(log, str(number), timestamp=timestamp)
+    for _ in ("in memory", "from the disk"):
+        for wanted in range(95):
+            expected = next(((t, o) for o, t in enumerate(times) if t >= wanted), None)
+            assert find(log, wanted) == expected, wanted
+        log.release()
+    assert asyncio.run(log.offset_of_max_timestamp()) == TimestampOffset(90, 9)
+
+
+def test_records_before_the_log_start_are_not_found(log: Log) -> None:
+    append(log, "a", "b", timestamp=10)
+    append(log, "c", timestamp=5)
+    log.advance_log_start(2)
+    assert find(log, 0) == (5, 2)
+    assert find(log, 6) is None
+
+
+def test_the_greatest_time_is_that_of_its_first_record(log: Log) -> None:
+    append(log, "a", timestamp=10)
+    append(log, "b", "c", timestamp=20)
+    append(log, "d", timestamp=20)
+    append(log, "e", timestamp=15)
+    assert asyncio.run(log.offset_of_max_timestamp()) == TimestampOffset(20, 1)
+
+
+def test_an_empty_log_has_no_time(log: Log) -> None:
+    assert find(log, 0) is None
+    assert asyncio.run(log.offset_of_max_timestamp()) is None
+
+
+def test_aborted_transactions_are_found_and_survive_the_segment_s_release(tmp_path: Path) -> None:
+    log = new_log(str(tmp_path), segment_records=3)
+    fields = {"producer_id": 5, "producer_epoch": 0, "is_transactional": True}
+    append(log, "a", base_sequence=0, **fields)
+    unstable_before = log.first_unstable_offset
+    append(log, "b")
+    abort = build_end_txn_batch(
+        EndTxnMarker(is_commit=False, coordinator_epoch=0), producer_id=5, producer_epoch=0, timestamp=NOW_MS
+    )
+    log.append(abort, leader_epoch=0, now_ms=NOW_MS, origin=Origin.COORDINATOR)
+    log.producers.advance_high_watermark(log.log_end_offset)
+    assert (unstable_before, log.first_unstable_offset) == (0, None)
+    for _ in range(2):
+        [aborted] = log.aborted_transactions(0, 3)
+        assert (aborted.producer_id, aborted.first_offset, aborted.last_offset) == (5, 0, 2)
+        log.release()
+    assert reopened(log).aborted_transactions(0, 3) == [aborted]
+
+
+# -- dropping -----------------------------------------------------------------------------------------------
+
+
+def test_truncation_drops_whole_batches_and_later_segments(tmp_path: Path) -> None:
+    log = new_log(str(tmp_path), segment_records=2)
+    for value in "abcdef":
+        append(log, value)
+    assert log.truncate_to(3, now_ms=NOW_MS) == 3
+    assert all_values(log) == ["a", "b", "c"]
+    assert bases(log) == [0, 2]
+    append(log, "x")
+    assert all_values(log) == ["a", "b", "c", "x"]
+
+
+def test_truncation_inside_a_batch_drops_all_of_it(log: Log) -> None:
+    append(log, "a")
+    append(log, "b", "c", "d")
+    assert log.truncate_to(3, now_ms=NOW_MS) == 1
+    assert log.log_end_offset == 1
+
+
+def test_truncation_forgets_producers_and_epochs_of_what_it_drops(log: Log) -> None:
+    append(log, "a", producer_id=5, producer_epoch=0, base_sequence=0)
+    append(log, "b", producer_id=5, producer_epoch=0, base_sequence=1, epoch=2)
+    log.truncate_to(1, now_ms=NOW_MS)
+    assert log.epochs.latest_epoch == 0
+    assert not append(log, "b", producer_id=5, producer_epoch=0, base_sequence=1).duplicate
+    assert append(log, "a", producer_id=5, producer_epoch=0, base_sequence=0).duplicate
+
+
+def test_a_log_can_start_over_at_another_offset(log: Log) -> None:
+    append(log, "a")
+    log.truncate_fully_and_start_at(100)
+    assert (log.log_start_offset, log.log_end_offset, log.durable_offset) == (100, 100, 100)
+    assert append(log, "b").base_offset == 100
+    assert all_values(log) == ["b"]
+
+
+def test_deleted_records_are_gone_and_their_segments_too(tmp_path: Path) -> None:
+    log = new_log(str(tmp_path), segment_records=2)
+    for value in "abcdef":
+        append(log, value)
+    log.advance_log_start(3)
+    assert bases(log) == [2, 4]
+    with pytest.raises(OffsetOutOfRange):
+        read(log, 2)
+    assert values_in(read(log, 3)) == ["d"]
+    assert sorted(name for name in os.listdir(tmp_path) if name.endswith(".log")) == [
+        f"{2:020d}.log",
+        f"{4:020d}.log",
+    ]
+
+
+def test_the_log_cannot_start_behind_its_end(log: Log) -> None:
+    append(log, "a")
+    with pytest.raises(OffsetOutOfRange):
+        log.advance_log_start(2)
+
+
+def test_deleting_all_segments_leaves_an_empty_one_at_the_end(log: Log) -> None:
+    append(log, "a")
+    log.delete_oldest(1, now_ms=NOW_MS)
+    assert (log.log_start_offset, bases(log)) == (1, [1])
+    assert append(log, "b").base_offset == 1
+
+
+def test_segments_go_only_after_their_producers_are_written_down(tmp_path: Path) -> None:
+    log = new_log(str(tmp_path), segment_records=1)
+    for number in range(3):
+        append(log, str(number), producer_id=5, producer_epoch=0, base_sequence=number)
+    log.advance_log_start(2)
+    assert bases(log) == [0, 1, 2]
+    checkpoint(log)
+    assert bases(log) == [2]
+    again = reopened(log)
+    assert append(again, "2", producer_id=5, producer_epoch=0, base_sequence=2).duplicate
+
+
+# -- idling and closing -------------------------------------------------------------------------------------
+
+
+def test_a_released_log_holds_no_open_file_and_goes_on_when_used(log: Log) -> None:
+    append(log, "a")
+    sync(log)
+    log.release()
+    assert len(log._cache) == 0
+    append(log, "b")
+    assert all_values(log) == ["a", "b"]
+
+
+def test_a_closed_log_takes_nothing_and_opens_again_without_recovery(log: Log) -> None:
+    append(log, "a", producer_id=5, producer_epoch=0, base_sequence=0)
+    log.close()
+    with pytest.raises(Exception, match="closed"):
+        append(log, "b")
+    again = reopened(log, was_clean=True)
+    assert again.log_end_offset == 1
+    assert append(again, "a", producer_id=5, producer_epoch=0, base_sequence=0).duplicate
+    append(again, "b")
+    assert all_values(again) == ["a", "b"]
+
+
+def test_files_are_as_kafka_names_them(log: Log) -> None:
+    for number in range(3):
+        append(log, str(number) * 3_000)
+    log.close()
+    assert sorted(os.listdir(log.directory)) == [
+        "00000000000000000000.index",
+        "00000000000000000000.log",
+        "00000000000000000000.timeindex",
+        "00000000000000000003.snapshot",
+        "leader-epoch-checkpoint",
+    ]
+    content = Path(log.segments[0].log_path).read_bytes()
+    assert parse_header(content).size_bytes >= HEADER_SIZE
+    assert len(content) == log.segments[0].size_bytes
