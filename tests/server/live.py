@@ -32,6 +32,7 @@ from penstock.protocol.messages.produce import (
     PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
+    ProduceResponse,
     TopicProduceData,
 )
 from penstock.protocol.records.batch import iter_batches
@@ -128,7 +129,7 @@ class Client:
         request = produce_request(
             topic, {partition: records}, acks=acks, version=version, transactional_id=transactional_id
         )
-        response = await self.send(request, version)
+        response: ProduceResponse = await self.send(request, version)
         return one([p for t in response.responses for p in t.partition_responses])
 
     async def fetch(

@@ -26,13 +26,13 @@ from penstock.protocol.messages.offset_commit_record import (
 from penstock.protocol.records.builder import NewRecord
 from penstock.server.connection import Peer
 from penstock.server.context import Services
+from penstock.server.handlers.produce import ADMIN_CLIENT
 
 _VERSION = struct.Struct(">h")
 _VALUE_VERSION = 3  # the one that every Kafka since 2.1 reads
 _READ_BYTES = 256 * 1024
 _INT32_MIN_BITS = 1 << 31
 _NOBODY = Peer("internal", "localhost", 0)
-_CLIENT_ID = "group-offsets"
 
 
 class GroupOffsets(Protocol):
@@ -105,7 +105,7 @@ class OffsetsTopic:
             raise PartitionRefused(
                 ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{CONSUMER_OFFSETS} does not exist and cannot be made"
             )
-        return Partition(self._services, _NOBODY, _CLIENT_ID, CONSUMER_OFFSETS, home_of(group, count))
+        return Partition(self._services, _NOBODY, ADMIN_CLIENT, CONSUMER_OFFSETS, home_of(group, count))
 
 
 def _take_in(offsets: dict[OffsetCommitKey, int], key: bytes | None, value: bytes | None) -> None:

@@ -34,7 +34,7 @@ from penstock.server.connection import CloseConnection
 from penstock.server.context import RequestContext
 from penstock.storage.log_errors import AppendRejected, LogError
 
-_ADMIN_CLIENT = "__admin_client"  # Kafka's name for the only client that may write to internal topics
+ADMIN_CLIENT = "__admin_client"  # Kafka's name for the only client that may write to internal topics
 
 
 class _Outcome:
@@ -135,7 +135,7 @@ def _refuse(ctx: RequestContext, request: ProduceRequest, leader: Replica, recor
         return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
     if request.acks not in (-1, 0, 1):
         return ErrorCode.INVALID_REQUIRED_ACKS
-    if is_internal(leader.topic) and ctx.client_id != _ADMIN_CLIENT:
+    if is_internal(leader.topic) and ctx.client_id != ADMIN_CLIENT:
         return ErrorCode.INVALID_TOPIC_EXCEPTION
     if attributes & TRANSACTIONAL_FLAG:
         # Nobody has begun a transaction here: a batch of one would hold back readers for ever.
