@@ -1,0 +1,227 @@
+import pytest
+
+from penstock.groups.classic import membership, rebalance
+from penstock.groups.classic.group import GroupSettings, group_of_record
+from penstock.groups.classic.states import State
+from penstock.protocol.errors import ErrorCode
+from tests.groups.classic.driver import DELAY_MS, SESSION_MS, Driver
+
+
+def test_a_silent_member_is_removed_and_the_others_rebalance() -> None:
+    driver = Driver().stable("a", "b")
+    driver.advance(SESSION_MS - 1)
+    assert driver.heartbeat("a") is ErrorCode.NONE
+
+    driver.advance(1)
+
+    assert driver.heartbeat("a") is ErrorCode.REBALANCE_IN_PROGRESS
+    assert driver.heartbeat("b") is ErrorCode.UNKNOWN_MEMBER_ID
+    assert driver.joined(driver.join("a")).generation_id == 2
+
+
+def test_a_group_is_empty_when_the_last_member_falls_silent() -> None:
+    driver = Driver().stable("a")
+
+    driver.advance(SESSION_MS)
+
+    assert driver.group.state is State.EMPTY
+    assert driver.log[-1].members == []
+    assert driver.log[-1].generation == 2
+
+
+def test_a_member_that_waits_for_the_others_need_not_send_heartbeats() -> None:
+    driver = Driver().stable("a", "b")
+    waiting = driver.join("a")
+    for _ in range(3):
+        driver.advance(SESSION_MS - 1)
+        assert driver.heartbeat("b") is ErrorCode.REBALANCE_IN_PROGRESS
+
+    driver.join("b")
+
+    assert driver.joined(waiting).generation_id == 2
+
+
+def test_a_member_that_waited_has_a_whole_session_after_the_answer() -> None:
+    driver = Driver().stable("a", "b")
+    driver.join("a")
+    driver.advance(SESSION_MS - 1)
+    driver.heartbeat("b")
+    driver.advance(SESSION_MS - 1)
+    driver.join("b")
+
+    driver.advance(SESSION_MS - 1)
+
+    assert driver.heartbeat("a") is ErrorCode.NONE
+
+
+def test_heartbeats_count_while_the_assignment_is_awaited() -> None:
+    driver = Driver()
+    driver.join(new_id="a")
+    driver.advance(DELAY_MS)
+
+    assert driver.heartbeat("a") is ErrorCode.NONE
+
+
+def test_a_heartbeat_of_another_generation_is_refused() -> None:
+    driver = Driver().stable("a")
+
+    assert driver.heartbeat("a", generation=0) is ErrorCode.ILLEGAL_GENERATION
+
+
+def test_a_member_that_leaves_makes_the_others_rebalance_at_once() -> None:
+    driver = Driver().stable("a", "b")
+
+    assert driver.leave("b") == [ErrorCode.NONE]
+
+    assert driver.heartbeat("a") is ErrorCode.REBALANCE_IN_PROGRESS
+
+
+def test_several_members_leave_with_one_rebalance() -> None:
+    driver = Driver().stable("a", "b", "c")
+
+    assert driver.leave("b", "x", "c") == [ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.NONE]
+
+    assert driver.joined(driver.join("a")).generation_id == 2
+
+
+def test_who_leaves_while_the_group_gathers_no_longer_holds_it_up() -> None:
+    driver = Driver().stable("a", "b")
+    waiting = driver.join("a")
+
+    driver.leave("b")
+
+    assert driver.joined(waiting).generation_id == 2
+
+
+def test_who_leaves_while_it_waits_to_join_is_answered() -> None:
+    driver = Driver().stable("a", "b")
+    waiting = driver.join("b", protocols={"range": b"new"})
+
+    driver.leave("b")
+
+    assert driver.error(waiting) is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_an_id_that_was_only_given_out_can_leave() -> None:
+    driver = Driver()
+    driver.join(new_id="a", must_know_its_id=True)
+
+    assert driver.leave("a") == [ErrorCode.NONE]
+    assert driver.error(driver.join("a")) is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_everyone_who_waits_is_told_when_the_group_moves_away() -> None:
+    gathering = Driver().stable("a", "b")
+    join = gathering.join("a")
+    gathering.end()
+    assigning = Driver()
+    assigning.join(new_id="a")
+    assigning.join(new_id="b")
+    assigning.advance(2 * DELAY_MS)
+    sync = assigning.sync("b")
+    assigning.end()
+
+    assert gathering.error(join) is assigning.error(sync) is ErrorCode.NOT_COORDINATOR
+
+
+def test_a_group_is_the_same_after_it_was_read_from_the_log() -> None:
+    driver = Driver().stable("a", "b", instance_ids={"b": "two"})
+
+    group = group_of_record("g", driver.log[-1], GroupSettings())
+
+    assert group.state is State.STABLE
+    assert group.record().members == driver.group.record().members
+    assert (group.generation, group.leader_id, group.protocol_name) == (1, "a", "range")
+    assert {m.member_id: m.assignment for m in group.members.values()} == {"a": b"a", "b": b"b"}
+    assert group.static_members == {"two": "b"}
+
+
+def test_members_read_from_the_log_have_a_session_to_be_heard_of() -> None:
+    driver = Driver().stable("a", "b")
+    driver.group = group_of_record("g", driver.log[-1], GroupSettings())
+    rebalance.resume(driver.group, driver.moment)
+    driver.advance(SESSION_MS - 1)
+    assert driver.heartbeat("a") is ErrorCode.NONE
+
+    driver.advance(1)
+
+    assert list(driver.group.members) == ["a"]
+
+
+def test_a_group_that_is_larger_than_allowed_now_rebalances_when_it_is_loaded() -> None:
+    driver = Driver().stable("a", "b")
+    driver.group = group_of_record("g", driver.log[-1], GroupSettings(size_max=1))
+    rebalance.resume(driver.group, driver.moment)
+
+    assert driver.heartbeat("a") is ErrorCode.REBALANCE_IN_PROGRESS
+    assert driver.answer(driver.join("a")) is None
+    assert driver.error(driver.join("b")) is ErrorCode.GROUP_MAX_SIZE_REACHED
+    assert driver.group.state is State.COMPLETING_REBALANCE
+
+
+# -- offsets --------------------------------------------------------------------------------------------
+
+
+def commit(driver: Driver, member_id: str = "", generation: int = -1, **more: bool) -> ErrorCode:
+    return membership.check_commit(driver.group, member_id, None, generation, **more)
+
+
+def test_an_empty_group_takes_offsets_from_anyone_without_a_generation() -> None:
+    assert commit(Driver()) is ErrorCode.NONE
+    assert commit(Driver(), "a", 3) is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_a_group_with_members_takes_offsets_from_members_of_this_generation_only() -> None:
+    driver = Driver().stable("a")
+
+    assert commit(driver, "a", 1) is ErrorCode.NONE
+    assert commit(driver, "a", 0) is ErrorCode.ILLEGAL_GENERATION
+    assert commit(driver, "x", 1) is ErrorCode.UNKNOWN_MEMBER_ID
+    assert commit(driver) is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_a_group_that_gathers_still_takes_offsets_of_the_last_generation() -> None:
+    driver = Driver().stable("a", "b")
+    driver.join("b", protocols={"range": b"new"})
+
+    assert commit(driver, "a", 1) is ErrorCode.NONE
+
+
+def test_a_group_that_awaits_its_assignment_takes_no_offsets_but_a_transactions() -> None:
+    driver = Driver()
+    driver.join(new_id="a")
+    driver.advance(DELAY_MS)
+
+    assert commit(driver, "a", 1) is ErrorCode.REBALANCE_IN_PROGRESS
+    assert commit(driver, "a", 1, is_transactional=True) is ErrorCode.NONE
+
+
+def test_a_commit_is_a_sign_of_life() -> None:
+    driver = Driver().stable("a")
+    driver.advance(SESSION_MS - 1)
+
+    membership.note_commit(driver.group, "a", driver.moment)
+    driver.advance(SESSION_MS - 1)
+
+    assert driver.heartbeat("a") is ErrorCode.NONE
+
+
+@pytest.mark.parametrize(
+    ("protocol_type", "code"), [("consumer", ErrorCode.NONE), ("connect", ErrorCode.NON_EMPTY_GROUP)]
+)
+def test_offsets_of_a_living_group_are_deleted_only_where_subscriptions_can_be_read(
+    protocol_type: str, code: ErrorCode
+) -> None:
+    driver = Driver()
+    driver.join(new_id="a", protocol_type=protocol_type)
+
+    assert membership.check_offset_delete(driver.group) is code
+
+
+def test_only_an_empty_group_is_deleted() -> None:
+    driver = Driver().stable("a")
+    assert membership.check_delete(driver.group) is ErrorCode.NON_EMPTY_GROUP
+
+    driver.leave("a")
+
+    assert membership.check_delete(driver.group) is ErrorCode.NONE
