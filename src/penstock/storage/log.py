@@ -50,6 +50,7 @@ class Log(ReadableLog):
     __slots__ = (
         "_batches_at_checkpoint",
         "_bytes_at_checkpoint",
+        "_checkpoint",
         "_epochs_are_saved",
         "_is_new",
         "_rules",
@@ -97,6 +98,7 @@ class Log(ReadableLog):
         self._batches_at_checkpoint = 0
         self._epochs_are_saved = loaded.epochs_are_saved
         self._syncing: SyncJob | None = None
+        self._checkpoint: CheckpointJob | None = None
         self._is_new = is_new
         chain.names_unsynced = is_new or not loaded.names_are_synced
 
@@ -175,6 +177,10 @@ class Log(ReadableLog):
             if completed is not None and completed.is_aborted:
                 segment = self.chain.segments[self.chain.number_of(completed.last_offset)]
                 segment.note_aborted(AbortedTransaction.of(completed))
+
+    def begin_epoch(self, epoch: int) -> None:
+        """From here on the leader of this epoch writes; known before its first record, as Kafka has it."""
+        self._assign_epoch(epoch, self.chain.end_offset)
 
     def _assign_epoch(self, epoch: int, start_offset: int) -> None:
         if self.epochs.assign(epoch, start_offset):
@@ -267,7 +273,8 @@ class Log(ReadableLog):
             self._epochs_are_saved = True
         self._bytes_at_checkpoint = self.chain.bytes_written
         self._batches_at_checkpoint = self.chain.batches_written
-        return CheckpointJob(self._cache.files, self.begin_sync(), index_paths, contents)
+        self._checkpoint = CheckpointJob(self._cache.files, self.begin_sync(), index_paths, contents)
+        return self._checkpoint
 
     @property
     def _has_deletable(self) -> bool:
@@ -276,6 +283,7 @@ class Log(ReadableLog):
 
     def finish_checkpoint(self, job: CheckpointJob, error: OSError | None = None) -> None:
         """The job ran: move the recovery point, which the store then writes down."""
+        self._checkpoint = None
         self.finish_sync(job.sync, error)
         if job.error is not None:
             _log.warning(
@@ -421,6 +429,8 @@ class Log(ReadableLog):
         """Close all files as they are; whoever still asks for a write is told the reason."""
         self._generation += 1
         self._layout += 1
+        if self._checkpoint is not None:
+            self._checkpoint.is_abandoned = True
         if self.failure is None:
             self.failure = StorageFailure(f"{self.directory} takes no more records: {reason}")
         self.chain.close()

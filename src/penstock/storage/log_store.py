@@ -82,6 +82,8 @@ class LogStore:
         self._due: set[Log] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._saving = asyncio.Lock()
+        self._checkpointing = asyncio.Lock()
+        """Two checkpoints of one log at once would share a temporary file."""
 
     @classmethod
     def open(
@@ -297,9 +299,10 @@ class LogStore:
         await self._checkpoint(self._logs.values())
 
     async def _checkpoint(self, logs: Iterable[Log]) -> None:
-        begun = [(log, job) for log in list(logs) if (job := log.begin_checkpoint()) is not None]
-        for log, job in await self._run_all(begun):
-            log.finish_checkpoint(job, job.failure)
+        async with self._checkpointing:
+            begun = [(log, job) for log in list(logs) if (job := log.begin_checkpoint()) is not None]
+            for log, job in await self._run_all(begun):
+                log.finish_checkpoint(job, job.failure)
         await self.save_offsets()
 
     async def secure(self, log: Log) -> int:
@@ -307,10 +310,11 @@ class LogStore:
 
         Compaction asks for it: recovery takes the gaps that it leaves for losses, so it must not look there.
         """
-        job = log.begin_checkpoint()
-        if job is not None:
-            await self._offload.run(job.run_noting_failure)
-            log.finish_checkpoint(job, job.failure)
+        async with self._checkpointing:
+            job = log.begin_checkpoint()
+            if job is not None:
+                await self._offload.run(job.run_noting_failure)
+                log.finish_checkpoint(job, job.failure)
         recovery_point = log.recovery_point
         return recovery_point if await self.save_offsets() else 0
 

@@ -74,7 +74,7 @@ class CheckpointJob:
     the indexes, and in small files of their own the producers and leader epochs as of that offset.
     """
 
-    __slots__ = ("_contents", "_files", "_index_paths", "error", "failure", "sync")
+    __slots__ = ("_contents", "_files", "_index_paths", "error", "failure", "is_abandoned", "sync")
 
     def __init__(
         self, files: FileSystem, sync: SyncJob, index_paths: Sequence[str], contents: dict[str, bytes]
@@ -83,6 +83,8 @@ class CheckpointJob:
         self._index_paths = index_paths
         self._contents = contents
         self.sync = sync
+        self.is_abandoned = False
+        """Set when the log is deleted meanwhile: another log may soon have a directory of the same name."""
         self.failure: OSError | None = None
         """Why the records were not synced, after `run_noting_failure`."""
         self.error: OSError | None = None
@@ -104,7 +106,8 @@ class CheckpointJob:
                 finally:
                     file.close()
             for path, content in self._contents.items():
-                write_atomically(self._files, path, content)
+                if not self.is_abandoned:
+                    write_atomically(self._files, path, content)
         except OSError as error:
             self.error = error
 

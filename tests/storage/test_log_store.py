@@ -1,0 +1,223 @@
+import asyncio
+from collections.abc import Coroutine
+from random import Random
+from typing import Any, TypeVar
+
+import pytest
+
+from penstock.observability.clock import ManualClock
+from penstock.observability.offload import InlineOffload
+from penstock.storage.checkpoints import PartitionName
+from penstock.storage.files import FileSystem, RealFileSystem
+from penstock.storage.flusher import Flusher
+from penstock.storage.log import Log
+from penstock.storage.log_errors import DirectoryInUse, DirectoryMismatch
+from penstock.storage.log_store import LogStore
+from penstock.testing.disk import FaultyDisk
+from tests.storage.logs import NOW_MS, all_values, append, config_of
+
+T = TypeVar("T")
+ORDERS = bytes(range(16))
+
+
+def open_store(files: FileSystem, directory: str = "/data", node_id: int = 1) -> LogStore:
+    return LogStore.open(
+        directory,
+        files=files,
+        node_id=node_id,
+        new_cluster_id=lambda: "cluster",
+        new_directory_id=lambda: bytes(16),
+        clock=ManualClock(NOW_MS),
+        offload=InlineOffload(),
+    )
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    return asyncio.run(work)
+
+
+@pytest.fixture
+def disk() -> FaultyDisk:
+    disk = FaultyDisk(Random(1))
+    disk.make_dirs("/data")
+    disk.sync_dir("/")
+    return disk
+
+
+def orders(store: LogStore, partition: int = 0, **settings: Any) -> Log:
+    return store.open_or_create("orders", ORDERS, partition, config_of(**settings))
+
+
+async def append_durably(log: Log, *values: str) -> None:
+    append(log, *values)
+    await Flusher(InlineOffload(), ManualClock()).request(log)
+
+
+def test_a_directory_keeps_its_identity(disk: FaultyDisk) -> None:
+    store = open_store(disk)
+    run(store.close())
+    disk = disk.crash()
+    again = LogStore.open(
+        "/data", files=disk, node_id=1, new_cluster_id=lambda: "other", new_directory_id=lambda: b"x" * 16
+    )
+    assert (again.cluster_id, again.node_id, again.directory_id) == ("cluster", 1, bytes(16))
+
+
+def test_a_directory_of_another_broker_is_refused_with_what_to_do(disk: FaultyDisk) -> None:
+    run(open_store(disk).close())
+    with pytest.raises(DirectoryMismatch, match="set node.id to 1"):
+        open_store(disk, node_id=2)
+
+
+def test_only_one_process_uses_a_directory(tmp_path: Any) -> None:
+    store = open_store(RealFileSystem(), str(tmp_path / "data"))
+    with pytest.raises(DirectoryInUse, match="another process is using"):
+        open_store(RealFileSystem(), str(tmp_path / "data"))
+    run(store.close())
+    run(open_store(RealFileSystem(), str(tmp_path / "data")).close())
+
+
+def test_records_are_there_after_a_clean_stop(disk: FaultyDisk) -> None:
+    store = open_store(disk)
+    append(orders(store), "a")
+    append(orders(store, 1), "b")
+    run(store.close())
+    store = open_store(disk.crash())
+    assert store.was_clean
+    assert store.partitions == {PartitionName("orders", 0), PartitionName("orders", 1)}
+    assert [all_values(orders(store, n)) for n in (0, 1)] == [["a"], ["b"]]
+
+
+def test_a_log_is_opened_once(disk: FaultyDisk) -> None:
+    store = open_store(disk)
+    assert store.get("orders", 0) is None
+    log = orders(store)
+    assert orders(store) is log
+    assert store.get("orders", 0) is log
+
+
+def test_what_was_synced_is_there_after_a_power_cut(disk: FaultyDisk) -> None:
+    store = open_store(disk)
+    log = orders(store)
+    run(append_durably(log, "a"))
+    append(log, "lost")
+    store = open_store(disk.crash())
+    assert not store.was_clean
+    assert all_values(orders(store)) == ["a"]
+
+
+def test_a_log_that_was_not_opened_is_not_taken_for_recovered(disk: FaultyDisk) -> None:
+    store = open_store(disk)
+    for number in (0, 1):
+        run(append_durably(orders(store, number), "a"))
+    store = open_store(disk.crash())
+    orders(store, 0)
+    run(store.close())
+    store = open_store(disk_of(store))
+    assert not store.was_clean
+    assert all_values(orders(store, 1)) == ["a"]
+
+
+def disk_of(store: LogStore) -> FileSystem:
+    return store._files
+
+
+def test_a_checkpoint_lets_recovery_start_where_it_was_made(disk: FaultyDisk) -> None:
+    store = open_store(disk)
+    log = orders(store)
+    append(log, "a", "b")
+    run(store.checkpoint())
+    run(append_durably(log, "c"))
+    log = orders(open_store(disk.crash()))
+    assert log.recovery_point == 2
+    assert all_values(log) == ["a", "b", "c"]
+
+
+def test_a_deleted_start_stays_deleted(disk: FaultyDisk) -> None:
+    store = open_store(disk)
+    log = orders(store)
+    run(append_durably(log, "a"))
+    run(append_durably(log, "b"))
+    log.advance_log_start(1)
+    run(store.checkpoint())
+    log = orders(open_store(disk.crash()))
+    assert (log.log_start_offset, all_values(log)) == (1, ["b"])
+
+
+def test_high_watermarks_are_kept(disk: FaultyDisk) -> None:
+    store = open_store(disk)
+    orders(store)
+    run(store.save_high_watermarks({PartitionName("orders", 0): 7}))
+    store = open_store(disk.crash())
+    assert store.high_watermark("orders", 0) == 7
+    assert store.high_watermark("orders", 1) is None
+
+
+def test_a_deleted_log_is_gone_at_once_and_its_files_soon(disk: FaultyDisk) -> None:
+    store = open_store(disk)
+    log = orders(store)
+    append(log, "a")
+    store.delete("orders", 0)
+    assert store.partitions == set()
+    assert [name for name in disk.list("/data") if name.startswith("orders")] == []
+    with pytest.raises(Exception, match="deleted"):
+        append(log, "b")
+    assert orders(store).log_end_offset == 0
+
+
+def test_a_deletion_that_was_interrupted_is_finished_at_the_next_start(disk: FaultyDisk) -> None:
+    store = open_store(disk)
+    orders(store)
+    disk.rename("/data/orders-0", "/data/orders-0.0123-delete")
+    store = open_store(disk.kill())
+    assert [name for name in disk_of(store).list("/data") if name.startswith("orders")] == []
+
+
+def test_the_log_of_another_topic_of_the_same_name_is_set_aside(disk: FaultyDisk) -> None:
+    store = open_store(disk)
+    append(orders(store), "old")
+    run(store.close())
+    store = open_store(disk)
+    log = store.open_or_create("orders", b"another topic id", 0, config_of())
+    assert all_values(log) == []
+    [stray] = [name for name in disk.list("/data") if name.endswith("-stray")]
+    assert disk.size(f"/data/{stray}/00000000000000000000.log") > 0
+
+
+def test_idle_logs_hold_no_files(disk: FaultyDisk) -> None:
+    store = open_store(disk)
+    log = orders(store)
+    append(log, "a")
+    store.release_idle()
+    append(log, "b")
+    store.release_idle()
+    open_before = len(store._cache)
+    store.release_idle()
+    assert (open_before, len(store._cache)) == (1, 0)
+    assert all_values(log) == ["a", "b"]
+
+
+def test_a_failed_log_keeps_the_stop_from_counting_as_clean(disk: FaultyDisk) -> None:
+    store = open_store(disk)
+    log = orders(store)
+    append(log, "a")
+    disk.fail("sync", ".log", times=1)
+    run(store.close())
+    assert not open_store(disk).was_clean
+
+
+def test_much_appended_moves_the_recovery_point_without_being_asked(
+    disk: FaultyDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.storage.log.CHECKPOINT_BYTES", 1_000)
+
+    async def scenario() -> None:
+        store = open_store(disk)
+        log = orders(store)
+        await append_durably(log, "a" * 2_000)
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert log.recovery_point == 1
+
+    run(scenario())
+    assert orders(open_store(disk.crash())).recovery_point == 1
