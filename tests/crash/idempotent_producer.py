@@ -25,6 +25,7 @@ class IdempotentProducer(threading.Thread):
             {
                 "bootstrap.servers": bootstrap,
                 "enable.idempotence": True,
+                "log_level": 0,  # that the broker is gone is no news here
                 "linger.ms": 2,
                 "batch.num.messages": 50,
                 "message.timeout.ms": 120_000,

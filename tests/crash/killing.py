@@ -87,7 +87,7 @@ class Killer:
         say(
             "crash",
             f"{self.kills} kills, {len(starts)} starts after one: median {statistics.median(starts):.2f} s, "
-            f"longest {max(starts):.2f} s, CRASH_SEED={seed}",
+            f"longest {max(starts):.2f} s (most CPU {max(self._broker.start_cpu_s[1:]):.2f} s), CRASH_SEED={seed}",
         )
 
 

@@ -86,6 +86,7 @@ class TopicChurn(threading.Thread):
         self._admin = AdminClient(
             {
                 "bootstrap.servers": bootstrap,
+                "log_level": 0,
                 "reconnect.backoff.ms": 20,
                 "reconnect.backoff.max.ms": 100,
             }
