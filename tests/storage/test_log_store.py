@@ -65,7 +65,7 @@ def test_a_directory_keeps_its_identity(disk: FaultyDisk) -> None:
 
 def test_a_directory_of_another_broker_is_refused_with_what_to_do(disk: FaultyDisk) -> None:
     run(open_store(disk).close())
-    with pytest.raises(DirectoryMismatch, match="set node.id to 1"):
+    with pytest.raises(DirectoryMismatch, match=r"set node\.id to 1"):
         open_store(disk, node_id=2)
 
 
