@@ -29,6 +29,7 @@ class Replica:
         "_producers",
         "_readers",
         "high_watermark",
+        "is_leader",
         "leader_epoch",
         "leader_id",
         "partition",
@@ -42,6 +43,7 @@ class Replica:
         self.topic = topic
         self.topic_id = topic_id
         self.partition = partition
+        self.is_leader = False
         self.leader_id = -1
         self.leader_epoch = -1
         self.high_watermark = 0
@@ -63,17 +65,22 @@ class Replica:
             opened = self._log = self._open_log()
             self.high_watermark = opened.committed_offset
             opened.on_durable = self.advance_high_watermark
+            if self.is_leader:
+                opened.begin_epoch(self.leader_epoch)
         return opened
 
     @property
     def is_open(self) -> bool:
         return self._log is not None
 
-    def lead_by(self, leader_id: int, leader_epoch: int) -> None:
+    def lead_by(self, leader_id: int, leader_epoch: int, *, is_here: bool) -> None:
         """Take in who leads the partition now; a new epoch makes long polls look again."""
         if leader_epoch != self.leader_epoch:
+            self.is_leader = is_here
             self.leader_id = leader_id
             self.leader_epoch = leader_epoch
+            if is_here and self._log is not None:
+                self._log.begin_epoch(leader_epoch)
             self.wake_readers()
 
     def append(self, records: Buffer, now_ms: int, origin: Origin = Origin.CLIENT) -> Appended:

@@ -69,7 +69,7 @@ class Replicas:
         return self._leading(replica)
 
     def _leading(self, replica: Replica) -> Replica | ErrorCode:
-        if replica.leader_id != self._node_id:
+        if not replica.is_leader:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         return replica if replica.is_open or self._open(replica) else ErrorCode.KAFKA_STORAGE_ERROR
 
@@ -145,7 +145,7 @@ class Replicas:
                 ),
                 self._flusher,
             )
-        replica.lead_by(partition.leader, partition.leader_epoch)
+        replica.lead_by(partition.leader, partition.leader_epoch, is_here=partition.leader == self._node_id)
 
     async def _remove(self, topic: Topic) -> None:
         self._by_id.pop(topic.topic_id, None)

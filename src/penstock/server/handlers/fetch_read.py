@@ -1,0 +1,207 @@
+"""One reading of the partitions of a fetch, in their order, within its byte limits.
+
+The first batch found is given whole even when it is larger than the limits (KIP-74), so that nobody gets stuck.
+Partitions are read in the order of the request: one whose records are on disk only is waited for before the next is
+read, or those in memory would eat up the limit and starve it.
+"""
+
+from collections.abc import Sequence
+
+from penstock.cluster.replica import Replica
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.fetch import AbortedTransaction, EpochEndOffset, PartitionData
+from penstock.server.context import RequestContext
+from penstock.server.fetch_sessions import FetchPartition
+from penstock.storage.log import Cold, LogSlice
+from penstock.storage.log_errors import LogError
+
+_READ_COMMITTED = 1
+_KNOWS_ZSTD_FROM = 10
+_UNKNOWN = (ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+
+
+class FetchRead:
+    """What each partition gave so far and how many bytes are left to give."""
+
+    __slots__ = (
+        "_bytes_left",
+        "_bytes_max",
+        "_ctx",
+        "_read_committed",
+        "_size",
+        "_unknown_at_first",
+        "_wanted",
+        "results",
+    )
+
+    def __init__(
+        self, ctx: RequestContext, wanted: Sequence[FetchPartition], bytes_max: int, isolation_level: int
+    ) -> None:
+        self._ctx = ctx
+        self._wanted = wanted
+        self._bytes_max = bytes_max
+        self._bytes_left = bytes_max
+        self._read_committed = isolation_level == _READ_COMMITTED
+        self._size = 0
+        self._unknown_at_first: int | None = None
+        self.results: list[PartitionData] = []
+        """For each of the partitions, in their order, as far as they are read."""
+
+    @property
+    def is_complete(self) -> bool:
+        return len(self.results) == len(self._wanted)
+
+    def from_memory(self) -> None:
+        """Read from the start without waiting, up to the first partition that needs the disk."""
+        self.forget()
+        self._read_on()
+
+    async def from_disk(self) -> None:
+        """Read what `from_memory` left."""
+        while not self.is_complete:
+            self._take(await self._read_cold(self._wanted[len(self.results)]))
+            self._read_on()
+
+    def forget(self) -> None:
+        """Let go of what was read."""
+        self.results = []
+        self._size = 0
+        self._bytes_left = self._bytes_max
+
+    def is_enough(self, min_bytes: int) -> bool:
+        """Whether to answer now: there are the bytes, or something that the client must hear of.
+
+        As in Kafka, partitions that were unknown from the start are not news, or a client that asks for one in vain
+        would ask without a pause.
+        """
+        codes = [r.error_code for r in self.results]
+        unknown = sum(1 for c in codes if c in _UNKNOWN)
+        if self._unknown_at_first is None:
+            self._unknown_at_first = unknown
+        return (
+            self._size >= min(min_bytes, self._bytes_max)
+            or unknown == len(codes)
+            or unknown > self._unknown_at_first
+            or any(c for c in codes if c not in _UNKNOWN)
+            or any(r.diverging_epoch.epoch >= 0 for r in self.results)
+        )
+
+    def replicas(self) -> list[Replica]:
+        leaders = (self._leader(p) for p in self._wanted)
+        return [r for r in leaders if isinstance(r, Replica)]
+
+    def _read_on(self) -> None:
+        for wanted in self._wanted[len(self.results) :]:
+            result = self._read_one(wanted)
+            if result is None:
+                return
+            self._take(result)
+
+    def _take(self, result: PartitionData) -> None:
+        size = len(result.records or b"")
+        self._size += size
+        self._bytes_left = max(0, self._bytes_left - size)
+        self.results.append(result)
+
+    def _leader(self, wanted: FetchPartition) -> Replica | ErrorCode:
+        replicas = self._ctx.broker.replicas
+        if isinstance(wanted.topic, bytes):
+            return replicas.leader_by_id(wanted.topic, wanted.index)
+        return replicas.leader_of(wanted.topic, wanted.index)
+
+    def _read_one(self, wanted: FetchPartition) -> PartitionData | None:
+        """What one partition gives from memory; None when its records are on disk only."""
+        leader = self._leader(wanted)
+        if not isinstance(leader, Replica):
+            return _failed(wanted.index, leader)
+        refusal = self._refuse(leader, wanted)
+        if refusal is not None:
+            return refusal
+        limit = self._limit(leader)
+        if (
+            wanted.fetch_offset >= limit
+        ):  # up to the end of the log the offset exists, but is not readable yet
+            return self._found(leader, wanted, None)
+        try:
+            found = leader.log.read(
+                wanted.fetch_offset,
+                min(wanted.partition_max_bytes, self._bytes_left),
+                offset_limit=limit,
+                at_least_one=self._size == 0,
+            )
+        except (LogError, OSError) as error:
+            return _failed(wanted.index, _code(error))
+        return None if isinstance(found, Cold) else self._found(leader, wanted, found)
+
+    async def _read_cold(self, wanted: FetchPartition) -> PartitionData:
+        leader = self._leader(wanted)
+        if not isinstance(leader, Replica):
+            return _failed(wanted.index, leader)
+        try:
+            found = await leader.log.read_cold(
+                wanted.fetch_offset,
+                min(wanted.partition_max_bytes, self._bytes_left),
+                offset_limit=self._limit(leader),
+                at_least_one=self._size == 0,
+            )
+        except (LogError, OSError) as error:
+            return _failed(wanted.index, _code(error))
+        return self._found(leader, wanted, found)
+
+    def _limit(self, leader: Replica) -> int:
+        return leader.last_stable_offset if self._read_committed else leader.high_watermark
+
+    def _refuse(self, leader: Replica, wanted: FetchPartition) -> PartitionData | None:
+        log = leader.log
+        code = leader.check_epoch(wanted.current_leader_epoch)
+        if code:
+            return _failed(wanted.index, code)
+        if log.config.compression_type == "zstd" and self._ctx.version < _KNOWS_ZSTD_FROM:
+            return _failed(wanted.index, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
+        diverging = EpochEndOffset()
+        if wanted.last_fetched_epoch >= 0:  # KIP-595: does the client's log still follow from ours?
+            epoch, end_offset = log.epoch_end_offset(wanted.last_fetched_epoch)
+            if end_offset < 0:
+                return _failed(wanted.index, ErrorCode.OFFSET_OUT_OF_RANGE)
+            if epoch < wanted.last_fetched_epoch or end_offset < wanted.fetch_offset:
+                diverging = EpochEndOffset(epoch=epoch, end_offset=end_offset)
+        is_diverging = diverging.epoch >= 0
+        if wanted.fetch_offset < log.log_start_offset or (
+            wanted.fetch_offset > log.log_end_offset and not is_diverging
+        ):
+            return _failed(wanted.index, ErrorCode.OFFSET_OUT_OF_RANGE)
+        return self._found(leader, wanted, None, diverging) if is_diverging else None
+
+    def _found(
+        self,
+        leader: Replica,
+        wanted: FetchPartition,
+        found: LogSlice | None,
+        diverging: EpochEndOffset = EpochEndOffset(),  # noqa: B008  frozen
+    ) -> PartitionData:
+        aborted: list[AbortedTransaction] | None = None
+        if self._read_committed:
+            aborted = [
+                AbortedTransaction(producer_id=t.producer_id, first_offset=t.first_offset)
+                for t in (
+                    leader.log.aborted_transactions(wanted.fetch_offset, found.next_offset) if found else ()
+                )
+            ]
+        return PartitionData(
+            partition_index=wanted.index,
+            error_code=0,
+            high_watermark=leader.high_watermark,
+            last_stable_offset=leader.last_stable_offset,
+            log_start_offset=leader.log.log_start_offset,
+            diverging_epoch=diverging,
+            aborted_transactions=aborted,
+            records=found.records if found else b"",
+        )
+
+
+def _failed(index: int, code: ErrorCode) -> PartitionData:
+    return PartitionData(partition_index=index, error_code=code, high_watermark=-1, records=b"")
+
+
+def _code(error: LogError | OSError) -> ErrorCode:
+    return error.code if isinstance(error, LogError) else ErrorCode.KAFKA_STORAGE_ERROR
