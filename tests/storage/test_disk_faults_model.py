@@ -22,6 +22,8 @@ class Client:
         self.producer_id = producer_id
         self.sequence = 0
         self.unacknowledged: list[tuple[int, list[str]]] = []
+        self.refused: list[str] | None = None
+        """What the broker had no room for: sent again, with the same sequence, before anything else."""
 
 
 class History:
@@ -39,6 +41,8 @@ class History:
         self.values: list[str] = []
         self.maybe: list[str] = []
         """Of the append during which the power went: stored or not."""
+        self.refused: list[list[str]] = []
+        """Appends refused since the last that was not: told so, but a crash may bring one of them to light."""
         self.acknowledged = 0
         self.start_durable = 0
         self.value_count = 0
@@ -61,11 +65,11 @@ class History:
         if len(client.unacknowledged) == IN_FLIGHT_MAX:
             self.sync()
             return
-        values = self.new_values()
+        values = client.refused or self.new_values()
         sequence = client.sequence
-        self.maybe = values
         client.unacknowledged.append((sequence, values))
         client.sequence += len(values)
+        client.refused = None
 
         def send() -> int:
             return self.machine.append_idempotent(client.producer_id, sequence, *values).base_offset
@@ -73,6 +77,7 @@ class History:
         if not self.store(values, send):
             client.unacknowledged.pop()
             client.sequence = sequence
+            client.refused = values
 
     def store(self, values: list[str], send: Callable[[], int]) -> bool:
         self.maybe = values
@@ -81,10 +86,12 @@ class History:
         except StorageError:
             assert self.room_is_short, self.context
             self.maybe = []
+            self.refused.append(values)
             return False
         assert offset == len(self.values), self.context
         self.values += values
         self.maybe = []
+        self.refused = []
         return True
 
     def sync(self) -> None:
@@ -163,12 +170,16 @@ class History:
 
     def check_recovered(self) -> None:
         log = self.machine.log
-        candidates = [*self.values, *self.maybe]
-        assert self.acknowledged <= log.log_end_offset <= len(candidates), self.context
+        assert self.acknowledged <= log.log_end_offset, self.context
+        extra_count = log.log_end_offset - len(self.values)
+        extra = self.machine.values(len(self.values))[-extra_count:] if extra_count > 0 else []
+        assert extra in ([], self.maybe, *self.refused), self.context
+        candidates = [*self.values, *extra]
         assert self.start_durable <= log.log_start_offset, self.context
         assert not log.damage, self.context
         self.values = candidates[: log.log_end_offset]
         self.maybe = []
+        self.refused = []
         self.check()
         self.acknowledged = log.durable_offset
         assert self.acknowledged == log.log_end_offset, self.context
@@ -183,6 +194,9 @@ class History:
                 if not known:
                     assert appended.base_offset == len(self.values), self.context
                     self.values += values
+            if client.refused is not None and client.refused[0] in self.values:
+                client.sequence += len(client.refused)
+                client.refused = None
         if not self.machine.sync():
             raise AssertionError(self.context)
         self.acknowledge()
