@@ -47,4 +47,4 @@ codegen: install  ## rewrite protocol/messages from Kafka's message definitions
 	    ../shared/kafka-messages tools/codegen/metadata_records src/penstock/protocol/messages
 
 clean:  ## remove what the targets made
-	rm -rf $(VENV) .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) .mypy_cache .ruff_cache .import_linter_cache tests/interop/js/node_modules
