@@ -140,3 +140,15 @@ def test_a_second_sync_of_a_member_answers_its_first() -> None:
     assert driver.error(first) is ErrorCode.REBALANCE_IN_PROGRESS
     driver.sync("a", {"b": b"2"})
     assert driver.synced(second).assignment == b"2"
+
+
+def test_a_leader_that_syncs_twice_is_answered_once_for_each() -> None:
+    driver = completing("a", stores_at_once=False)
+    first, second = driver.sync("a", {"a": b"0"}), driver.sync("a", {"a": b"0"})
+
+    driver.store_next()
+    driver.store_next()
+
+    assert driver.error(first) is ErrorCode.REBALANCE_IN_PROGRESS
+    assert driver.synced(second).assignment == b"0"
+    assert driver.group.state is State.STABLE
