@@ -184,18 +184,25 @@ class RealFileSystem:
             os.close(fd)
 
 
+TEMPORARY = ".tmp"
+
+
 def write_atomically(files: FileSystem, path: str, content: bytes) -> None:
     """Replace a small file so that a crash leaves the old content or the new, never a mixture."""
-    temporary = path + ".tmp"
-    file = files.open(temporary, create=True)
+    write_temporary(files, path, content)
+    files.rename(path + TEMPORARY, path)
+    files.sync_dir(os.path.dirname(path))
+
+
+def write_temporary(files: FileSystem, path: str, content: bytes) -> None:
+    """The first step of `write_atomically`: the content is durable beside the file, under a temporary name."""
+    file = files.open(path + TEMPORARY, create=True)
     try:
         file.truncate(0)
         file.write([content], 0)
         file.sync()
     finally:
         file.close()
-    files.rename(temporary, path)
-    files.sync_dir(os.path.dirname(path))
 
 
 def read_whole(files: FileSystem, path: str) -> bytes:

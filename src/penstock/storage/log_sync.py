@@ -1,10 +1,11 @@
 """What a log wants done on a thread: syncs, and checkpoints that shorten the recovery after a crash."""
 
+import os
 import threading
 from collections.abc import Sequence
 
 from penstock.storage.file_cache import Handle
-from penstock.storage.files import FileSystem, write_atomically
+from penstock.storage.files import TEMPORARY, FileSystem, write_temporary
 
 
 class SyncJob:
@@ -105,11 +106,18 @@ class CheckpointJob:
                     file.sync()
                 finally:
                     file.close()
-            for path, content in self._contents.items():
-                if not self.is_abandoned:
-                    write_atomically(self._files, path, content)
+            if self._contents and not self.is_abandoned:
+                self._replace_files()
         except OSError as error:
             self.error = error
+
+    def _replace_files(self) -> None:
+        """Like `write_atomically` for each, with one sync of the directory for all."""
+        for path, content in self._contents.items():
+            write_temporary(self._files, path, content)
+        for path in self._contents:
+            self._files.rename(path + TEMPORARY, path)
+        self._files.sync_dir(os.path.dirname(path))
 
     def run_noting_failure(self) -> None:
         """Like `run`, for jobs that are run together and must not stop each other."""
