@@ -1,0 +1,54 @@
+"""What AlterConfigs and IncrementalAlterConfigs share: a broker changes its own settings only, the rest is decided."""
+
+from collections.abc import Awaitable, Sequence
+from typing import Protocol
+
+from penstock.cluster.controller.alter_configs import ConfigsAltered, ResourceChanges
+from penstock.cluster.metadata.image import ResourceType
+from penstock.protocol.errors import ErrorCode
+from penstock.server.context import RequestContext
+from penstock.storage.log_errors import LogError
+
+
+class Decide(Protocol):
+    """The controller's side of either request."""
+
+    def __call__(
+        self, resources: Sequence[ResourceChanges], *, validate_only: bool
+    ) -> Awaitable[list[ConfigsAltered]]: ...
+
+
+async def alter(
+    ctx: RequestContext, resources: Sequence[ResourceChanges], decide: Decide, validate_only: bool
+) -> list[ConfigsAltered]:
+    """Give one answer for each resource, in their order."""
+    refused = {id(r): reason for r in resources if (reason := _refusal(ctx, r)) is not None}
+    try:
+        decided = await decide([r for r in resources if id(r) not in refused], validate_only=validate_only)
+    except LogError as error:  # the metadata log takes no records: nothing has changed
+        return [_failed(r, error.code, str(error)) for r in resources]
+    rest = iter(decided)
+    return [
+        _failed(r, ErrorCode.INVALID_REQUEST, refused[id(r)]) if id(r) in refused else next(rest)
+        for r in resources
+    ]
+
+
+def _refusal(ctx: RequestContext, resource: ResourceChanges) -> str | None:
+    """Clients send a broker's settings to that broker; only it can tell whether it takes them."""
+    is_other = resource.resource_type == ResourceType.BROKER and resource.resource_name not in (
+        "",
+        str(ctx.broker.node_id),
+    )
+    if not is_other:
+        return None
+    return f"Unexpected broker id, expected {ctx.broker.node_id}, but received {resource.resource_name}"
+
+
+def _failed(resource: ResourceChanges, code: ErrorCode, message: str) -> ConfigsAltered:
+    return ConfigsAltered(
+        resource_type=resource.resource_type,
+        resource_name=resource.resource_name,
+        error=code,
+        message=message,
+    )
