@@ -42,8 +42,13 @@ class Fetched(msgspec.Struct, frozen=True, gc=False):
 
 
 def commit(
-    groups: GroupCoordinator, committer: Committer, commits: Commits
+    groups: GroupCoordinator,
+    committer: Committer,
+    commits: Commits,
+    *,
+    producer: tuple[int, int] | None = None,
 ) -> ErrorCode | Awaitable[ErrorCode]:
+    """Keep offsets; those of a transactional `producer`, its id and epoch, count once its transaction commits."""
     shard = groups.find(committer.group_id)
     if isinstance(shard, ErrorCode):
         return shard
@@ -54,7 +59,13 @@ def commit(
             is_known_code = committer.version >= _KNOWS_MISSING_GROUPS
             return ErrorCode.GROUP_ID_NOT_FOUND if is_known_code else ErrorCode.ILLEGAL_GENERATION
         group = shard.state.group_or_new(committer.group_id)
-    code = membership.check_commit(group, committer.member_id, committer.instance_id, committer.generation)
+    code = membership.check_commit(
+        group,
+        committer.member_id,
+        committer.instance_id,
+        committer.generation,
+        is_transactional=producer is not None,
+    )
     if code:
         return code
     membership.note_commit(group, committer.member_id, moment)
@@ -62,7 +73,11 @@ def commit(
     if not commits:
         return ErrorCode.NONE
     try:
-        return _code_of(shard.write(shard.state.commit(commits, moment)))
+        if producer is None:
+            return _code_of(shard.write(shard.state.commit(commits, moment)))
+        shard.check_producer(*producer)
+        records = shard.state.commit(commits, moment, producer[0])
+        return _code_of(shard.write_in_transaction(records, *producer))
     except CoordinatorError as error:
         return error.code
 

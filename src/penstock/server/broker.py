@@ -40,6 +40,10 @@ from penstock.storage.files import FileSystem, RealFileSystem
 from penstock.storage.flusher import Flusher
 from penstock.storage.log_errors import LogError
 from penstock.storage.log_store import LogStore
+from penstock.transactions.admission import Admissions
+from penstock.transactions.coordinator import TransactionCoordinator
+from penstock.transactions.guards import Guards
+from penstock.transactions.markers import LocalMarkers
 
 log = logging.getLogger(__name__)
 
@@ -130,6 +134,12 @@ class Broker:
             block = await controller.allocate_producer_ids(node_id, epoch)
             return range(block.first_id, block.first_id + block.size)
 
+        producer_ids = ProducerIds(grant)
+        guards = Guards()
+        markers = LocalMarkers(replicas, self._clock, guards, groups.shards)
+        transactions = TransactionCoordinator(
+            controller, replicas, self._clock, new_producer_id=producer_ids.next, markers=markers
+        )
         self.services = Services(
             clock=self._clock,
             randomness=self._random,
@@ -137,11 +147,14 @@ class Broker:
             cluster_id=store.cluster_id,
             controller=controller,
             replicas=replicas,
-            producer_ids=ProducerIds(grant),
+            producer_ids=producer_ids,
             fetch_sessions=FetchSessions(
                 self._config[network.MAX_INCREMENTAL_FETCH_SESSION_CACHE_SLOTS], self._random
             ),
             groups=groups,
+            transactions=transactions,
+            markers=markers,
+            admissions=Admissions(guards, transactions),
         )
         server = self._server()
         self.endpoints = await server.listen(list(self._config.listeners))
@@ -158,7 +171,7 @@ class Broker:
             )
         )
         replicas.load()
-        metadata.subscribe(partial(self._follow, replicas, controller, groups))
+        metadata.subscribe(partial(self._follow, self.services))
         upkeep = Upkeep(store, replicas, controller, self._cleaner(store, replicas, reads), self._clock)
         self._cleanup.push_async_callback(upkeep.stop)
         upkeep.start()
@@ -166,6 +179,8 @@ class Broker:
             groups.stop
         )  # before the server: who waits for a group gets an answer
         groups.start()
+        self._cleanup.push_async_callback(transactions.stop)
+        transactions.start()
         await server.start()
 
     def _threads(self, count: int, name: str) -> ThreadOffload:
@@ -185,11 +200,10 @@ class Broker:
         return Server(host, self._clock, idle_ms_max=self._config[network.CONNECTIONS_MAX_IDLE_MS])
 
     @staticmethod
-    async def _follow(
-        replicas: Replicas, controller: Controller, groups: GroupCoordinator, delta: MetadataDelta
-    ) -> None:
-        await replicas.apply(delta, controller.config)
-        groups.apply(delta)
+    async def _follow(services: Services, delta: MetadataDelta) -> None:
+        await services.replicas.apply(delta, services.config)
+        services.groups.apply(delta)
+        services.transactions.apply(delta)
 
     def _cleaner(self, store: LogStore, replicas: Replicas, reads: ThreadOffload) -> Cleaner:
         cleaner = Cleaner(

@@ -10,21 +10,27 @@ from penstock.groups.coordinator import GroupCoordinator
 from penstock.observability.clock import Clock
 from penstock.server.connection import Peer
 from penstock.server.fetch_sessions import FetchSessions
+from penstock.transactions.admission import Admissions
+from penstock.transactions.coordinator import TransactionCoordinator
+from penstock.transactions.markers import LocalMarkers
 
 
 class Services:
     """The parts of one broker that handlers use; put together by `Broker`."""
 
     __slots__ = (
+        "admissions",
         "clock",
         "cluster_id",
         "controller",
         "fetch_sessions",
         "groups",
+        "markers",
         "node_id",
         "producer_ids",
         "random",
         "replicas",
+        "transactions",
     )
 
     def __init__(
@@ -39,6 +45,9 @@ class Services:
         producer_ids: ProducerIds,
         fetch_sessions: FetchSessions,
         groups: GroupCoordinator,
+        transactions: TransactionCoordinator,
+        markers: LocalMarkers,
+        admissions: Admissions,
     ) -> None:
         self.clock = clock
         self.random = randomness
@@ -49,6 +58,9 @@ class Services:
         self.producer_ids = producer_ids
         self.fetch_sessions = fetch_sessions
         self.groups = groups
+        self.transactions = transactions
+        self.markers = markers
+        self.admissions = admissions
 
     @property
     def config(self) -> BrokerConfig:

@@ -23,7 +23,7 @@ from penstock.protocol.records.control import ControlType, control_type
 from penstock.protocol.records.record import Record, iter_records
 from penstock.protocol.wire import Buffer
 from penstock.storage.log_errors import LogError
-from penstock.storage.log_values import Origin
+from penstock.storage.log_values import Appended, Origin
 
 _READ_BYTES = 256 * 1024  # what is replayed before others get their turn
 _RECORD_OVERHEAD_BYTES = 96  # the record's own lengths, and the batch header of one that stands alone
@@ -178,16 +178,66 @@ class CoordinatorPartition(Generic[S]):
             return self._open.wait()
         return self._in_flight[-1].wait() if self._in_flight else None
 
+    def write_in_transaction(
+        self, records: Sequence[NewRecord], producer_id: int, producer_epoch: int
+    ) -> "asyncio.Future[None]":
+        """Like `write`, for records that count once `end_transaction` commits them: in batches of their own.
+
+        Ask `check_producer` before the state is changed.
+        """
+        self._flush()
+        if self._is_ended:
+            raise CoordinatorError(ErrorCode.NOT_COORDINATOR)
+        batch = _Batch()
+        for record in records:
+            if len(batch.builder) and batch.builder.size_bytes + _size(record) > self._size_bytes_max:
+                self._append_for(batch, producer_id, producer_epoch)
+                batch = _Batch()
+            batch.builder.append(record.key, record.value, timestamp=record.timestamp)
+        written = batch.wait()
+        self._append_for(batch, producer_id, producer_epoch)
+        return written
+
+    def _append_for(self, batch: _Batch, producer_id: int, producer_epoch: int) -> None:
+        built = batch.builder.build(
+            codec=self._codec, producer_id=producer_id, producer_epoch=producer_epoch, is_transactional=True
+        )
+        self._append(batch, built)
+
+    def check_producer(self, producer_id: int, producer_epoch: int) -> None:
+        """Raise `CoordinatorError` when the log knows a newer epoch of this producer."""
+        known = self.replica.log.producers.get(producer_id)
+        if known is not None and producer_epoch < known.producer_epoch:
+            raise CoordinatorError(ErrorCode.INVALID_PRODUCER_EPOCH)
+
+    def end_transaction(
+        self, marker_batch: bytes, producer_id: int, *, is_commit: bool
+    ) -> "asyncio.Future[None]":
+        """Append the marker of a producer's transaction. Raises `LogError`, and then nothing is changed."""
+        self._flush()
+        if self._is_ended:
+            raise CoordinatorError(ErrorCode.NOT_COORDINATOR)
+        batch = _Batch()
+        written = batch.wait()
+        appended = self.replica.append(bytearray(marker_batch), self._clock.now_ms(), Origin.COORDINATOR)
+        self.state.end_transaction(producer_id, is_commit=is_commit)
+        self._when_appended(batch, appended)
+        return written
+
     def _flush(self) -> None:
         batch, self._open = self._open, None
-        if batch is None:
-            return
+        if batch is not None:
+            self._append(batch, batch.builder.build(codec=self._codec))
+
+    def _append(self, batch: _Batch, records: bytes) -> None:
         try:
-            records = bytearray(batch.builder.build(codec=self._codec))
-            appended = self.replica.append(records, self._clock.now_ms(), Origin.COORDINATOR)
+            appended = self.replica.append(bytearray(records), self._clock.now_ms(), Origin.COORDINATOR)
         except LogError as error:
             self._fail(batch, error)
-            return
+        else:
+            self._when_appended(batch, appended)
+
+    def _when_appended(self, batch: _Batch, appended: Appended) -> None:
         committed = self.replica.committed(appended.last_offset)
         if committed is None:
             batch.succeed()

@@ -71,7 +71,11 @@ class CoordinatorPartitions(Generic[S]):
         if not self._is_active:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
         count = self.partition_count
-        partition = self._led.get(home_of(key, count)) if count else None
+        return self.led(home_of(key, count)) if count else ErrorCode.NOT_COORDINATOR
+
+    def led(self, number: int) -> CoordinatorPartition[S] | ErrorCode:
+        """One partition, if it is led and loaded here."""
+        partition = self._led.get(number)
         if partition is None:
             return ErrorCode.NOT_COORDINATOR
         if not partition.is_loaded:

@@ -19,6 +19,7 @@ DIRECTORY_UNASSIGNED = bytes(16)
 _PROTOCOL_NAMES = {number: name for name, number in SECURITY_PROTOCOL_IDS.items()}
 
 METADATA_VERSION = "metadata.version"
+TRANSACTION_VERSION = "transaction.version"
 SUPPORTED_FEATURES: Mapping[str, tuple[int, int]] = {METADATA_VERSION: (25, 25)}
 """From which to which level this version can work with each feature (KIP-584).
 

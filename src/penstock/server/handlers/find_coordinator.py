@@ -1,7 +1,7 @@
-"""FindCoordinator (key 10), v0-v6: which broker coordinates a group; from v4 on several at once.
+"""FindCoordinator (key 10), v0-v6: which broker coordinates a group or a transactional id; from v4 on several at once.
 
-Makes `__consumer_offsets` when it does not exist yet, and answers when the group's partition is loaded: a client need
-not ask twice. Key types: 0 group, 1 transaction (not served yet), 2 share (not served).
+Makes `__consumer_offsets` or `__transaction_state` when it does not exist yet, and answers when the partition is
+loaded: a client need not ask twice. Key types: 0 group, 1 transaction, 2 share (not served).
 """
 
 from collections.abc import Awaitable
@@ -37,14 +37,11 @@ async def _find_all(ctx: RequestContext, request: FindCoordinatorRequest) -> Fin
 
 
 async def _find(ctx: RequestContext, key_type: int, key: str) -> Coordinator:
-    if key_type != _GROUP:
-        is_transaction = key_type == _TRANSACTION
-        return _none(
-            key, ErrorCode.COORDINATOR_NOT_AVAILABLE if is_transaction else ErrorCode.INVALID_REQUEST
-        )
-    groups = ctx.broker.groups
-    await groups.ready_home(key)
-    broker = ctx.broker.controller.image.brokers.get(groups.leader_of(key))
+    if key_type not in (_GROUP, _TRANSACTION):
+        return _none(key, ErrorCode.INVALID_REQUEST)
+    coordinator = ctx.broker.groups if key_type == _GROUP else ctx.broker.transactions
+    await coordinator.ready_home(key)
+    broker = ctx.broker.controller.image.brokers.get(coordinator.leader_of(key))
     endpoint = broker.endpoint(ctx.peer.listener) if broker is not None and broker.is_active else None
     if broker is None or endpoint is None:
         return _none(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)

@@ -1,15 +1,22 @@
-"""InitProducerId (key 22), v0-v6: an id for an idempotent producer.
+"""InitProducerId (key 22), v0-v6: an id and an epoch for an idempotent or transactional producer.
 
-Each idempotent producer gets a fresh id with epoch 0. A transactional id is refused until transactions are served.
+Without a transactional id every producer gets a fresh id. With one it gets the id's next epoch: whoever had it before
+is fenced, and its open transaction is aborted first. v3: a producer goes on after an error (KIP-360). v4:
+PRODUCER_FENCED. v6: two-phase commit (KIP-939), where the broker's settings allow it.
 """
 
 from collections.abc import Awaitable
 
+from penstock.config.themes.coordinators import TRANSACTION_TWO_PHASE_COMMIT_ENABLE
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from penstock.protocol.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from penstock.server.context import RequestContext
+from penstock.server.transaction_errors import told
 from penstock.storage.log_errors import LogError
+from penstock.transactions.state import Producer
+
+_KNOWS_FENCED_FROM = 4
 
 
 def handle(
@@ -19,7 +26,13 @@ def handle(
         return _failed(ErrorCode.INVALID_REQUEST)  # KIP-360: both or neither
     if request.transactional_id is None:
         return _allocate(ctx)
-    return _failed(ErrorCode.UNSUPPORTED_VERSION if request.transactional_id else ErrorCode.INVALID_REQUEST)
+    if not request.transactional_id:
+        return _failed(ErrorCode.INVALID_REQUEST)
+    if request.keep_prepared_txn:
+        return _failed(ErrorCode.UNSUPPORTED_VERSION)
+    if request.enable2_pc and not ctx.broker.config[TRANSACTION_TWO_PHASE_COMMIT_ENABLE]:
+        return _failed(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    return _init(ctx, request, request.transactional_id)
 
 
 async def _allocate(ctx: RequestContext) -> InitProducerIdResponse:
@@ -29,6 +42,28 @@ async def _allocate(ctx: RequestContext) -> InitProducerIdResponse:
         return _failed(
             ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         )  # no room for a new block: the client tries again
+
+
+async def _init(
+    ctx: RequestContext, request: InitProducerIdRequest, transactional_id: str
+) -> InitProducerIdResponse:
+    expected = None
+    if request.producer_id != NO_PRODUCER_ID:
+        expected = Producer(request.producer_id, request.producer_epoch)
+    try:
+        answer = await ctx.broker.transactions.init_producer(
+            transactional_id,
+            timeout_ms=request.transaction_timeout_ms,
+            expected=expected,
+            is_2pc=request.enable2_pc,
+        )
+    except LogError:
+        return _failed(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+    if answer.error:
+        return _failed(told(answer.error, ctx.version, knows_fenced_from=_KNOWS_FENCED_FROM))
+    return InitProducerIdResponse(
+        producer_id=answer.producer.producer_id, producer_epoch=answer.producer.epoch
+    )
 
 
 def _failed(code: ErrorCode) -> InitProducerIdResponse:

@@ -4,6 +4,9 @@ Stage one validates and appends, in connection order; stage two waits until what
 That wait is for this broker's own disk, which Kafka does within the append: the request's timeout, which bounds the
 wait for other replicas, does not apply to it. With acks=0 nothing is answered; an error then closes the connection,
 the only way left to tell the client.
+
+The first batch of a transaction in a partition is appended in stage two: its coordinator is asked whether the partition
+is part of the transaction or, from v12 on, is told that it is (KIP-890).
 """
 
 import asyncio
@@ -22,17 +25,19 @@ from penstock.protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from penstock.protocol.records.batch import (
-    ATTRIBUTES_POSITION,
-    CODEC_MASK,
-    HEADER_SIZE,
-    MAGIC,
-    MAGIC_POSITION,
-    TRANSACTIONAL_FLAG,
-)
+from penstock.protocol.records.batch import CODEC_MASK, TRANSACTIONAL_FLAG
 from penstock.server.connection import CloseConnection
 from penstock.server.context import RequestContext
+from penstock.server.transactional_produce import (
+    Pending,
+    Verdicts,
+    attributes_of,
+    leader_for,
+    pending_in,
+    verdicts,
+)
 from penstock.storage.log_errors import AppendRejected, LogError
+from penstock.transactions.state import TopicPartition
 
 ADMIN_CLIENT = "__admin_client"  # Kafka's name for the only client that may write to internal topics
 
@@ -52,8 +57,32 @@ class _Outcome:
 def handle(
     ctx: RequestContext, request: ProduceRequest
 ) -> ProduceResponse | Awaitable[ProduceResponse | None] | None:
+    if request.transactional_id is not None:
+        pending = pending_in(ctx, request)
+        if isinstance(pending, Pending):
+            return _handle_later(ctx, request, pending)
+        return _append_all(ctx, request, pending)
+    return _append_all(ctx, request, {})
+
+
+async def _handle_later(
+    ctx: RequestContext, request: ProduceRequest, pending: Pending
+) -> ProduceResponse | None:
+    try:
+        found = await verdicts(ctx, request, pending)
+        outcome = _append_all(ctx, request, found)
+    finally:
+        pending.admission.close()
+    return await outcome if isinstance(outcome, Awaitable) else outcome
+
+
+def _append_all(
+    ctx: RequestContext,
+    request: ProduceRequest,
+    told: Verdicts,
+) -> ProduceResponse | Awaitable[ProduceResponse] | None:
     outcomes = [
-        (topic, [_append(ctx, request, topic, data) for data in topic.partition_data])
+        (topic, [_append(ctx, request, topic, data, told) for data in topic.partition_data])
         for topic in request.topic_data
     ]
     if request.acks == 0:
@@ -97,18 +126,17 @@ def _respond(outcomes: list[tuple[TopicProduceData, list[_Outcome]]]) -> Produce
 
 
 def _append(
-    ctx: RequestContext, request: ProduceRequest, topic: TopicProduceData, data: PartitionProduceData
+    ctx: RequestContext,
+    request: ProduceRequest,
+    topic: TopicProduceData,
+    data: PartitionProduceData,
+    told: Verdicts,
 ) -> _Outcome:
-    replicas = ctx.broker.replicas
-    leader = (
-        replicas.leader_by_id(topic.topic_id, data.index)
-        if ctx.version >= 13
-        else replicas.leader_of(topic.name, data.index)
-    )
+    leader = leader_for(ctx, topic, data.index)
     if not isinstance(leader, Replica):
         return _Outcome(_failed(data.index, leader))
     records = memoryview(data.records or b"")
-    code = _refuse(ctx, request, leader, records)
+    code = _refuse(ctx, request, leader, records, told)
     if code:
         return _Outcome(_failed(data.index, code))
     try:
@@ -127,10 +155,11 @@ def _append(
     return _Outcome(response, leader.committed(appended.last_offset) if request.acks else None)
 
 
-def _refuse(ctx: RequestContext, request: ProduceRequest, leader: Replica, records: memoryview) -> ErrorCode:
+def _refuse(
+    ctx: RequestContext, request: ProduceRequest, leader: Replica, records: memoryview, told: Verdicts
+) -> ErrorCode:
     """What is wrong with the request itself; the log judges the records."""
-    is_batch = len(records) >= HEADER_SIZE and records[MAGIC_POSITION] == MAGIC
-    attributes = records[ATTRIBUTES_POSITION + 1] if is_batch else 0
+    attributes = attributes_of(records)
     if attributes & CODEC_MASK == Codec.ZSTD and ctx.version < 7:
         return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
     if request.acks not in (-1, 0, 1):
@@ -138,13 +167,9 @@ def _refuse(ctx: RequestContext, request: ProduceRequest, leader: Replica, recor
     if is_internal(leader.topic) and ctx.client_id != ADMIN_CLIENT:
         return ErrorCode.INVALID_TOPIC_EXCEPTION
     if attributes & TRANSACTIONAL_FLAG:
-        # Nobody has begun a transaction here: a batch of one would hold back readers for ever.
-        is_named = request.transactional_id is not None
-        return (
-            ErrorCode.INVALID_PRODUCER_ID_MAPPING
-            if is_named
-            else ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-        )
+        if request.transactional_id is None:
+            return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        return told.get(TopicPartition(leader.topic, leader.partition), ErrorCode.NONE)
     return ErrorCode.NONE
 
 

@@ -1,0 +1,28 @@
+"""AddOffsetsToTxn (key 25), v0-v4: a transaction will commit offsets of a consumer group.
+
+The partition of `__consumer_offsets` that the group lives in becomes part of the transaction. v2: PRODUCER_FENCED.
+"""
+
+from penstock.cluster.coordination.placement import home_of
+from penstock.cluster.topic_names import CONSUMER_OFFSETS
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
+from penstock.server.context import RequestContext
+from penstock.server.transaction_errors import told
+from penstock.transactions.state import Producer, TopicPartition
+
+_KNOWS_FENCED_FROM = 2
+
+
+async def handle(ctx: RequestContext, request: AddOffsetsToTxnRequest) -> AddOffsetsToTxnResponse:
+    groups = ctx.broker.groups
+    await groups.ready_home(request.group_id)
+    count = groups.shards.partition_count
+    if not count:
+        return AddOffsetsToTxnResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    code = await ctx.broker.transactions.add_partitions(
+        request.transactional_id,
+        Producer(request.producer_id, request.producer_epoch),
+        [TopicPartition(CONSUMER_OFFSETS, home_of(request.group_id, count))],
+    )
+    return AddOffsetsToTxnResponse(error_code=told(code, ctx.version, knows_fenced_from=_KNOWS_FENCED_FROM))

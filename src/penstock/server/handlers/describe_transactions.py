@@ -1,0 +1,36 @@
+"""DescribeTransactions (key 65), v0: how the transactions of transactional ids stand."""
+
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.describe_transactions import (
+    DescribeTransactionsRequest,
+    DescribeTransactionsResponse,
+    TopicData,
+    TransactionState,
+)
+from penstock.server.context import RequestContext
+
+
+def handle(ctx: RequestContext, request: DescribeTransactionsRequest) -> DescribeTransactionsResponse:
+    return DescribeTransactionsResponse(
+        transaction_states=[
+            _describe(ctx, transactional_id) for transactional_id in request.transactional_ids
+        ]
+    )
+
+
+def _describe(ctx: RequestContext, transactional_id: str) -> TransactionState:
+    transaction = ctx.broker.transactions.get(transactional_id)
+    if isinstance(transaction, ErrorCode):
+        return TransactionState(error_code=transaction, transactional_id=transactional_id)
+    topics: dict[str, list[int]] = {}
+    for topic, partition in sorted(transaction.partitions):
+        topics.setdefault(topic, []).append(partition)
+    return TransactionState(
+        transactional_id=transactional_id,
+        transaction_state=transaction.state.shown_as,
+        transaction_timeout_ms=transaction.timeout_ms,
+        transaction_start_time_ms=transaction.started_ms,
+        producer_id=transaction.producer_id,
+        producer_epoch=transaction.producer_epoch,
+        topics=[TopicData(topic=name, partitions=numbers) for name, numbers in topics.items()],
+    )

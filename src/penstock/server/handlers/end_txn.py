@@ -1,0 +1,31 @@
+"""EndTxn (key 26), v0-v5: commit or abort a transaction.
+
+Answered when the decision is in the log: from then on it is carried out whatever happens. v2: PRODUCER_FENCED. v5: the
+producer goes on with the id and epoch of the answer (transaction version 2, KIP-890).
+"""
+
+from penstock.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
+from penstock.server.context import RequestContext
+from penstock.server.transaction_errors import told
+from penstock.transactions.state import TRANSACTION_VERSION_2, Producer
+
+_KNOWS_FENCED_FROM = 2
+_RAISES_EPOCH_FROM = 5
+
+
+async def handle(ctx: RequestContext, request: EndTxnRequest) -> EndTxnResponse:
+    answer = await ctx.broker.transactions.end(
+        request.transactional_id,
+        Producer(request.producer_id, request.producer_epoch),
+        commit=request.committed,
+        client_version=TRANSACTION_VERSION_2 if ctx.version >= _RAISES_EPOCH_FROM else 0,
+    )
+    if ctx.version < _RAISES_EPOCH_FROM:
+        return EndTxnResponse(
+            error_code=told(answer.error, ctx.version, knows_fenced_from=_KNOWS_FENCED_FROM)
+        )
+    return EndTxnResponse(
+        error_code=answer.error,
+        producer_id=answer.producer.producer_id,
+        producer_epoch=answer.producer.epoch,
+    )

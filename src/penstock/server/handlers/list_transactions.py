@@ -1,0 +1,51 @@
+"""ListTransactions (key 66), v0-v2: the transactional ids that this broker coordinates.
+
+Filters, all of which must hold: by state and by producer id, v1 by how long a transaction has been running (KIP-994),
+v2 by a pattern for the whole transactional id (KIP-1152).
+"""
+
+import re
+
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.list_transactions import (
+    ListTransactionsRequest,
+    ListTransactionsResponse,
+    TransactionState,
+)
+from penstock.server.context import RequestContext
+from penstock.transactions.state import Transaction
+from penstock.transactions.states import STATE_NAMES
+
+
+def handle(ctx: RequestContext, request: ListTransactionsRequest) -> ListTransactionsResponse:
+    coordinator = ctx.broker.transactions
+    if coordinator.partitions.is_loading:
+        return ListTransactionsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+    try:
+        pattern = re.compile(request.transactional_id_pattern) if request.transactional_id_pattern else None
+    except re.error:
+        return ListTransactionsResponse(error_code=ErrorCode.INVALID_REGULAR_EXPRESSION)
+    states = {STATE_NAMES[name] for name in request.state_filters if name in STATE_NAMES}
+    producer_ids = set(request.producer_id_filters)
+    now_ms = ctx.broker.clock.now_ms()
+
+    def is_wanted(transaction: Transaction) -> bool:
+        return (
+            (not producer_ids or transaction.producer_id in producer_ids)
+            and (not request.state_filters or transaction.state in states)
+            and (request.duration_filter < 0 or now_ms - transaction.started_ms > request.duration_filter)
+            and (pattern is None or pattern.fullmatch(transaction.transactional_id) is not None)
+        )
+
+    return ListTransactionsResponse(
+        unknown_state_filters=[name for name in request.state_filters if name not in STATE_NAMES],
+        transaction_states=[
+            TransactionState(
+                transactional_id=transaction.transactional_id,
+                producer_id=transaction.producer_id,
+                transaction_state=transaction.state.shown_as,
+            )
+            for transaction in coordinator.all()
+            if is_wanted(transaction)
+        ],
+    )

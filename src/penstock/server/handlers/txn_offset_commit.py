@@ -1,0 +1,129 @@
+"""TxnOffsetCommit (key 28), v0-v5: offsets of a consumer group that count once a transaction commits.
+
+v3: as a member of the group (KIP-447). v5: makes the group's partition of `__consumer_offsets` part of the transaction
+by itself (KIP-890); before, AddOffsetsToTxn has done that, and here it is verified.
+"""
+
+from penstock.cluster.coordination.placement import home_of
+from penstock.cluster.replica import Replica
+from penstock.cluster.topic_names import CONSUMER_OFFSETS
+from penstock.config.themes.coordinators import (
+    OFFSET_METADATA_MAX_BYTES,
+    TRANSACTION_PARTITION_VERIFICATION_ENABLE,
+)
+from penstock.groups.committing import Commits, Committer, commit
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
+from penstock.protocol.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitResponse,
+    TxnOffsetCommitResponsePartition,
+    TxnOffsetCommitResponseTopic,
+)
+from penstock.server.context import RequestContext
+from penstock.transactions.state import Producer, TopicPartition
+
+_KNOWS_LOADING_FROM = 2
+_ABORTABLE_FROM = 4
+_ADDS_FROM = 5
+
+
+async def handle(ctx: RequestContext, request: TxnOffsetCommitRequest) -> TxnOffsetCommitResponse:
+    codes = {
+        TopicPartition(topic.name, wanted.partition_index): _check(ctx, topic.name, wanted)
+        for topic in request.topics
+        for wanted in topic.partitions
+    }
+    commits = [
+        (
+            OffsetCommitKey(group=request.group_id, topic=topic.name, partition=wanted.partition_index),
+            _value(ctx, topic.name, wanted),
+        )
+        for topic in request.topics
+        for wanted in topic.partitions
+        if not codes[TopicPartition(topic.name, wanted.partition_index)]
+    ]
+    code = told(await _commit(ctx, request, commits), ctx.version) if commits else ErrorCode.NONE
+    return TxnOffsetCommitResponse(
+        topics=[
+            TxnOffsetCommitResponseTopic(
+                name=topic.name,
+                partitions=[
+                    TxnOffsetCommitResponsePartition(
+                        partition_index=wanted.partition_index,
+                        error_code=codes[TopicPartition(topic.name, wanted.partition_index)] or code,
+                    )
+                    for wanted in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _check(ctx: RequestContext, topic: str, wanted: TxnOffsetCommitRequestPartition) -> ErrorCode:
+    if ctx.broker.controller.image.partition(topic, wanted.partition_index) is None:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if len(wanted.committed_metadata or "") > ctx.broker.config[OFFSET_METADATA_MAX_BYTES]:
+        return ErrorCode.OFFSET_METADATA_TOO_LARGE
+    return ErrorCode.NONE
+
+
+def _value(ctx: RequestContext, topic: str, wanted: TxnOffsetCommitRequestPartition) -> OffsetCommitValue:
+    return OffsetCommitValue(
+        offset=wanted.committed_offset,
+        leader_epoch=wanted.committed_leader_epoch,
+        metadata=wanted.committed_metadata or "",
+        commit_timestamp=ctx.broker.clock.now_ms(),
+        topic_id=ctx.broker.controller.image.topics[topic].topic_id,
+    )
+
+
+async def _commit(ctx: RequestContext, request: TxnOffsetCommitRequest, commits: Commits) -> ErrorCode:
+    """Commit once the group's partition is known to be part of the transaction, before the loop turns again."""
+    if not request.group_id:
+        return ErrorCode.INVALID_GROUP_ID
+    count = ctx.broker.groups.shards.partition_count
+    home = TopicPartition(CONSUMER_OFFSETS, home_of(request.group_id, count) if count else 0)
+    leader = ctx.broker.replicas.leader_of(*home)
+    if not isinstance(leader, Replica):
+        return ErrorCode.NOT_COORDINATOR
+    producer = Producer(request.producer_id, request.producer_epoch)
+    committer = Committer(
+        group_id=request.group_id,
+        member_id=request.member_id,
+        instance_id=request.group_instance_id,
+        generation=request.generation_id,
+        version=0,
+    )
+    adds = ctx.version >= _ADDS_FROM
+    admissions = ctx.broker.admissions
+    must_ask = adds or ctx.broker.config[TRANSACTION_PARTITION_VERIFICATION_ENABLE]
+    if not must_ask or admissions.is_admitted(leader, producer):
+        outcome = commit(ctx.broker.groups, committer, commits, producer=producer)
+    else:
+        admission = admissions.enter(producer, [(leader, 0)])
+        try:
+            codes = await admission.outcome(admissions.verifier, request.transactional_id, adds=adds)
+            outcome = codes[home] or commit(ctx.broker.groups, committer, commits, producer=producer)
+        finally:
+            admission.close()
+    return outcome if isinstance(outcome, ErrorCode) else await outcome
+
+
+def told(code: ErrorCode, version: int) -> ErrorCode:
+    """The outcome in words that this version of TxnOffsetCommit knows."""
+    if code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and version < _KNOWS_LOADING_FROM:
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE  # KAFKA-7296: such clients break at the other
+    if code is ErrorCode.PRODUCER_FENCED:
+        return ErrorCode.INVALID_PRODUCER_EPOCH
+    if code is ErrorCode.TRANSACTION_ABORTABLE and version < _ABORTABLE_FROM:
+        return ErrorCode.INVALID_TXN_STATE
+    if code is ErrorCode.CONCURRENT_TRANSACTIONS and version < _ADDS_FROM:
+        return (
+            ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+            if version >= _KNOWS_LOADING_FROM
+            else ErrorCode.COORDINATOR_NOT_AVAILABLE
+        )
+    return code

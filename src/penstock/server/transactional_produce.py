@@ -1,0 +1,78 @@
+"""What Produce does about transactional batches before they may be appended (KIP-890)."""
+
+import msgspec
+
+from penstock.cluster.replica import Replica
+from penstock.config.themes.coordinators import TRANSACTION_PARTITION_VERIFICATION_ENABLE
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.produce import ProduceRequest, TopicProduceData
+from penstock.protocol.records.batch import (
+    ATTRIBUTES_POSITION,
+    HEADER_SIZE,
+    MAGIC,
+    MAGIC_POSITION,
+    TRANSACTIONAL_FLAG,
+    parse_header,
+)
+from penstock.server.context import RequestContext
+from penstock.transactions.admission import PRODUCE_ADDS_FROM, Admission, told_to_producer
+from penstock.transactions.state import Producer, TopicPartition
+
+Verdicts = dict[TopicPartition, ErrorCode]
+
+
+class Pending(msgspec.Struct, frozen=True):
+    """A request with records of a transaction that is not open yet where they go."""
+
+    admission: Admission
+    adds: bool
+
+
+def leader_for(ctx: RequestContext, topic: TopicProduceData, index: int) -> Replica | ErrorCode:
+    replicas = ctx.broker.replicas
+    if ctx.version >= 13:
+        return replicas.leader_by_id(topic.topic_id, index)
+    return replicas.leader_of(topic.name, index)
+
+
+def attributes_of(records: memoryview) -> int:
+    """The low byte of a batch's attributes; 0 for what is no batch."""
+    is_batch = len(records) >= HEADER_SIZE and records[MAGIC_POSITION] == MAGIC
+    return records[ATTRIBUTES_POSITION + 1] if is_batch else 0
+
+
+def pending_in(ctx: RequestContext, request: ProduceRequest) -> Pending | Verdicts:
+    """What must be waited for before the transactional batches of a request may be appended, or what they are told."""
+    producers: set[Producer] = set()
+    firsts: list[tuple[Replica, int]] = []
+    for topic in request.topic_data:
+        for data in topic.partition_data:
+            records = memoryview(data.records or b"")
+            if not attributes_of(records) & TRANSACTIONAL_FLAG:
+                continue
+            header = parse_header(records, 0)
+            producers.add(Producer(header.producer_id, header.producer_epoch))
+            leader = leader_for(ctx, topic, data.index)
+            if isinstance(leader, Replica):
+                firsts.append((leader, header.base_sequence))
+    if len(producers) > 1:
+        return {
+            TopicPartition(leader.topic, leader.partition): ErrorCode.INVALID_PRODUCER_ID_MAPPING
+            for leader, _ in firsts
+        }
+    adds = ctx.version >= PRODUCE_ADDS_FROM
+    if not firsts or not (adds or ctx.broker.config[TRANSACTION_PARTITION_VERIFICATION_ENABLE]):
+        return {}
+    producer = producers.pop()
+    admissions = ctx.broker.admissions
+    if all(admissions.is_admitted(leader, producer) for leader, _ in firsts):
+        return {}
+    return Pending(admissions.enter(producer, firsts), adds)
+
+
+async def verdicts(ctx: RequestContext, request: ProduceRequest, pending: Pending) -> Verdicts:
+    """What each partition is told once the coordinator has answered; what is told NONE may be appended at once."""
+    codes = await pending.admission.outcome(
+        ctx.broker.admissions.verifier, request.transactional_id or "", adds=pending.adds
+    )
+    return {target: told_to_producer(code, ctx.version) for target, code in codes.items()}

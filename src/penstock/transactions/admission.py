@@ -1,0 +1,141 @@
+"""Which transactional records a partition led here may take (KIP-890).
+
+While a transaction is open in a partition its records go straight in. The first ones of it wait until the coordinator
+has confirmed that the partition is part of the transaction or, with transaction version 2, has made it so. Requests for
+one partition keep their order: each waits for the one before it.
+"""
+
+import asyncio
+from collections.abc import Collection, Sequence
+from typing import Protocol
+
+from penstock.cluster.replica import Replica
+from penstock.protocol.errors import ErrorCode
+from penstock.transactions.guards import Guard, Guards
+from penstock.transactions.state import Producer, TopicPartition
+
+PRODUCE_ADDS_FROM = 12
+"""The version of Produce from which on records make their partition part of the transaction."""
+_PRODUCE_ABORTABLE_FROM = 11
+
+_RETRIABLE = (
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+    ErrorCode.NETWORK_EXCEPTION,
+)
+
+
+class Verifier(Protocol):
+    """A transaction coordinator, here or elsewhere."""
+
+    async def verify(
+        self, transactional_id: str, producer: Producer, partitions: Collection[TopicPartition]
+    ) -> dict[TopicPartition, ErrorCode]: ...
+
+    async def add_partitions(
+        self, transactional_id: str, producer: Producer, partitions: Collection[TopicPartition]
+    ) -> ErrorCode: ...
+
+
+class Admission:
+    """One request's way in: wait for `outcome`, append at once where that allows it, then `close`."""
+
+    __slots__ = ("_before", "_codes", "_done", "_guards", "_held", "_leaders", "_producer")
+
+    def __init__(self, guards: Guards, producer: Producer, firsts: Sequence[tuple[Replica, int]]) -> None:
+        """`firsts`: each partition with the first sequence of the records for it."""
+        self._guards = guards
+        self._producer = producer
+        self._leaders: dict[TopicPartition, Replica] = {}
+        self._held: dict[TopicPartition, tuple[Guard, int]] = {}
+        self._codes: dict[TopicPartition, ErrorCode] = {}
+        self._before: list[asyncio.Future[None]] = []
+        self._done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        for leader, sequence in firsts:
+            target = TopicPartition(leader.topic, leader.partition)
+            self._leaders[target] = leader
+            guard = guards.raise_for(target, producer, sequence)
+            if guard.last_admission is not None:
+                self._before.append(guard.last_admission)
+            guard.last_admission = self._done
+            self._held[target] = guard, sequence
+
+    async def outcome(
+        self, verifier: Verifier, transactional_id: str, *, adds: bool
+    ) -> dict[TopicPartition, ErrorCode]:
+        """What each partition is told; where that is NONE records may be appended, before the loop turns again."""
+        targets = list(self._held)
+        if adds:
+            code = await verifier.add_partitions(transactional_id, self._producer, targets)
+            self._codes = dict.fromkeys(targets, code)
+        else:
+            self._codes = await verifier.verify(transactional_id, self._producer, targets)
+        if self._before:
+            await asyncio.wait(self._before)
+        for target, (guard, sequence) in self._held.items():
+            if not self._codes[target]:
+                self._codes[target] = self._check(target, guard, sequence, is_new=adds)
+        return self._codes
+
+    def _check(self, target: TopicPartition, guard: Guard, sequence: int, *, is_new: bool) -> ErrorCode:
+        if self._is_open(target):  # by the request before: the log checks the sequences
+            return ErrorCode.NONE
+        if self._guards.get(target, self._producer.producer_id) is not guard:
+            return ErrorCode.INVALID_TXN_STATE
+        if guard.epoch == self._producer.epoch and sequence > guard.lowest_sequence:
+            return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+        if (
+            is_new
+            and sequence > 0
+            and self._leaders[target].log.producers.get(self._producer.producer_id) is None
+        ):
+            # With transaction version 2 every transaction has an epoch of its own, which starts at 0.
+            return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+        return ErrorCode.NONE
+
+    def _is_open(self, target: TopicPartition) -> bool:
+        return self._leaders[target].log.producers.has_open_transaction(*self._producer)
+
+    def close(self) -> None:
+        """Let the next one in. A guard stays where the same records will be tried again."""
+        for target, (guard, _) in self._held.items():
+            is_last = guard.last_admission is self._done
+            will_retry = self._codes.get(target) in (*_RETRIABLE, ErrorCode.CONCURRENT_TRANSACTIONS)
+            if self._is_open(target) or (is_last and not will_retry):
+                self._guards.drop(target, self._producer.producer_id, guard)
+        if not self._done.done():
+            self._done.set_result(None)
+
+
+class Admissions:
+    """What the handlers of Produce and TxnOffsetCommit ask before they append."""
+
+    __slots__ = ("_guards", "verifier")
+
+    def __init__(self, guards: Guards, verifier: Verifier) -> None:
+        self._guards = guards
+        self.verifier = verifier
+
+    def is_admitted(self, leader: Replica, producer: Producer) -> bool:
+        """Whether this producer's transaction is open here and nobody waits before it."""
+        return leader.log.producers.has_open_transaction(*producer) and not self._guards.is_waited_at(
+            TopicPartition(leader.topic, leader.partition), producer.producer_id
+        )
+
+    def enter(self, producer: Producer, firsts: Sequence[tuple[Replica, int]]) -> Admission:
+        """Take a place in the order of requests; to be left with `Admission.close`, whatever happens."""
+        return Admission(self._guards, producer, firsts)
+
+
+def told_to_producer(code: ErrorCode, version: int) -> ErrorCode:
+    """A coordinator's answer in words that this version of Produce knows."""
+    if code is ErrorCode.PRODUCER_FENCED:
+        return ErrorCode.INVALID_PRODUCER_EPOCH
+    if code is ErrorCode.TRANSACTION_ABORTABLE and version < _PRODUCE_ABORTABLE_FROM:
+        return ErrorCode.INVALID_TXN_STATE
+    if code is ErrorCode.CONCURRENT_TRANSACTIONS and version >= PRODUCE_ADDS_FROM:
+        return code
+    if code in _RETRIABLE or code is ErrorCode.CONCURRENT_TRANSACTIONS:
+        return ErrorCode.NOT_ENOUGH_REPLICAS  # which makes any producer try again, and nothing else
+    return code

@@ -1,0 +1,125 @@
+"""Carrying out what was decided: markers to every partition, until each has its own, then the end of it in the log."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from penstock.cluster.coordination.partition import CoordinatorError, CoordinatorPartition
+from penstock.cluster.metadata.image import MetadataImage
+from penstock.observability.clock import Clock
+from penstock.protocol.errors import ErrorCode
+from penstock.transactions import state
+from penstock.transactions.ids import TransactionalIds
+from penstock.transactions.markers import Marker, MarkerSender
+from penstock.transactions.state import TopicPartition, Transaction
+from penstock.transactions.states import State
+
+log = logging.getLogger(__name__)
+
+_RETRY_MS_FIRST = 20
+_RETRY_MS_MAX = 1000
+
+Ids = CoordinatorPartition[TransactionalIds]
+
+
+class Completions:
+    """One task for each prepared transaction; `store` writes the transaction that is complete."""
+
+    def __init__(
+        self,
+        image: MetadataImage,
+        clock: Clock,
+        markers: MarkerSender,
+        store: "Callable[[Ids, Transaction], asyncio.Future[None]]",
+    ) -> None:
+        self._image = image
+        self._clock = clock
+        self._markers = markers
+        self._store = store
+        self._tasks: dict[str, tuple[Ids, asyncio.Task[None]]] = {}
+
+    def begin(self, ids: Ids, prepared: Transaction) -> None:
+        task = asyncio.get_running_loop().create_task(
+            self._complete(ids, prepared), name=f"complete {prepared.transactional_id}"
+        )
+        self._tasks[prepared.transactional_id] = ids, task
+        task.add_done_callback(lambda done: self._forget(prepared.transactional_id, done))
+
+    def _forget(self, transactional_id: str, task: "asyncio.Task[None]") -> None:
+        known = self._tasks.get(transactional_id)
+        if known is not None and known[1] is task:
+            del self._tasks[transactional_id]
+        if not task.cancelled() and task.exception() is not None:
+            log.error("cannot end the transaction of %s", transactional_id, exc_info=task.exception())
+
+    async def wait_for(self, transactional_id: str, timeout_s: float) -> None:
+        """Wait until the id's last transaction is complete, but no longer than this."""
+        known = self._tasks.get(transactional_id)
+        if known is not None:
+            await asyncio.wait([known[1]], timeout=timeout_s)
+
+    def stop_for(self, ids: Ids) -> None:
+        """Another broker goes on with the transactions of this partition, or this one after loading it again."""
+        for owner, task in list(self._tasks.values()):
+            if owner is ids:
+                task.cancel()
+
+    async def stop(self) -> None:
+        tasks = [task for _, task in self._tasks.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _complete(self, ids: Ids, prepared: Transaction) -> None:
+        if not await self._mark_all(ids, prepared):
+            return
+        try:
+            await committed(self._store(ids, state.complete(prepared, now_ms=self._clock.now_ms())))
+        except CoordinatorError as error:
+            # The markers are there; whoever loads the partition next sends them once more and gets here again.
+            log.warning("the end of %s is not written yet: %s", prepared.transactional_id, error)
+
+    async def _mark_all(self, ids: Ids, prepared: Transaction) -> bool:
+        """Whether every partition has its marker in the end; not when another coordinator took over."""
+        marker = Marker(
+            producer_id=prepared.producer_id,
+            producer_epoch=prepared.producer_epoch,
+            is_commit=prepared.state is State.PREPARE_COMMIT,
+            coordinator_epoch=ids.leader_epoch,
+            transaction_version=prepared.client_version,
+        )
+        unmarked = set(prepared.partitions)
+        retry_ms = _RETRY_MS_FIRST
+        while unmarked:
+            outcomes = await self._markers.send(marker, sorted(unmarked))
+            for target, code in outcomes.items():
+                if code is ErrorCode.TRANSACTION_COORDINATOR_FENCED:
+                    log.warning("another coordinator ends the transaction of %s", prepared.transactional_id)
+                    return False
+                if self._is_settled(prepared, target, code):
+                    unmarked.discard(target)
+            if unmarked:
+                await self._clock.sleep(retry_ms)
+                retry_ms = min(2 * retry_ms, _RETRY_MS_MAX)
+        return True
+
+    def _is_settled(self, prepared: Transaction, target: TopicPartition, code: ErrorCode) -> bool:
+        if code is ErrorCode.NONE:
+            return True
+        if code is ErrorCode.INVALID_PRODUCER_EPOCH:
+            log.warning(
+                "%s-%d knows a newer epoch of %s: its transaction is over there",
+                *target,
+                prepared.transactional_id,
+            )
+            return True
+        is_gone = self._image.partition(*target) is None
+        if not is_gone:
+            log.info("no marker for %s in %s-%d yet: %s", prepared.transactional_id, *target, code.name)
+        return is_gone
+
+
+async def committed(written: "asyncio.Future[None]") -> None:
+    """Wait for a write that others may wait for too. Raises `CoordinatorError`."""
+    await asyncio.wait([written])
+    written.result()

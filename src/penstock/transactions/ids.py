@@ -1,0 +1,54 @@
+"""The transactional ids of one partition of `__transaction_state`: what its log adds up to."""
+
+import asyncio
+import logging
+from collections.abc import Iterator
+
+from penstock.protocol.errors import ProtocolError
+from penstock.protocol.records.record import Record
+from penstock.transactions.records import decode_key, decode_value
+from penstock.transactions.state import Transaction
+
+log = logging.getLogger(__name__)
+
+
+class TransactionalIds:
+    """Ahead of its log by the writes in `writing`: whoever relies on a transaction waits for its write first."""
+
+    __slots__ = ("_by_id", "writing")
+
+    def __init__(self) -> None:
+        self._by_id: dict[str, Transaction] = {}
+        self.writing: dict[str, asyncio.Future[None]] = {}
+
+    def __iter__(self) -> Iterator[Transaction]:
+        return iter(list(self._by_id.values()))
+
+    def __len__(self) -> int:
+        return len(self._by_id)
+
+    def get(self, transactional_id: str) -> Transaction | None:
+        return self._by_id.get(transactional_id)
+
+    def put(self, transaction: Transaction) -> None:
+        self._by_id[transaction.transactional_id] = transaction
+
+    def remove(self, transactional_id: str) -> None:
+        self._by_id.pop(transactional_id, None)
+
+    def replay(self, record: Record, producer_id: int) -> None:
+        """Take in a stored record. One that cannot be read is left out, so that the other ids can be served."""
+        del producer_id  # this topic has no transactional records
+        try:
+            transactional_id = decode_key(record.key or b"")
+            if transactional_id is None:
+                return
+            if record.value is None:
+                self.remove(transactional_id)
+            else:
+                self.put(decode_value(transactional_id, record.value))
+        except ProtocolError:
+            log.exception("cannot read the transaction state at offset %d", record.offset)
+
+    def end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
+        """No transaction writes here."""

@@ -1,0 +1,118 @@
+"""Ending a decided transaction in each of its partitions: a control record that says commit or abort.
+
+`MarkerSender` is how the coordinator sees it. `LocalMarkers` writes to the partitions led here, for the coordinator of
+this broker and for the WriteTxnMarkers requests of others.
+"""
+
+import asyncio
+from collections.abc import Collection
+from typing import Any, Protocol
+
+import msgspec
+
+from penstock.cluster.coordination.partition import CoordinatorError, CoordinatorPartition
+from penstock.cluster.coordination.partitions import CoordinatorPartitions
+from penstock.cluster.replica import Replica
+from penstock.cluster.replicas import Replicas
+from penstock.observability.clock import Clock
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.records.control import EndTxnMarker, build_end_txn_batch
+from penstock.storage.log_errors import LogError
+from penstock.storage.log_values import Origin
+from penstock.transactions.guards import Guards
+from penstock.transactions.state import TRANSACTION_VERSION_2, TopicPartition
+
+
+class Marker(msgspec.Struct, frozen=True, kw_only=True):
+    """The end of one transaction, for any partition of it."""
+
+    producer_id: int
+    producer_epoch: int
+    is_commit: bool
+    coordinator_epoch: int
+    transaction_version: int = 0
+
+
+class MarkerSender(Protocol):
+    async def send(
+        self, marker: Marker, partitions: Collection[TopicPartition]
+    ) -> dict[TopicPartition, ErrorCode]:
+        """Have the marker written to every partition; the answer has an outcome for each."""
+        ...
+
+
+class LocalMarkers:
+    """The partitions of `coordinated` are written through their coordinator, which must learn of the end too."""
+
+    def __init__(
+        self,
+        replicas: Replicas,
+        clock: Clock,
+        guards: Guards,
+        coordinated: CoordinatorPartitions[Any],
+    ) -> None:
+        self._replicas = replicas
+        self._clock = clock
+        self._guards = guards
+        self._coordinated = coordinated
+
+    async def send(
+        self, marker: Marker, partitions: Collection[TopicPartition]
+    ) -> dict[TopicPartition, ErrorCode]:
+        begun = {each: self._begin(marker, each) for each in partitions}
+        return {
+            each: outcome if isinstance(outcome, ErrorCode) else await _outcome(outcome)
+            for each, outcome in begun.items()
+        }
+
+    def _begin(self, marker: Marker, target: TopicPartition) -> "ErrorCode | asyncio.Future[None]":
+        """Append the marker; what is given back is its outcome, or what to wait for."""
+        leader = self._replicas.leader_of(target.topic, target.partition)
+        if not isinstance(leader, Replica):
+            return leader
+        refused = _judge(leader, marker)
+        if refused is not None:
+            return refused
+        self._guards.forget(target, marker.producer_id)
+        now_ms = self._clock.now_ms()
+        batch = build_end_txn_batch(
+            EndTxnMarker(is_commit=marker.is_commit, coordinator_epoch=marker.coordinator_epoch),
+            producer_id=marker.producer_id,
+            producer_epoch=marker.producer_epoch,
+            timestamp=now_ms,
+        )
+        try:
+            if target.topic == self._coordinated.topic:
+                shard = self._coordinated.led(target.partition)
+                if not isinstance(shard, CoordinatorPartition):
+                    return ErrorCode.NOT_LEADER_OR_FOLLOWER  # loading: the sender tries again
+                return shard.end_transaction(batch, marker.producer_id, is_commit=marker.is_commit)
+            appended = leader.append(bytearray(batch), now_ms, Origin.COORDINATOR)
+        except (LogError, CoordinatorError) as error:
+            return error.code
+        return leader.committed(appended.last_offset) or ErrorCode.NONE
+
+
+def _judge(leader: Replica, marker: Marker) -> ErrorCode | None:
+    """With transaction version 2 a marker's epoch is above that of the transaction it ends, so a late one is known.
+
+    KIP-1228. The log itself refuses older epochs of either version.
+    """
+    known = leader.log.producers.get(marker.producer_id)
+    if (
+        known is None
+        or marker.transaction_version < TRANSACTION_VERSION_2
+        or known.producer_epoch != marker.producer_epoch
+    ):
+        return None
+    if known.transaction_first_offset is None:
+        return ErrorCode.NONE  # it was written before the sender could learn of it
+    return ErrorCode.INVALID_PRODUCER_EPOCH
+
+
+async def _outcome(written: "asyncio.Future[None]") -> ErrorCode:
+    try:
+        await written
+    except (LogError, CoordinatorError) as error:
+        return error.code
+    return ErrorCode.NONE
