@@ -382,3 +382,15 @@ def test_a_file_grown_by_truncation_takes_room_only_when_it_is_written() -> None
     file.write([b"cd"], 2)
     with pytest.raises(OSError):
         file.write([b"e"], 4)
+
+
+def test_the_room_that_is_left_is_told() -> None:
+    disk = FaultyDisk(Random(1), capacity_bytes=1000)
+    disk.make_dirs("/data")
+    disk.open("/data/a", create=True).write([b"x" * 300], 0)
+    assert disk.usage("/data") == (1000, 700)
+    disk.set_capacity(100)
+    assert disk.usage("/data") == (100, 0)
+    disk.fail("usage", error=errno.EIO)
+    with pytest.raises(OSError, match="/data"):
+        disk.usage("/data")

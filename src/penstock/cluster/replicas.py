@@ -2,7 +2,7 @@
 
 import contextlib
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.image import MetadataImage, ResourceType
@@ -12,6 +12,8 @@ from penstock.config.broker import BrokerConfig
 from penstock.config.overrides import topic_config
 from penstock.config.topic import TopicConfig
 from penstock.protocol.errors import ErrorCode
+from penstock.storage.checkpoints import PartitionName
+from penstock.storage.directory_usage import DirectoryUsage
 from penstock.storage.flusher import Flusher
 from penstock.storage.log_errors import LogError
 from penstock.storage.log_store import LogStore
@@ -46,6 +48,10 @@ class Replicas:
     @property
     def directory(self) -> str:
         return self._store.directory
+
+    async def measure(self, replicas: Iterable[Replica]) -> DirectoryUsage:
+        """The room in the data directory and how much of it these take. Raises `OSError`."""
+        return await self._store.measure(PartitionName(r.topic, r.partition) for r in replicas)
 
     def get(self, topic: str, partition: int) -> Replica | None:
         return self._by_name.get(topic, {}).get(partition)

@@ -9,9 +9,16 @@ import errno
 import fcntl
 import os
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 Buffer = bytes | bytearray | memoryview
+
+
+class Usage(NamedTuple):
+    """The room on the file system that a path lies on; `free_bytes` is what this process may still use."""
+
+    total_bytes: int
+    free_bytes: int
 
 
 class File(Protocol):
@@ -52,6 +59,10 @@ class FileSystem(Protocol):
     def size(self, path: str) -> int: ...
 
     def modified_ms(self, path: str) -> int: ...
+
+    def usage(self, path: str) -> Usage:
+        """May take long where the file system is remote: call it off the loop."""
+        ...
 
     def make_dirs(self, path: str) -> None: ...
 
@@ -148,6 +159,10 @@ class RealFileSystem:
 
     def modified_ms(self, path: str) -> int:
         return os.stat(path).st_mtime_ns // 1_000_000
+
+    def usage(self, path: str) -> Usage:
+        found = os.statvfs(path)
+        return Usage(found.f_frsize * found.f_blocks, found.f_frsize * found.f_bavail)
 
     def make_dirs(self, path: str) -> None:
         os.makedirs(path, exist_ok=True)

@@ -34,6 +34,7 @@ from penstock.storage.checkpoints import (
     write_offsets,
 )
 from penstock.storage.directory_files import Meta
+from penstock.storage.directory_usage import DirectoryUsage, measure
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import FileSystem
 from penstock.storage.flusher import Flusher
@@ -365,6 +366,15 @@ class LogStore:
             log.idle_sweeps += 1
             if log.idle_sweeps == _IDLE_SWEEPS_TO_RELEASE:
                 log.release()
+
+    async def measure(self, names: Iterable[PartitionName]) -> DirectoryUsage:
+        """The room in the directory and the sizes of these logs, open or not. Raises `OSError`."""
+        wanted = set(names)
+        unopened = wanted & self._unopened
+        usage = await self._offload.run(partial(measure, self._files, self.directory, unopened))
+        for name in wanted & self._logs.keys():
+            usage.size_bytes[name] = self._logs[name].size_bytes
+        return usage
 
     # -- the end --------------------------------------------------------------------------------------
 

@@ -19,11 +19,13 @@ from collections.abc import Callable, Iterator, Mapping
 from random import Random
 
 from penstock.observability.clock import Clock
-from penstock.storage.files import File
+from penstock.storage.files import File, Usage
 from penstock.testing.disk_device import Device, Fault, FaultyFile, Operation, PowerCut, os_error
 from penstock.testing.disk_model import DirNode, EntryChange, FileNode, Keep, Node, files_below, settle_names
 
 __all__ = ["Fault", "FaultyDisk", "FaultyFile", "Keep", "Operation", "PowerCut"]
+
+_UNLIMITED_BYTES = 1 << 30
 
 
 class FaultyDisk:
@@ -186,6 +188,14 @@ class FaultyDisk:
             if node is None:
                 raise os_error(errno.ENOENT, path)
             return node.modified_ms
+
+    def usage(self, path: str) -> Usage:
+        """A disk without a limit says that it is twice as large as what is on it, and 1 GB."""
+        with self._device.mutex:
+            self._device.start("usage", path)
+            used = self._device.used_bytes
+            total = 2 * used + _UNLIMITED_BYTES if (limit := self._device.capacity_bytes) is None else limit
+            return Usage(total, max(0, total - used))
 
     def make_dirs(self, path: str) -> None:
         with self._device.mutex:

@@ -12,7 +12,18 @@ from penstock.storage.files import Buffer
 from penstock.testing.disk_model import Change, FileNode
 
 Operation = Literal[
-    "open", "create", "read", "write", "truncate", "sync", "rename", "remove", "make_dirs", "sync_dir", "list"
+    "open",
+    "create",
+    "read",
+    "write",
+    "truncate",
+    "sync",
+    "rename",
+    "remove",
+    "make_dirs",
+    "sync_dir",
+    "list",
+    "usage",
 ]
 _OPERATIONS_REMEMBERED = 10_000  # a simulation may run for hours
 _CHANGING = frozenset({"create", "write", "truncate", "sync", "rename", "remove", "make_dirs", "sync_dir"})

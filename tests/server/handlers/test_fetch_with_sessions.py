@@ -50,7 +50,7 @@ class Session:
         forgotten = []
         if forget:
             key = {"topic_id": self.topic.id} if self.version >= 13 else {"topic": self.topic.name}
-            forgotten = [ForgottenTopic(**key, partitions=list(forget))]  # type: ignore[arg-type]
+            forgotten = [ForgottenTopic(**key, partitions=list(forget))]
         response: FetchResponse = await self.client.send(
             fetch_request(
                 topics,

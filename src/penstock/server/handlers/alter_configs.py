@@ -8,6 +8,7 @@ from penstock.protocol.messages.alter_configs import (
     AlterConfigsResourceResponse,
     AlterConfigsResponse,
 )
+from penstock.server.config_changes import alter
 from penstock.server.context import RequestContext
 
 
@@ -16,17 +17,15 @@ def handle(ctx: RequestContext, request: AlterConfigsRequest) -> Awaitable[Alter
 
 
 async def _alter(ctx: RequestContext, request: AlterConfigsRequest) -> AlterConfigsResponse:
-    altered = await ctx.broker.controller.alter_configs(
-        [
-            ResourceChanges(
-                resource_type=r.resource_type,
-                resource_name=r.resource_name,
-                changes=[SettingChange(c.name, Operation.SET, c.value) for c in r.configs],
-            )
-            for r in request.resources
-        ],
-        validate_only=request.validate_only,
-    )
+    resources = [
+        ResourceChanges(
+            resource_type=r.resource_type,
+            resource_name=r.resource_name,
+            changes=[SettingChange(c.name, Operation.SET, c.value) for c in r.configs],
+        )
+        for r in request.resources
+    ]
+    altered = await alter(ctx, resources, ctx.broker.controller.alter_configs, request.validate_only)
     return AlterConfigsResponse(
         responses=[
             AlterConfigsResourceResponse(

@@ -2,13 +2,14 @@
 
 from collections.abc import Awaitable
 
-from penstock.cluster.controller.create_partitions import GrownTopic
+from penstock.cluster.controller.create_partitions import GrownTopic, PartitionsCreated
 from penstock.protocol.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
     CreatePartitionsTopicResult,
 )
 from penstock.server.context import RequestContext
+from penstock.storage.log_errors import LogError
 
 
 def handle(ctx: RequestContext, request: CreatePartitionsRequest) -> Awaitable[CreatePartitionsResponse]:
@@ -16,17 +17,18 @@ def handle(ctx: RequestContext, request: CreatePartitionsRequest) -> Awaitable[C
 
 
 async def _grow(ctx: RequestContext, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
-    grown = await ctx.broker.controller.create_partitions(
-        [
-            GrownTopic(
-                name=t.name,
-                count=t.count,
-                assignments=None if t.assignments is None else [a.broker_ids for a in t.assignments],
-            )
-            for t in request.topics
-        ],
-        validate_only=request.validate_only,
-    )
+    wanted = [
+        GrownTopic(
+            name=t.name,
+            count=t.count,
+            assignments=None if t.assignments is None else [a.broker_ids for a in t.assignments],
+        )
+        for t in request.topics
+    ]
+    try:
+        grown = await ctx.broker.controller.create_partitions(wanted, validate_only=request.validate_only)
+    except LogError as error:  # the metadata log takes no records: nothing has changed
+        grown = [PartitionsCreated(name=t.name, error=error.code, message=str(error)) for t in wanted]
     return CreatePartitionsResponse(
         results=[
             CreatePartitionsTopicResult(name=t.name, error_code=t.error, error_message=t.message)

@@ -11,6 +11,7 @@ from penstock.protocol.messages.create_topics import (
     CreateTopicsResponse,
 )
 from penstock.server.context import RequestContext
+from penstock.storage.log_errors import LogError
 
 
 def handle(ctx: RequestContext, request: CreateTopicsRequest) -> Awaitable[CreateTopicsResponse]:
@@ -18,9 +19,12 @@ def handle(ctx: RequestContext, request: CreateTopicsRequest) -> Awaitable[Creat
 
 
 async def _create(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTopicsResponse:
-    created = await ctx.broker.controller.create_topics(
-        [_new_topic(topic) for topic in request.topics], validate_only=request.validate_only
-    )
+    try:
+        created = await ctx.broker.controller.create_topics(
+            [_new_topic(topic) for topic in request.topics], validate_only=request.validate_only
+        )
+    except LogError as error:  # the metadata log takes no records: nothing was created
+        created = [TopicCreated(name=t.name, error=error.code, message=str(error)) for t in request.topics]
     return CreateTopicsResponse(topics=[_result(topic) for topic in created])
 
 

@@ -1,9 +1,14 @@
-"""DescribeLogDirs (key 35), v1-v5: sizes of the logs on this broker and the room that is left."""
+"""DescribeLogDirs (key 35), v1-v5: sizes of the logs on this broker and the room that is left.
 
-import shutil
-from collections.abc import Iterable
+A log need not be opened to be measured: on a broker with thousands of idle partitions that would take its time.
+"""
+
+import logging
+import os
+from collections.abc import Awaitable
 
 from penstock.cluster.replica import Replica
+from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
     DescribeLogDirsRequest,
@@ -12,33 +17,47 @@ from penstock.protocol.messages.describe_log_dirs import (
     DescribeLogDirsTopic,
 )
 from penstock.server.context import RequestContext
+from penstock.storage.checkpoints import PartitionName
+
+log = logging.getLogger(__name__)
 
 
-def handle(ctx: RequestContext, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
+def handle(ctx: RequestContext, request: DescribeLogDirsRequest) -> Awaitable[DescribeLogDirsResponse]:
+    return _describe(ctx, os.path.abspath(ctx.broker.replicas.directory), _wanted(ctx, request))
+
+
+async def _describe(ctx: RequestContext, directory: str, replicas: list[Replica]) -> DescribeLogDirsResponse:
+    try:
+        usage = await ctx.broker.replicas.measure(replicas)
+    except OSError as error:
+        log.warning("cannot look at %s: %s", directory, error.strerror)
+        failed = DescribeLogDirsResult(error_code=ErrorCode.KAFKA_STORAGE_ERROR, log_dir=directory)
+        return DescribeLogDirsResponse(results=[failed])
     topics: dict[str, list[DescribeLogDirsPartition]] = {}
-    for replica in _wanted(ctx, request):
+    for replica in replicas:
+        size_bytes = usage.size_bytes.get(PartitionName(replica.topic, replica.partition), 0)
         topics.setdefault(replica.topic, []).append(
             DescribeLogDirsPartition(
-                partition_index=replica.partition, partition_size=replica.log.size_bytes, offset_lag=0
+                partition_index=replica.partition, partition_size=size_bytes, offset_lag=0
             )
         )
-    directory = ctx.broker.replicas.directory
-    usage = shutil.disk_usage(directory)
     return DescribeLogDirsResponse(
         results=[
             DescribeLogDirsResult(
                 error_code=0,
                 log_dir=directory,
                 topics=[DescribeLogDirsTopic(name=n, partitions=p) for n, p in topics.items()],
-                total_bytes=usage.total,
-                usable_bytes=usage.free,
+                total_bytes=usage.filesystem.total_bytes,
+                usable_bytes=usage.filesystem.free_bytes,
             )
         ]
     )
 
 
-def _wanted(ctx: RequestContext, request: DescribeLogDirsRequest) -> Iterable[Replica]:
+def _wanted(ctx: RequestContext, request: DescribeLogDirsRequest) -> list[Replica]:
+    """All of them, or those named that are here: what is not here is left out, as in Kafka."""
     if request.topics is None:
-        return ctx.broker.replicas
-    found = (ctx.broker.replicas.get(t.topic, index) for t in request.topics for index in t.partitions)
+        return list(ctx.broker.replicas)
+    named = dict.fromkeys((t.topic, index) for t in request.topics for index in t.partitions)
+    found = (ctx.broker.replicas.get(topic, index) for topic, index in named)
     return [replica for replica in found if replica is not None]

@@ -8,6 +8,7 @@ from penstock.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
+from penstock.server.config_changes import alter
 from penstock.server.context import RequestContext
 
 
@@ -20,16 +21,16 @@ def handle(
 async def _alter(
     ctx: RequestContext, request: IncrementalAlterConfigsRequest
 ) -> IncrementalAlterConfigsResponse:
-    altered = await ctx.broker.controller.incremental_alter_configs(
-        [
-            ResourceChanges(
-                resource_type=r.resource_type,
-                resource_name=r.resource_name,
-                changes=[SettingChange(c.name, c.config_operation, c.value) for c in r.configs],
-            )
-            for r in request.resources
-        ],
-        validate_only=request.validate_only,
+    resources = [
+        ResourceChanges(
+            resource_type=r.resource_type,
+            resource_name=r.resource_name,
+            changes=[SettingChange(c.name, c.config_operation, c.value) for c in r.configs],
+        )
+        for r in request.resources
+    ]
+    altered = await alter(
+        ctx, resources, ctx.broker.controller.incremental_alter_configs, request.validate_only
     )
     return IncrementalAlterConfigsResponse(
         responses=[

@@ -52,15 +52,15 @@ async def _list(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffsets
 async def _list_one(
     ctx: RequestContext, topic: str, wanted: ListOffsetsPartition, read_committed: bool
 ) -> ListOffsetsPartitionResponse:
+    timestamp = wanted.timestamp
+    if timestamp < EARLIEST_PENDING_UPLOAD or ctx.version < _SINCE_VERSION.get(timestamp, 0):
+        return _failed(wanted, ErrorCode.UNSUPPORTED_VERSION)
     leader = ctx.broker.replicas.leader_of(topic, wanted.partition_index)
     if not isinstance(leader, Replica):
         return _failed(wanted, leader)
     code = leader.check_epoch(wanted.current_leader_epoch)
     if code:
         return _failed(wanted, code)
-    timestamp = wanted.timestamp
-    if timestamp < EARLIEST_PENDING_UPLOAD or ctx.version < _SINCE_VERSION.get(timestamp, 0):
-        return _failed(wanted, ErrorCode.UNSUPPORTED_VERSION)
     log = leader.log
     limit = leader.last_stable_offset if read_committed else leader.high_watermark
     if timestamp == LATEST:
@@ -76,6 +76,8 @@ async def _list_one(
             found = await log.offset_for_timestamp(timestamp)
     except LogError as error:
         return _failed(wanted, error.code)
+    except OSError:
+        return _failed(wanted, ErrorCode.KAFKA_STORAGE_ERROR)
     if found is None or found.offset >= limit:
         return _found(ctx, wanted, -1, -1, -1)
     return _found(ctx, wanted, found.timestamp, found.offset, log.epoch_of(found.offset))
