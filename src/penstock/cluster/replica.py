@@ -8,6 +8,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
+from penstock.observability.completion import Completion
 from penstock.protocol.errors import ErrorCode
 from penstock.storage.files import Buffer
 from penstock.storage.flusher import Flusher
@@ -51,7 +52,7 @@ class Replica:
         self._log: Log | None = None
         self._flusher = flusher
         # Appends come in offset order, so whoever waits for the lowest offset stands first.
-        self._producers: deque[tuple[int, asyncio.Future[None]]] = deque()
+        self._producers: deque[tuple[int, Completion[None]]] = deque()
         self._readers: set[asyncio.Future[None]] = set()
 
     @property
@@ -92,13 +93,14 @@ class Replica:
             self.advance_high_watermark()
         return appended
 
-    def committed(self, last_offset: int) -> "asyncio.Future[None] | None":
+    def committed(self, last_offset: int) -> Completion[None] | None:
         """What to wait for before records up to `last_offset` are acknowledged; None when they are committed."""
         if self.high_watermark > last_offset:
             return None
-        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        if self.log.failure is not None:
-            waiter.set_exception(self.log.failure)
+        waiter: Completion[None] = Completion()
+        failure = self.log.failure
+        if failure is not None:
+            waiter.fail(failure)
         else:
             self._producers.append((last_offset, waiter))
         return waiter
@@ -116,16 +118,12 @@ class Replica:
         self.log.producers.advance_high_watermark(high_watermark)
         producers = self._producers
         while producers and producers[0][0] < high_watermark:
-            waiter = producers.popleft()[1]
-            if not waiter.done():
-                waiter.set_result(None)
+            producers.popleft()[1].resolve(None)
         self.wake_readers()
 
     def _fail_producers(self, failure: LogError) -> None:
         while self._producers:
-            waiter = self._producers.popleft()[1]
-            if not waiter.done():
-                waiter.set_exception(failure)
+            self._producers.popleft()[1].fail(failure)
 
     def watch(self, reader: "asyncio.Future[None]") -> None:
         """Resolve `reader` when there is something new to read or the partition changes hands."""

@@ -16,11 +16,13 @@ import logging
 import struct
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Protocol, cast
 
 import msgspec
 
 from penstock.observability.clock import Clock
+from penstock.observability.completion import Completion
 from penstock.protocol.errors import ProtocolError
 
 log = logging.getLogger(__name__)
@@ -32,6 +34,7 @@ _SIZE = struct.Struct(">i")
 _SHARED_BUFFER_BYTES = 256 * 1024
 _BODY_FIRST_BYTES = 1024 * 1024  # a peer that only announces a big frame is not given that much memory yet
 _WRITE_HIGH_WATER_BYTES = 4 * 1024 * 1024
+_WRITE_AT_ONCE_BYTES = 64 * 1024
 
 
 class CloseConnection(Exception):
@@ -50,7 +53,9 @@ class Exclusive:
 class Dispatch(Protocol):
     """What a connection needs of the layer above."""
 
-    def dispatch(self, frame: bytearray, peer: "Peer") -> Answer | Awaitable[Answer] | Exclusive: ...
+    def dispatch(
+        self, frame: bytearray, peer: "Peer"
+    ) -> Answer | Completion[Answer] | Awaitable[Answer] | Exclusive: ...
 
 
 class Peer:
@@ -165,6 +170,8 @@ class Connection(asyncio.BufferedProtocol):
         self._body_received = 0
         self._is_first_read = True
         self._is_paused = False
+        self._is_write_due = False
+        self._unwritten_bytes = 0
         self._is_peer_slow = False
         self._is_stopping = False
         self._drained: asyncio.Future[None] | None = None
@@ -310,15 +317,35 @@ class Connection(asyncio.BufferedProtocol):
         if isinstance(answer, Exclusive):
             self._exclusive = slot
             answer = answer.answer
-        if isinstance(answer, Awaitable):
+        if isinstance(answer, Completion):
+            answer.then(partial(self._completed, slot))
+            self._pause_if_full()
+        elif isinstance(answer, Awaitable):
             future = asyncio.ensure_future(answer)
             future.add_done_callback(lambda done: self._answered(slot, done))
             self._pause_if_full()
         else:
-            slot.answer = answer
-            self._write_finished()
+            self._take(slot, answer)
 
     # -- answers out
+
+    def _completed(self, slot: Slot, done: Completion[Answer]) -> None:
+        try:
+            answer = done.result()
+        except Exception as error:  # noqa: BLE001  one connection's trouble must not be another's
+            self._fail(slot, error)
+        else:
+            self._take(slot, answer)
+
+    def _take(self, slot: Slot, answer: Answer) -> None:
+        """Write at the end of this turn of the loop, with what else finishes meanwhile; much is written at once."""
+        slot.answer = answer
+        self._unwritten_bytes += sum(map(len, answer))
+        if self._unwritten_bytes >= _WRITE_AT_ONCE_BYTES:
+            self._write_finished()
+        elif not self._is_write_due:
+            self._is_write_due = True
+            asyncio.get_running_loop().call_soon(self._write_finished)
 
     def _answered(self, slot: Slot, done: "asyncio.Future[Answer]") -> None:
         if self._exclusive is slot:
@@ -328,8 +355,7 @@ class Connection(asyncio.BufferedProtocol):
         elif (error := done.exception()) is not None:
             self._fail(slot, error)
         else:
-            slot.answer = done.result()
-            self._write_finished()
+            self._take(slot, done.result())
 
     def _fail(self, slot: Slot, error: BaseException) -> None:
         """End the connection when all before this request is answered; take no more."""
@@ -344,6 +370,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def _write_finished(self) -> None:
         """Write the answers at the head of the order that are complete."""
+        self._is_write_due = False
+        self._unwritten_bytes = 0
         slots = self._slots
         buffers: list[Buffer] = []
         while slots and (answer := slots[0].answer) is not None:

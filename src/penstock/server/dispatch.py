@@ -8,8 +8,11 @@ import importlib
 import logging
 import struct
 from collections.abc import Awaitable, Callable
+from functools import partial
+from types import CoroutineType
 from typing import Any
 
+from penstock.observability.completion import Completion
 from penstock.protocol import apis
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.fetch_frame import encode_fetch_response
@@ -60,7 +63,7 @@ class Dispatcher:
         self._services = services
         self._routes: dict[int, _Route] = {}
 
-    def dispatch(self, frame: bytearray, peer: Peer) -> Answer | Awaitable[Answer]:
+    def dispatch(self, frame: bytearray, peer: Peer) -> Answer | Completion[Answer] | Awaitable[Answer]:
         """Handle one request; raises `ProtocolError` or `CloseConnection` when the connection cannot go on."""
         view = memoryview(frame)
         header, position = decode_request_header(view)
@@ -73,7 +76,11 @@ class Dispatcher:
             log.debug("%s #%d %s v%d", peer, header.correlation_id, route.name, version)
         context = RequestContext(self._services, peer, version, header.client_id)
         response = route.handle(context, request)
-        if isinstance(response, Awaitable):
+        if isinstance(response, Completion):
+            answer: Completion[Answer] = Completion()
+            response.then(partial(_encode_now, route, header, answer))
+            return answer
+        if isinstance(response, CoroutineType):
             return _encode_later(route, header, response)
         return route.encode(header, response)
 
@@ -103,6 +110,17 @@ class Dispatcher:
             ),
             response,
         )
+
+
+def _encode_now(
+    route: _Route, header: RequestHeader, answer: Completion[Answer], response: Completion[Any]
+) -> None:
+    try:
+        encoded = route.encode(header, response.result())
+    except Exception as error:  # noqa: BLE001  the connection decides what becomes of it
+        answer.fail(error)
+    else:
+        answer.resolve(encoded)
 
 
 async def _encode_later(route: _Route, header: RequestHeader, response: Awaitable[Any]) -> Answer:

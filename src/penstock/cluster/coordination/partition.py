@@ -11,10 +11,12 @@ Writes of one turn of the event loop become one batch: a thousand commits that a
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Generic, Protocol, TypeVar
 
 from penstock.cluster.replica import Replica
 from penstock.observability.clock import Clock
+from penstock.observability.completion import Completion
 from penstock.protocol.compression import Codec
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.batch import BatchHeader, iter_batches
@@ -243,17 +245,16 @@ class CoordinatorPartition(Generic[S]):
             batch.succeed()
         else:
             self._in_flight.append(batch)
-            committed.add_done_callback(lambda done: self._when_committed(batch, done))
+            committed.then(partial(self._when_committed, batch))
 
-    def _when_committed(self, batch: _Batch, done: "asyncio.Future[None]") -> None:
+    def _when_committed(self, batch: _Batch, done: Completion[None]) -> None:
         if not self._in_flight or self._in_flight[0] is not batch:
             return  # `end` has told them
         self._in_flight.popleft()
-        error = None if done.cancelled() else done.exception()
-        if error is None:
+        if done.error is None:
             batch.succeed()
         else:
-            self._fail(batch, error)
+            self._fail(batch, done.error)
 
     def _fail(self, batch: _Batch, error: BaseException) -> None:
         batch.fail(told_of(error.code if isinstance(error, LogError) else ErrorCode.UNKNOWN_SERVER_ERROR))

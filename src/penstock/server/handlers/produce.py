@@ -9,11 +9,12 @@ The first batch of a transaction in a partition is appended in stage two: its co
 is part of the transaction or, from v12 on, is told that it is (KIP-890).
 """
 
-import asyncio
 from collections.abc import Awaitable
+from functools import partial
 
 from penstock.cluster.replica import Replica
 from penstock.cluster.topic_names import is_internal
+from penstock.observability.completion import Completion
 from penstock.protocol.compression import Codec
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.produce import (
@@ -47,11 +48,12 @@ class _Outcome:
 
     __slots__ = ("committed", "response")
 
-    def __init__(
-        self, response: PartitionProduceResponse, committed: "asyncio.Future[None] | None" = None
-    ) -> None:
+    def __init__(self, response: PartitionProduceResponse, committed: Completion[None] | None = None) -> None:
         self.response = response
         self.committed = committed
+
+
+_Outcomes = list[tuple[TopicProduceData, list[_Outcome]]]
 
 
 def handle(
@@ -73,14 +75,14 @@ async def _handle_later(
         outcome = _append_all(ctx, request, found)
     finally:
         pending.admission.close()
-    return await outcome if isinstance(outcome, Awaitable) else outcome
+    return await outcome if isinstance(outcome, Completion) else outcome
 
 
 def _append_all(
     ctx: RequestContext,
     request: ProduceRequest,
     told: Verdicts,
-) -> ProduceResponse | Awaitable[ProduceResponse] | None:
+) -> ProduceResponse | Completion[ProduceResponse] | None:
     outcomes = [
         (topic, [_append(ctx, request, topic, data, told) for data in topic.partition_data])
         for topic in request.topic_data
@@ -96,23 +98,34 @@ def _append_all(
         return None
     waiting = [o for _, parts in outcomes for o in parts if o.committed is not None]
     if waiting:
-        return _respond_when_committed(outcomes, waiting)
+        return _Waiting(outcomes, waiting).answer
     return _respond(outcomes)
 
 
-async def _respond_when_committed(
-    outcomes: list[tuple[TopicProduceData, list[_Outcome]]], waiting: list[_Outcome]
-) -> ProduceResponse:
-    for outcome in waiting:
-        assert outcome.committed is not None
+class _Waiting:
+    """Stage two: answers when every partition has committed or failed."""
+
+    __slots__ = ("_left", "_outcomes", "answer")
+
+    def __init__(self, outcomes: _Outcomes, waiting: list[_Outcome]) -> None:
+        self.answer: Completion[ProduceResponse] = Completion()
+        self._outcomes = outcomes
+        self._left = len(waiting)
+        for outcome in waiting:
+            assert outcome.committed is not None
+            outcome.committed.then(partial(self._settled, outcome))
+
+    def _settled(self, outcome: _Outcome, committed: Completion[None]) -> None:
         try:
-            await outcome.committed
+            committed.result()
         except LogError as error:
             outcome.response = _failed(outcome.response.index, error.code, str(error))
-    return _respond(outcomes)
+        self._left -= 1
+        if self._left == 0:
+            self.answer.resolve(_respond(self._outcomes))
 
 
-def _respond(outcomes: list[tuple[TopicProduceData, list[_Outcome]]]) -> ProduceResponse:
+def _respond(outcomes: _Outcomes) -> ProduceResponse:
     return ProduceResponse(
         responses=[
             TopicProduceResponse(

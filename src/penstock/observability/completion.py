@@ -1,0 +1,59 @@
+"""A result that comes later, told on the spot: no task, no turn of the event loop.
+
+The hot path of a produce request waits for a disk sync that serves many. With a future for each, every one of them
+costs turns of the loop and, in a coroutine, a task; here whoever resolves the completion calls what waits for it.
+It can be awaited too, where that does not matter.
+"""
+
+import asyncio
+from collections.abc import Callable, Generator
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Completion(Generic[T]):
+    """Resolved or failed once; one callback, which must not raise."""
+
+    __slots__ = ("_callback", "_result", "error", "is_done")
+
+    def __init__(self) -> None:
+        self.is_done = False
+        self._result: T
+        self.error: Exception | None = None
+        self._callback: Callable[[Completion[T]], None] | None = None
+
+    def resolve(self, result: T) -> None:
+        if not self.is_done:
+            self._result = result
+            self._finish()
+
+    def fail(self, error: Exception) -> None:
+        if not self.is_done:
+            self.error = error
+            self._finish()
+
+    def then(self, callback: "Callable[[Completion[T]], None]") -> None:
+        """Call `callback` when this is done; at once if it is."""
+        assert self._callback is None, "a completion is waited for once"
+        self._callback = callback
+        if self.is_done:
+            callback(self)
+
+    def result(self) -> T:
+        """Give the result, or raise what it failed with."""
+        if self.error is not None:
+            raise self.error
+        return self._result
+
+    def __await__(self) -> Generator[object, None, T]:
+        if not self.is_done:
+            woken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self.then(lambda _: None if woken.done() else woken.set_result(None))
+            yield from woken
+        return self.result()
+
+    def _finish(self) -> None:
+        self.is_done = True
+        if self._callback is not None:
+            self._callback(self)
