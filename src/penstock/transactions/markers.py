@@ -4,8 +4,7 @@
 this broker and for the WriteTxnMarkers requests of others.
 """
 
-import asyncio
-from collections.abc import Collection
+from collections.abc import Awaitable, Collection
 from typing import Any, Protocol
 
 import msgspec
@@ -65,7 +64,7 @@ class LocalMarkers:
             for each, outcome in begun.items()
         }
 
-    def _begin(self, marker: Marker, target: TopicPartition) -> "ErrorCode | asyncio.Future[None]":
+    def _begin(self, marker: Marker, target: TopicPartition) -> ErrorCode | Awaitable[None]:
         """Append the marker; what is given back is its outcome, or what to wait for."""
         leader = self._replicas.leader_of(target.topic, target.partition)
         if not isinstance(leader, Replica):
@@ -110,7 +109,7 @@ def _judge(leader: Replica, marker: Marker) -> ErrorCode | None:
     return ErrorCode.INVALID_PRODUCER_EPOCH
 
 
-async def _outcome(written: "asyncio.Future[None]") -> ErrorCode:
+async def _outcome(written: Awaitable[None]) -> ErrorCode:
     try:
         await written
     except (LogError, CoordinatorError) as error:
