@@ -107,6 +107,10 @@ class KeyedStore:
 
     def put(self, words: str, *, topic: str = "t") -> None:
         """One batch per word, synced: `a=1`, or `a` for a tombstone, or `=1` for a record without a key."""
+        self.append_only(words, topic=topic)
+        self.sync(topic)
+
+    def append_only(self, words: str, *, topic: str = "t") -> None:
         for word in words.split():
             key, has_value, value = word.partition("=")
             record = NewRecord(
@@ -116,7 +120,6 @@ class KeyedStore:
                 self.clock.now_ms(),
             )
             self.append(build_batch([record]), topic=topic)
-        self.sync(topic)
 
     def put_as(
         self, producer_id: int, sequence: int, word: str, *, is_transactional: bool = False
@@ -139,7 +142,11 @@ class KeyedStore:
     def sync(self, topic: str = "t") -> None:
         log = self.logs[topic]
         job = log.begin_sync()
-        job.run()
+        try:
+            job.run()
+        except OSError as error:
+            log.finish_sync(job, error)
+            raise
         log.finish_sync(job)
 
     # -- reading --------------------------------------------------------------------------------------

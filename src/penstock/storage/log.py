@@ -303,12 +303,17 @@ class Log(ReadableLog):
         """Drop the records from `offset` on, as a follower must after a change of leaders; gives the new end.
 
         Batches are dropped whole. Waits for the disk, and longer when producers must be read from the log again.
+        Use `LogStore.truncate`, which lowers the recovery point on disk first. Raises `StorageFailure`.
         """
         if offset >= self.chain.end_offset:
             return self.chain.end_offset
         self._generation += 1
         self._layout += 1
-        end_offset = self.chain.truncate_to(max(offset, self.log_start_offset))
+        try:
+            end_offset = self.chain.truncate_to(max(offset, self.log_start_offset))
+        except StorageFailure as failure:
+            self.fail(failure)
+            raise
         self._end_at(end_offset)
         self._snapshots.restore(
             self.producers,
@@ -318,6 +323,12 @@ class Log(ReadableLog):
             now_ms=now_ms,
         )
         return end_offset
+
+    def lower_recovery_point(self, offset: int) -> None:
+        """Let recovery look again at the segment that holds `offset` and all after it."""
+        base_offset = self.chain.segments[self.chain.number_of(offset)].base_offset
+        self.recovery_point = min(self.recovery_point, base_offset)
+        self._generation += 1  # a checkpoint that is being written no longer counts
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Drop all records and go on at `offset`, as a follower must that has fallen behind the leader's start."""

@@ -273,6 +273,7 @@ class LogStore:
 
     def _remove_directory(self, path: str) -> None:
         try:
+            self._files.sync_dir(self.directory)  # else a crash could bring the log back with files missing
             self._files.remove_tree(path)
             self._files.sync_dir(self.directory)
         except OSError as error:
@@ -305,6 +306,18 @@ class LogStore:
             for log, job in await self._run_all(begun):
                 log.finish_checkpoint(job, job.failure)
         await self.save_offsets()
+
+    async def truncate(self, log: Log, offset: int) -> int:
+        """Drop the records from `offset` on; gives the new end offset. Raises `StorageError`, `StorageFailure`.
+
+        The recovery point goes down on disk first: what is appended here later must not pass for checked.
+        """
+        name = PartitionName(log.topic, log.partition)
+        while offset < log.recovery_point or offset < self._recovery_points.get(name, 0):
+            log.lower_recovery_point(offset)
+            if not await self.save_offsets():
+                raise StorageError(f"{log.directory} is not truncated: its recovery point cannot be written")
+        return log.truncate_to(offset, now_ms=self._clock.now_ms())
 
     async def secure(self, log: Log) -> int:
         """Move the recovery point of one log to its end; gives the one that is on disk then.

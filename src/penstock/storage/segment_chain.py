@@ -283,7 +283,8 @@ class SegmentChain:
     def truncate_to(self, offset: int) -> int:
         """Drop every batch that reaches `offset` or beyond; gives the new end offset. Waits for the disk.
 
-        A batch is dropped whole, so that the log may end below `offset`.
+        A batch is dropped whole, so that the log may end below `offset`. All of it is durable before it returns:
+        else a crash could bring dropped records back behind new ones. Raises `StorageFailure`.
         """
         if offset >= self.end_offset:
             return self.end_offset
@@ -294,12 +295,20 @@ class SegmentChain:
         for dropped in reversed(self.segments[number + 1 :]):
             self._drop(dropped)
         del self.segments[number + 1 :]
-        if found is not None:
-            segment.truncate_to(end_offset, found.position)
         self.active = segment
         self.end_offset = end_offset
         self._tail = None
-        self.unsynced = [*(s for s in self.unsynced if s in self.segments and s is not segment), segment]
+        self.unsynced = [s for s in self.unsynced if s in self.segments]
+        try:
+            self._cache.files.sync_dir(self.directory)
+            if found is not None:
+                segment.truncate_to(end_offset, found.position)
+                segment.file().sync()
+        except OSError as error:
+            raise StorageFailure(
+                f"{self.directory} could not be truncated to offset {offset} ({error.strerror}): check the disk, "
+                "then restart the broker"
+            ) from error
         return end_offset
 
     def _find(self, segment: Segment, offset: int) -> Found | None:
