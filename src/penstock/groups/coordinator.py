@@ -11,7 +11,7 @@ import logging
 import math
 import random
 import uuid
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -33,6 +33,7 @@ from penstock.groups.moment import Moment, moment_of
 from penstock.groups.records import group_record
 from penstock.groups.shard import GroupShard
 from penstock.observability.clock import Clock
+from penstock.observability.completion import Completion
 from penstock.protocol.compression import Codec
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.heartbeat import HeartbeatRequest
@@ -73,7 +74,7 @@ class GroupCoordinator:
         self._homes: dict[ClassicGroup, Shard] = {}  # of groups that wait for something
         self._deadlines: Deadlines[ClassicGroup] = Deadlines(clock, self._wake)
         self._tickets = itertools.count()
-        self._waiting: dict[int, asyncio.Future[JoinGroupResponse | SyncGroupResponse]] = {}
+        self._waiting: dict[int, Completion[JoinGroupResponse | SyncGroupResponse]] = {}
         self._sweeper: asyncio.Task[None] | None = None
 
     @property
@@ -146,7 +147,7 @@ class GroupCoordinator:
 
     def join(
         self, request: JoinGroupRequest, *, client_id: str, client_host: str, version: int
-    ) -> JoinGroupResponse | Awaitable[JoinGroupResponse]:
+    ) -> JoinGroupResponse | Completion[JoinGroupResponse]:
         shard = self._shard_for_member(request.group_id)
         if isinstance(shard, ErrorCode):
             return refused_join(request.member_id, shard)
@@ -177,7 +178,7 @@ class GroupCoordinator:
         self.perform(shard, group)
         return answer
 
-    def sync(self, request: SyncGroupRequest) -> SyncGroupResponse | Awaitable[SyncGroupResponse]:
+    def sync(self, request: SyncGroupRequest) -> SyncGroupResponse | Completion[SyncGroupResponse]:
         shard = self._shard_for_member(request.group_id)
         if isinstance(shard, ErrorCode):
             return SyncGroupResponse(error_code=shard)
@@ -226,12 +227,9 @@ class GroupCoordinator:
     def _shard_for_member(self, group_id: str) -> Shard | ErrorCode:
         return self.find(group_id) if group_id else ErrorCode.INVALID_GROUP_ID
 
-    def _ticket(self) -> "tuple[int, asyncio.Future[Any]]":
+    def _ticket(self) -> "tuple[int, Completion[Any]]":
         ticket = next(self._tickets)
-        answer: asyncio.Future[JoinGroupResponse | SyncGroupResponse] = (
-            asyncio.get_running_loop().create_future()
-        )
-        self._waiting[ticket] = answer
+        answer = self._waiting[ticket] = Completion()
         return ticket, answer
 
     # -- what the state machine asks for --------------------------------------------------------------
@@ -240,9 +238,7 @@ class GroupCoordinator:
         """Carry out what a group left in its outbox, and see that it is woken in time."""
         for instruction in group.take_outbox():
             if isinstance(instruction, Answer):
-                answer = self._waiting.pop(instruction.ticket)
-                if not answer.done():
-                    answer.set_result(instruction.response)
+                self._waiting.pop(instruction.ticket).resolve(instruction.response)
             else:
                 self._store(shard, group, instruction)
         if group.wake_at_ms < math.inf:

@@ -3,8 +3,7 @@
 v5: the protocol that the member believes in must be named (KIP-559).
 """
 
-from collections.abc import Awaitable
-
+from penstock.observability.completion import Completion
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from penstock.server.context import RequestContext
@@ -14,7 +13,7 @@ _PROTOCOL_REQUIRED_FROM = 5
 
 def handle(
     ctx: RequestContext, request: SyncGroupRequest
-) -> SyncGroupResponse | Awaitable[SyncGroupResponse]:
+) -> SyncGroupResponse | Completion[SyncGroupResponse]:
     is_named = request.protocol_type is not None and request.protocol_name is not None
     if ctx.version >= _PROTOCOL_REQUIRED_FROM and not is_named:
         return SyncGroupResponse(error_code=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)

@@ -1,0 +1,59 @@
+"""A member of confluent-kafka (librdkafka)."""
+
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+from tests.interop.members import reporting
+
+
+def main() -> None:
+    wanted = reporting.arguments()
+    stop = reporting.stop_requested()
+    settings = {
+        "bootstrap.servers": wanted.bootstrap,
+        "group.id": wanted.group,
+        "session.timeout.ms": wanted.session_timeout_ms,
+        "heartbeat.interval.ms": reporting.HEARTBEAT_MS,
+        "partition.assignment.strategy": wanted.assignor,
+        "enable.auto.commit": False,
+        "auto.offset.reset": "earliest",
+        "fetch.wait.max.ms": 100,
+        "reconnect.backoff.max.ms": 500,
+        "topic.metadata.refresh.interval.ms": 1000,
+    }
+    if wanted.instance_id is not None:
+        settings["group.instance.id"] = wanted.instance_id
+    consumer = Consumer(settings)
+    cooperative = wanted.assignor == "cooperative-sticky"
+
+    def report(partitions: list[Any], *, is_loss: bool) -> None:
+        held = {(p.topic, p.partition) for p in consumer.assignment()} if cooperative else set()
+        changed = {(p.topic, p.partition) for p in partitions}
+        now = held - changed if is_loss else held | changed
+        reporting.assigned(partition for _, partition in now)
+
+    consumer.subscribe(
+        [wanted.topic],
+        on_assign=lambda _, partitions: report(partitions, is_loss=False),
+        on_revoke=lambda _, partitions: report(partitions, is_loss=True),
+        on_lost=lambda _, partitions: report(partitions, is_loss=True),
+    )
+    while not stop.is_set():
+        records = [r for r in consumer.consume(100, timeout=reporting.POLL_S) if r.error() is None]
+        if not records:
+            continue
+        ends = {r.partition(): r.offset() + 1 for r in records}
+        try:
+            consumer.commit(
+                offsets=[TopicPartition(wanted.topic, p, o) for p, o in ends.items()], asynchronous=False
+            )
+        except KafkaException as error:
+            reporting.emit("refused", error=str(error))
+        else:
+            reporting.processed((r.partition(), r.offset(), r.value()) for r in records)
+    consumer.close()
+
+
+if __name__ == "__main__":
+    main()

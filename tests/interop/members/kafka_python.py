@@ -1,0 +1,59 @@
+"""A member of kafka-python."""
+
+from typing import Any
+
+from kafka import ConsumerRebalanceListener, KafkaConsumer
+from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
+from kafka.coordinator.assignors.range import RangePartitionAssignor
+from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
+from kafka.errors import KafkaError
+
+from tests.interop.members import reporting
+
+ASSIGNORS = {
+    "range": RangePartitionAssignor,
+    "roundrobin": RoundRobinPartitionAssignor,
+    "cooperative-sticky": CooperativeStickyAssignor,
+}
+
+
+class Listener(ConsumerRebalanceListener):  # type: ignore[misc]  # the library is not typed
+    def on_partitions_revoked(self, revoked: Any) -> None:
+        reporting.assigned([])
+
+    def on_partitions_assigned(self, assigned: Any) -> None:
+        reporting.assigned(p.partition for p in assigned)
+
+
+def main() -> None:
+    wanted = reporting.arguments()
+    stop = reporting.stop_requested()
+    consumer = KafkaConsumer(
+        bootstrap_servers=wanted.bootstrap,
+        group_id=wanted.group,
+        group_instance_id=wanted.instance_id,
+        session_timeout_ms=wanted.session_timeout_ms,
+        heartbeat_interval_ms=reporting.HEARTBEAT_MS,
+        partition_assignment_strategy=[ASSIGNORS[wanted.assignor]],
+        enable_auto_commit=False,
+        auto_offset_reset="earliest",
+        fetch_max_wait_ms=100,
+        reconnect_backoff_max_ms=500,
+    )
+    consumer.subscribe([wanted.topic], listener=Listener())
+    while not stop.is_set():
+        polled = consumer.poll(timeout_ms=int(reporting.POLL_S * 1000), max_records=100)
+        records = [r for batch in polled.values() for r in batch]
+        if not records:
+            continue
+        try:
+            consumer.commit()
+        except KafkaError as error:
+            reporting.emit("refused", error=repr(error))
+        else:
+            reporting.processed((r.partition, r.offset, r.value) for r in records)
+    consumer.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,229 @@
+"""Members of one group share a topic's partitions, and every record is processed once whatever happens to them.
+
+A record counts as processed when the commit of its offset was acknowledged to the member that read it.
+"""
+
+import itertools
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from tests.interop.groups import Member, Members
+from tests.support.broker import BrokerProcess
+
+SETTINGS = {"group.initial.rebalance.delay.ms": "200", "group.min.session.timeout.ms": "1000"}
+SESSION_MS = 3000
+PARTITIONS = 6
+CLIENTS = ("confluent-kafka", "kafka-python", "aiokafka", "kafkajs", "platformatic")
+_numbers = itertools.count()
+
+
+class Stage:
+    """A topic and a group of their own on some broker."""
+
+    def __init__(self, broker: BrokerProcess) -> None:
+        number = next(_numbers)
+        self.broker = broker
+        self.members = Members()
+        self.topic = f"shared-{number}"
+        self.group = f"group-{number}"
+        self.produced: list[str] = []
+        admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+        admin.create_topics([NewTopic(self.topic, PARTITIONS, 1)])[self.topic].result(20)
+        self._producer = Producer({"bootstrap.servers": broker.bootstrap, "linger.ms": 0})
+
+    def produce(self, count: int) -> None:
+        for _ in range(count):
+            number = len(self.produced)
+            self.produced.append(f"record-{number}")
+            self._producer.produce(self.topic, self.produced[-1].encode(), partition=number % PARTITIONS)
+        assert self._producer.flush(30) == 0, self.broker.log_tail()
+
+    def join(self, client: str, **more: Any) -> Member:
+        given = {"group": self.group, "session_timeout_ms": SESSION_MS, "assignor": "roundrobin", **more}
+        return self.members.start(client, bootstrap=self.broker.bootstrap, topic=self.topic, **given)
+
+    def until_shared(self, *members: Member) -> None:
+        self.members.until_shared(members, PARTITIONS)
+
+    def until_processed(self) -> None:
+        self.members.until_processed(self.produced)
+
+
+@pytest.fixture(scope="module")
+def group_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
+    broker = BrokerProcess(tmp_path_factory.mktemp("groups"), settings=SETTINGS).start()
+    yield broker
+    broker.stop()
+
+
+@pytest.fixture
+def stage(group_broker: BrokerProcess) -> Iterator[Stage]:
+    made = Stage(group_broker)
+    yield made
+    made.members.end()
+
+
+@pytest.fixture
+def own_stage(tmp_path: Path) -> Iterator[Stage]:
+    """For tests that restart their broker."""
+    broker = BrokerProcess(tmp_path, settings=SETTINGS).start()
+    made = Stage(broker)
+    yield made
+    made.members.end()
+    broker.stop()
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_two_members_of_a_client_share_the_partitions_and_the_last_one_gets_all(
+    client: str, stage: Stage
+) -> None:
+    stage.produce(60)
+    first = stage.join(client)
+    stage.until_shared(first)
+    second = stage.join(client)
+    stage.until_shared(first, second)
+    stage.until_processed()
+
+    first.leave()
+    stage.until_shared(second)
+    stage.produce(60)
+    stage.until_processed()
+
+
+def test_four_clients_in_one_group_process_every_record_once(own_stage: Stage) -> None:
+    """Through joins, a member that is stopped, evicted and comes back, a leave, and a restart of the broker."""
+    stage = own_stage
+    stage.produce(60)
+    members = []
+    for client in ("confluent-kafka", "kafka-python", "aiokafka", "kafkajs"):
+        members.append(stage.join(client))
+        stage.until_shared(*members)
+        stage.produce(60)
+    stage.until_processed()
+
+    members[1].freeze()
+    stage.until_shared(members[0], members[2], members[3])
+    stage.produce(60)
+    stage.until_processed()
+    members[1].thaw()
+    stage.until_shared(*members)
+    stage.produce(60)
+    stage.until_processed()
+
+    members[2].leave()
+    del members[2]
+    stage.until_shared(*members)
+    stage.produce(60)
+    stage.until_processed()
+
+    stage.broker.restart()
+    stage.produce(60)
+    stage.until_processed()
+    stage.until_shared(*members)
+
+
+def test_nothing_is_lost_or_doubled_while_members_come_and_go_under_load(stage: Stage) -> None:
+    stop = threading.Event()
+
+    def keep_producing() -> None:
+        while not stop.is_set():
+            stage.produce(6)
+            stop.wait(0.02)
+
+    producing = threading.Thread(target=keep_producing)
+    producing.start()
+    try:
+        first = stage.join("confluent-kafka")
+        stage.until_shared(first)
+        second = stage.join("aiokafka")
+        stage.until_shared(first, second)
+        third = stage.join("confluent-kafka")
+        stage.until_shared(first, second, third)
+        first.leave()
+        stage.until_shared(second, third)
+    finally:
+        stop.set()
+        producing.join()
+    stage.until_processed()
+
+
+def test_cooperative_members_keep_what_they_need_not_give_up(stage: Stage) -> None:
+    stage.produce(60)
+    first = stage.join("confluent-kafka", assignor="cooperative-sticky")
+    stage.until_shared(first)
+    second = stage.join("confluent-kafka", assignor="cooperative-sticky")
+    stage.until_shared(first, second)
+    stage.produce(60)
+    stage.until_processed()
+
+    assert not any(not held for held in first.history[1:]), first.history
+
+
+@pytest.mark.parametrize("client", ["confluent-kafka", "kafka-python", "aiokafka"])
+def test_a_static_member_that_is_killed_comes_back_to_its_partitions_without_a_rebalance(
+    client: str, stage: Stage
+) -> None:
+    stage.produce(60)
+    first = stage.join(client, instance_id="one", session_timeout_ms=30_000)
+    stage.until_shared(first)
+    second = stage.join(client, instance_id="two", session_timeout_ms=30_000)
+    stage.until_shared(first, second)
+    stage.until_processed()
+    held, undisturbed = second.partitions, len(first.history)
+
+    second.kill()
+    again = stage.join(client, instance_id="two", session_timeout_ms=30_000)
+    stage.until_shared(first, again)
+    stage.produce(60)
+    stage.until_processed()
+
+    assert again.partitions == held
+    assert len(first.history) == undisturbed, first.history
+
+
+def test_two_groups_read_the_same_topic_independently(stage: Stage) -> None:
+    stage.produce(60)
+    one = stage.join("confluent-kafka", group=f"{stage.group}-one")
+    stage.members.until(lambda: len(one.processed) == 60, "the first group to read all")
+    other = stage.join("aiokafka", group=f"{stage.group}-other")
+    stage.members.until(lambda: len(other.processed) == 60, "the second group to read all")
+
+    assert sorted(one.processed) == sorted(other.processed)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_group_resumes_where_it_committed_after_the_broker_was_killed(
+    client: str, own_stage: Stage
+) -> None:
+    stage = own_stage
+    stage.produce(60)
+    member = stage.join(client)
+    stage.until_processed()
+    member.leave()
+
+    stage.broker.kill()
+    stage.broker.start()
+    stage.produce(60)
+    stage.join(client)
+
+    stage.until_processed()
+
+
+@pytest.mark.parametrize("client", ["confluent-kafka", "kafka-python", "aiokafka", "kafkajs"])
+def test_a_member_goes_on_after_the_broker_was_killed_under_it(client: str, own_stage: Stage) -> None:
+    stage = own_stage
+    stage.produce(60)
+    stage.join(client)
+    stage.until_processed()
+
+    stage.broker.kill()
+    stage.broker.start()
+    stage.produce(60)
+
+    stage.until_processed()
