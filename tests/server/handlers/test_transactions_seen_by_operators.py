@@ -1,0 +1,232 @@
+"""DescribeTransactions, ListTransactions, and what brokers ask each other: AddPartitionsToTxn v4+, WriteTxnMarkers."""
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTransaction,
+)
+from penstock.protocol.messages.describe_transactions import DescribeTransactionsRequest
+from penstock.protocol.messages.list_transactions import ListTransactionsRequest
+from penstock.protocol.messages.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+)
+from tests.server.live import Client, TopicHandle, one
+from tests.transactions.live_producer import READ_COMMITTED, LiveProducer
+
+_numbers = itertools.count()
+
+
+@pytest.fixture
+def producer(client: Client) -> Callable[..., LiveProducer]:
+    return lambda **options: LiveProducer(client, f"operated-{next(_numbers)}", **options)
+
+
+async def test_a_transaction_is_described_with_its_partitions(
+    client: Client, producer: Callable[..., LiveProducer]
+) -> None:
+    topic = await client.create_topic(partitions=3)
+    mine = producer()
+    await mine.init(timeout_ms=1234)
+    await mine.write(topic, b"x", partition=2)
+    await mine.write(topic, b"x", partition=0)
+    answer = await client.send(DescribeTransactionsRequest(transactional_ids=[mine.transactional_id]))
+    described = one(answer.transaction_states)
+    assert described.error_code == 0
+    assert (described.producer_id, described.producer_epoch) == (mine.producer_id, mine.epoch)
+    assert (described.transaction_state, described.transaction_timeout_ms) == ("Ongoing", 1234)
+    assert described.transaction_start_time_ms > 0
+    assert [(each.topic, each.partitions) for each in described.topics] == [(topic.name, [0, 2])]
+
+
+async def test_an_id_that_nobody_used_cannot_be_described(client: Client) -> None:
+    answer = await client.send(DescribeTransactionsRequest(transactional_ids=["nobody", ""]))
+    assert [ErrorCode(each.error_code).name for each in answer.transaction_states] == [
+        "TRANSACTIONAL_ID_NOT_FOUND",
+        "INVALID_REQUEST",
+    ]
+
+
+async def listed(client: Client, version: int = 2, **filters: Any) -> dict[str, str]:
+    answer = await client.send(ListTransactionsRequest(**filters), version)
+    assert answer.error_code == 0
+    return {each.transactional_id: each.transaction_state for each in answer.transaction_states}
+
+
+async def test_transactions_are_listed_by_state_producer_duration_and_pattern(
+    client: Client, producer: Callable[..., LiveProducer]
+) -> None:
+    topic = await client.create_topic()
+    idle, busy = producer(), producer()
+    await idle.init()
+    await busy.init()
+    await busy.write(topic, b"x")
+    both = {idle.transactional_id: "Empty", busy.transactional_id: "Ongoing"}
+    assert both.items() <= (await listed(client, 0)).items()
+    ongoing = await listed(client, 0, state_filters=["Ongoing"])
+    assert busy.transactional_id in ongoing
+    assert set(ongoing.values()) == {"Ongoing"}
+    assert await listed(client, 0, producer_id_filters=[idle.producer_id]) == {idle.transactional_id: "Empty"}
+    assert busy.transactional_id not in await listed(client, 1, duration_filter=3_600_000)
+    assert await listed(client, transactional_id_pattern=f"{busy.transactional_id[:-1]}.") != {}
+    assert await listed(client, transactional_id_pattern=busy.transactional_id) == {
+        busy.transactional_id: "Ongoing"
+    }
+    assert await listed(client, transactional_id_pattern=busy.transactional_id[:-1]) == {}
+
+
+async def test_an_unknown_state_is_told_and_a_broken_pattern_refused(client: Client) -> None:
+    answer = await client.send(ListTransactionsRequest(state_filters=["Asleep"]))
+    assert (answer.unknown_state_filters, answer.transaction_states) == (["Asleep"], [])
+    for pattern in ("(", "(a+)+b", "(?:x*y*)*", r"(a)\1"):
+        answer = await client.send(ListTransactionsRequest(transactional_id_pattern=pattern))
+        assert ErrorCode(answer.error_code).name == "INVALID_REGULAR_EXPRESSION", pattern
+
+
+# -- what brokers ask
+
+
+async def ask(
+    client: Client, *transactions: AddPartitionsToTxnTransaction, version: int = 5
+) -> list[list[str]]:
+    answer = await client.send(AddPartitionsToTxnRequest(transactions=list(transactions)), version)
+    return [
+        [
+            ErrorCode(partition.partition_error_code).name
+            for topic in result.topic_results
+            for partition in topic.results_by_partition
+        ]
+        for result in answer.results_by_transaction
+    ]
+
+
+def about(
+    mine: LiveProducer, topic: TopicHandle, *partitions: int, verify_only: bool
+) -> AddPartitionsToTxnTransaction:
+    return AddPartitionsToTxnTransaction(
+        transactional_id=mine.transactional_id,
+        producer_id=mine.producer_id,
+        producer_epoch=mine.epoch,
+        verify_only=verify_only,
+        topics=[AddPartitionsToTxnTopic(name=topic.name, partitions=list(partitions))],
+    )
+
+
+@pytest.mark.parametrize("version", [4, 5])
+async def test_a_broker_verifies_and_adds_for_several_transactions_at_once(
+    client: Client, producer: Callable[..., LiveProducer], version: int
+) -> None:
+    topic = await client.create_topic(partitions=2)
+    one_, other = producer(), producer()
+    await one_.init()
+    await other.init()
+    answers = await ask(
+        client,
+        about(one_, topic, 0, verify_only=False),
+        about(other, topic, 0, verify_only=True),
+        version=version,
+    )
+    assert answers == [["NONE"], ["TRANSACTION_ABORTABLE"]]
+    assert await ask(client, about(one_, topic, 0, 1, verify_only=True), version=version) == [
+        ["NONE", "TRANSACTION_ABORTABLE"]
+    ]
+
+
+async def test_a_partition_that_does_not_exist_keeps_all_others_out(
+    client: Client, producer: Callable[..., LiveProducer]
+) -> None:
+    topic = await client.create_topic()
+    mine = producer()
+    await mine.init()
+    assert await ask(client, about(mine, topic, 0, 1, verify_only=False)) == [
+        ["OPERATION_NOT_ATTEMPTED", "UNKNOWN_TOPIC_OR_PARTITION"]
+    ]
+    assert await ask(client, about(mine, topic, 0, verify_only=True)) == [["TRANSACTION_ABORTABLE"]]
+
+
+async def write_marker(
+    client: Client,
+    mine: LiveProducer,
+    topic: TopicHandle,
+    *partitions: int,
+    epoch: int,
+    coordinator_epoch: int = 0,
+    version: int = 2,
+    transaction_version: int = 0,
+) -> list[str]:
+    answer = await client.send(
+        WriteTxnMarkersRequest(
+            markers=[
+                WritableTxnMarker(
+                    producer_id=mine.producer_id,
+                    producer_epoch=epoch,
+                    transaction_result=True,
+                    coordinator_epoch=coordinator_epoch,
+                    transaction_version=transaction_version,
+                    topics=[WritableTxnMarkerTopic(name=topic.name, partition_indexes=list(partitions))],
+                )
+            ]
+        ),
+        version,
+    )
+    result = one(answer.markers)
+    assert result.producer_id == mine.producer_id
+    return [ErrorCode(each.error_code).name for each in one(result.topics).partitions]
+
+
+@pytest.mark.parametrize("version", [1, 2])
+async def test_a_marker_ends_the_transaction_where_it_is_written(
+    client: Client, producer: Callable[..., LiveProducer], version: int
+) -> None:
+    topic = await client.create_topic(partitions=2)
+    mine = producer()
+    await mine.init()
+    await mine.write(topic, b"x")
+    assert (await client.fetch(topic, isolation_level=READ_COMMITTED)).last_stable_offset == 0
+    assert await write_marker(client, mine, topic, 0, 7, epoch=0, version=version) == [
+        "NONE",
+        "UNKNOWN_TOPIC_OR_PARTITION",
+    ]
+    assert (await client.fetch(topic, isolation_level=READ_COMMITTED)).last_stable_offset == 2
+
+
+async def test_a_marker_of_an_older_producer_or_coordinator_is_refused(
+    client: Client, producer: Callable[..., LiveProducer]
+) -> None:
+    topic = await client.create_topic()
+    mine = producer()
+    await mine.init()
+    mine.epoch = 4
+    assert await write_marker(client, mine, topic, 0, epoch=4, coordinator_epoch=9) == ["NONE"]
+    assert await write_marker(client, mine, topic, 0, epoch=3, coordinator_epoch=9) == [
+        "INVALID_PRODUCER_EPOCH"
+    ]
+    assert await write_marker(client, mine, topic, 0, epoch=4, coordinator_epoch=8) == [
+        "TRANSACTION_COORDINATOR_FENCED"
+    ]
+
+
+async def test_in_version_2_a_marker_that_comes_again_is_not_written_again_nor_ends_the_next_transaction(
+    client: Client, producer: Callable[..., LiveProducer]
+) -> None:
+    topic = await client.create_topic()
+    mine = producer()
+    await mine.init()
+    await mine.write(topic, b"first")
+    assert await write_marker(client, mine, topic, 0, epoch=1, transaction_version=2) == ["NONE"]
+    assert await write_marker(client, mine, topic, 0, epoch=1, transaction_version=2) == ["NONE"]
+    assert (await client.fetch(topic)).high_watermark == 2
+    assert await mine.end(commit=True) is ErrorCode.NONE  # its own marker is there already
+    await mine.write(topic, b"second")
+    assert await write_marker(client, mine, topic, 0, epoch=1, transaction_version=2) == [
+        "INVALID_PRODUCER_EPOCH"
+    ]
+    assert (await client.fetch(topic, isolation_level=READ_COMMITTED)).last_stable_offset == 2
