@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import itertools
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -186,14 +187,16 @@ def one(items: Sequence[T]) -> T:
 def batch(
     *values: bytes | None,
     key: bytes | None = None,
-    timestamp: int = 1_700_000_000_000,
+    timestamp: int | None = None,
     codec: Codec = Codec.NONE,
     producer_id: int = -1,
     epoch: int = -1,
     sequence: int = -1,
     is_transactional: bool = False,
 ) -> bytes:
-    """A batch with one record for each value."""
+    """A batch with one record for each value, written now unless a time is given."""
+    if timestamp is None:
+        timestamp = time.time_ns() // 1_000_000
     return build_batch(
         [NewRecord(key=key, value=value, timestamp=timestamp) for value in values],
         codec=codec,

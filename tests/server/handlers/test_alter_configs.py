@@ -1,0 +1,195 @@
+"""AlterConfigs and IncrementalAlterConfigs in every version. The rules themselves are tested with the controller."""
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from penstock.protocol.messages import alter_configs as whole
+from penstock.protocol.messages import incremental_alter_configs as incremental
+from penstock.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from penstock.testing.disk import FaultyDisk
+from tests.server.live import Client, code, one, running_broker, unique_name, versions
+
+VERSIONS = versions(whole.AlterConfigsRequest)
+INCREMENTAL_VERSIONS = versions(incremental.IncrementalAlterConfigsRequest)
+TOPIC, BROKER, LOGGER, METRICS, GROUP = 2, 4, 8, 16, 32
+SET, DELETE, APPEND, SUBTRACT = range(4)
+
+Change = tuple[str, int, str | None]
+
+
+async def replace(
+    client: Client,
+    kind: int,
+    name: str,
+    configs: dict[str, str | None],
+    version: int = 2,
+    *,
+    trial: bool = False,
+) -> str:
+    resource = whole.AlterConfigsResource(
+        resource_type=kind,
+        resource_name=name,
+        configs=[whole.AlterableConfig(name=n, value=v) for n, v in configs.items()],
+    )
+    request = whole.AlterConfigsRequest(resources=[resource], validate_only=trial)
+    answer = one((await client.send(request, version)).responses)
+    assert (answer.resource_type, answer.resource_name) == (kind, name)
+    assert bool(answer.error_message) == bool(answer.error_code)
+    return code(answer.error_code)
+
+
+async def change(
+    client: Client, kind: int, name: str, *changes: Change, version: int = 1, trial: bool = False
+) -> str:
+    resource = incremental.AlterConfigsResource(
+        resource_type=kind,
+        resource_name=name,
+        configs=[incremental.AlterableConfig(name=n, config_operation=op, value=v) for n, op, v in changes],
+    )
+    request = incremental.IncrementalAlterConfigsRequest(resources=[resource], validate_only=trial)
+    answer = one((await client.send(request, version)).responses)
+    assert (answer.resource_type, answer.resource_name) == (kind, name)
+    return code(answer.error_code)
+
+
+async def own_settings(client: Client, kind: int, name: str) -> dict[str, str | None]:
+    """What the resource sets itself: sources of topics, brokers, cluster defaults and groups."""
+    resource = DescribeConfigsResource(resource_type=kind, resource_name=name, configuration_keys=None)
+    result = one((await client.send(DescribeConfigsRequest(resources=[resource]))).results)
+    return {c.name: c.value for c in result.configs if c.config_source in (1, 2, 3, 8)}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_all_settings_are_replaced(client: Client, version: int) -> None:
+    topic = await client.create_topic(configs={"retention.ms": "5000", "segment.ms": "6000"})
+    assert await replace(client, TOPIC, topic.name, {"retention.ms": "7000"}, version) == "NONE"
+    assert await own_settings(client, TOPIC, topic.name) == {"retention.ms": "7000"}
+    assert await replace(client, TOPIC, topic.name, {}, version) == "NONE"
+    assert await own_settings(client, TOPIC, topic.name) == {}
+
+
+@pytest.mark.parametrize("version", INCREMENTAL_VERSIONS)
+async def test_single_settings_are_changed(client: Client, version: int) -> None:
+    topic = await client.create_topic(configs={"retention.ms": "5000", "segment.ms": "6000"})
+    assert (
+        await change(
+            client,
+            TOPIC,
+            topic.name,
+            ("retention.ms", DELETE, None),
+            ("flush.ms", SET, "10"),
+            ("cleanup.policy", APPEND, "compact"),
+            version=version,
+        )
+        == "NONE"
+    )
+    assert await own_settings(client, TOPIC, topic.name) == {
+        "segment.ms": "6000",
+        "flush.ms": "10",
+        "cleanup.policy": "delete,compact",
+    }
+    assert await change(client, TOPIC, topic.name, ("cleanup.policy", SUBTRACT, "delete")) == "NONE"
+    assert (await own_settings(client, TOPIC, topic.name))["cleanup.policy"] == "compact"
+
+
+async def test_a_trial_changes_nothing(client: Client) -> None:
+    topic = await client.create_topic()
+    assert await replace(client, TOPIC, topic.name, {"retention.ms": "1"}, trial=True) == "NONE"
+    assert await change(client, TOPIC, topic.name, ("retention.ms", SET, "1"), trial=True) == "NONE"
+    assert await change(client, TOPIC, topic.name, ("retention.ms", SET, "x"), trial=True) == "INVALID_CONFIG"
+    assert await own_settings(client, TOPIC, topic.name) == {}
+
+
+async def test_groups_have_settings_too(client: Client) -> None:
+    group = unique_name()
+    assert await change(client, GROUP, group, ("consumer.session.timeout.ms", SET, "50000")) == "NONE"
+    assert await own_settings(client, GROUP, group) == {"consumer.session.timeout.ms": "50000"}
+
+
+REFUSED: list[tuple[int, str, Change, str]] = [
+    (TOPIC, "there", ("no.such.setting", SET, "1"), "INVALID_CONFIG"),
+    (TOPIC, "there", ("retention.ms", SET, "soon"), "INVALID_CONFIG"),
+    (TOPIC, "there", ("retention.ms", SET, None), "INVALID_REQUEST"),
+    (TOPIC, "no-such-topic", ("retention.ms", SET, "1"), "UNKNOWN_TOPIC_OR_PARTITION"),
+    (TOPIC, "white space", ("retention.ms", SET, "1"), "INVALID_TOPIC_EXCEPTION"),
+    (TOPIC, "", ("retention.ms", SET, "1"), "INVALID_REQUEST"),
+    (BROKER, "2", ("log.retention.ms", SET, "1"), "INVALID_REQUEST"),
+    (BROKER, "one", ("log.retention.ms", SET, "1"), "INVALID_REQUEST"),
+    (BROKER, "1", ("node.id", SET, "2"), "INVALID_REQUEST"),
+    (BROKER, "1", ("log.retention.ms", SET, "soon"), "INVALID_REQUEST"),
+    (GROUP, "", ("consumer.session.timeout.ms", SET, "50000"), "INVALID_REQUEST"),
+    (GROUP, "g", ("consumer.session.timeout.ms", SET, "soon"), "INVALID_CONFIG"),
+    (0, "x", ("retention.ms", SET, "1"), "INVALID_REQUEST"),
+    (99, "x", ("retention.ms", SET, "1"), "INVALID_REQUEST"),
+]
+
+
+@pytest.mark.parametrize("refused", REFUSED, ids=str)
+async def test_what_is_refused(client: Client, refused: tuple[int, str, Change, str]) -> None:
+    kind, name, (setting, operation, value), expected = refused
+    if name == "there":
+        name = (await client.create_topic()).name
+    assert await change(client, kind, name, (setting, operation, value)) == expected
+    assert await replace(client, kind, name, {setting: value}) == expected
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ([("retention.ms", APPEND, "1")], "INVALID_CONFIG"),
+        ([("retention.ms", SUBTRACT, "1")], "INVALID_CONFIG"),
+        ([("retention.ms", 4, "1")], "INVALID_REQUEST"),
+        ([("retention.ms", -1, "1")], "INVALID_REQUEST"),
+        ([("retention.ms", SET, "1"), ("retention.ms", DELETE, None)], "INVALID_REQUEST"),
+        ([("cleanup.policy", SET, "shred")], "INVALID_CONFIG"),
+    ],
+)
+async def test_operations_that_make_no_sense_are_refused(
+    client: Client, changes: list[Change], expected: str
+) -> None:
+    topic = await client.create_topic()
+    assert await change(client, TOPIC, topic.name, *changes) == expected
+    assert await own_settings(client, TOPIC, topic.name) == {}
+
+
+async def test_a_resource_named_twice_is_refused_and_the_others_changed(client: Client) -> None:
+    topic, other = await client.create_topic(), await client.create_topic()
+    settings = [incremental.AlterableConfig(name="retention.ms", config_operation=SET, value="1")]
+    resources = [
+        incremental.AlterConfigsResource(resource_type=TOPIC, resource_name=name, configs=settings)
+        for name in (topic.name, other.name, topic.name)
+    ]
+    response = await client.send(incremental.IncrementalAlterConfigsRequest(resources=resources))
+    codes = [code(r.error_code) for r in response.responses]
+    assert codes == ["INVALID_REQUEST", "NONE", "INVALID_REQUEST"]
+
+
+async def test_settings_survive_a_restart(tmp_path: Path) -> None:
+    async with running_broker(tmp_path) as live:
+        client = await live.connect()
+        topic = await client.create_topic()
+        assert await change(client, TOPIC, topic.name, ("retention.ms", SET, "5000")) == "NONE"
+        assert await change(client, BROKER, "1", ("log.retention.ms", SET, "6000")) == "NONE"
+        assert await change(client, BROKER, "", ("log.segment.bytes", SET, "7000000")) == "NONE"
+    async with running_broker(tmp_path) as live:
+        client = await live.connect()
+        assert await own_settings(client, TOPIC, topic.name) == {
+            "retention.ms": "5000",
+            "segment.bytes": "7000000",
+        }
+        assert (await own_settings(client, BROKER, "1"))["log.retention.ms"] == "6000"
+        assert await own_settings(client, BROKER, "") == {"log.segment.bytes": "7000000"}
+
+
+async def test_a_full_disk_changes_nothing_and_is_told(tmp_path: Path) -> None:
+    disk = FaultyDisk(Random(1))
+    async with running_broker(Path("/data"), files=disk) as live:
+        client = await live.connect()
+        topic = await client.create_topic()
+        disk.set_capacity(0)
+        assert await change(client, TOPIC, topic.name, ("retention.ms", SET, "1")) == "KAFKA_STORAGE_ERROR"
+        disk.set_capacity(None)
+        assert await own_settings(client, TOPIC, topic.name) == {}
+        assert await change(client, TOPIC, topic.name, ("retention.ms", SET, "1")) == "NONE"

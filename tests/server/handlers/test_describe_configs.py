@@ -1,0 +1,125 @@
+"""DescribeConfigs in every version, against a live broker."""
+
+from pathlib import Path
+
+import pytest
+
+from penstock.protocol.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResult,
+)
+from tests.server.live import Client, code, one, running_broker, unique_name, versions
+
+VERSIONS = versions(DescribeConfigsRequest)
+TOPIC, BROKER, LOGGER, METRICS, GROUP = 2, 4, 8, 16, 32
+
+
+async def describe(
+    client: Client,
+    kind: int,
+    name: str,
+    keys: list[str] | None = None,
+    *,
+    version: int = VERSIONS[-1],
+    more: bool = False,
+) -> DescribeConfigsResult:
+    resource = DescribeConfigsResource(resource_type=kind, resource_name=name, configuration_keys=keys)
+    request = DescribeConfigsRequest(
+        resources=[resource], include_synonyms=more, include_documentation=more and version >= 3
+    )
+    result: DescribeConfigsResult = one((await client.send(request, version)).results)
+    assert (result.resource_type, result.resource_name) == (kind, name)
+    return result
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_the_settings_of_a_topic(client: Client, version: int) -> None:
+    topic = await client.create_topic(configs={"retention.ms": "5000"})
+    result = await describe(client, TOPIC, topic.name, version=version)
+    assert result.error_code == 0
+    configs = {c.name: c for c in result.configs}
+    assert len(configs) == len(result.configs) > 20
+    own, inherited = configs["retention.ms"], configs["segment.bytes"]
+    assert (own.value, own.config_source, own.read_only, own.is_sensitive) == ("5000", 1, False, False)
+    assert (inherited.value, inherited.config_source) == ("1073741824", 5)
+    assert (own.config_type == 5) == (version >= 3)
+    assert own.synonyms == []
+    assert not own.documentation
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_what_stands_behind_a_value_is_told_to_who_asks(client: Client, version: int) -> None:
+    topic = await client.create_topic(configs={"retention.ms": "5000"})
+    config = one(
+        (await describe(client, TOPIC, topic.name, ["retention.ms"], version=version, more=True)).configs
+    )
+    assert (config.synonyms[0].name, config.synonyms[0].value, config.synonyms[0].source) == (
+        "retention.ms",
+        "5000",
+        1,
+    )
+    assert [s.name for s in config.synonyms][1:] == ["log.retention.hours"]
+    assert bool(config.documentation) == (version >= 3)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_only_the_settings_asked_for(client: Client, version: int) -> None:
+    topic = await client.create_topic()
+    names = ["retention.ms", "cleanup.policy", "no.such.setting"]
+    result = await describe(client, TOPIC, topic.name, names, version=version)
+    assert {c.name for c in result.configs} == {"retention.ms", "cleanup.policy"}
+    assert len((await describe(client, TOPIC, topic.name, [], version=version)).configs) > 20
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_the_settings_of_this_broker(tmp_path: Path, version: int) -> None:
+    async with running_broker(tmp_path, {"num.partitions": "7"}) as live:
+        client = await live.connect()
+        configs = {c.name: c for c in (await describe(client, BROKER, "1", version=version)).configs}
+        assert (configs["num.partitions"].value, configs["num.partitions"].config_source) == ("7", 4)
+        assert configs["node.id"].read_only
+        assert (configs["log.segment.bytes"].value, configs["log.segment.bytes"].config_source) == (
+            "1073741824",
+            5,
+        )
+        assert (await describe(client, BROKER, "", version=version)).configs == []
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_the_settings_of_a_group(client: Client, version: int) -> None:
+    configs = {
+        c.name: c.value for c in (await describe(client, GROUP, unique_name(), version=version)).configs
+    }
+    assert "consumer.session.timeout.ms" in configs
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_what_is_refused(client: Client, version: int) -> None:
+    for kind, name, expected in [
+        (TOPIC, "no-such-topic", "UNKNOWN_TOPIC_OR_PARTITION"),
+        (TOPIC, "white space", "INVALID_TOPIC_EXCEPTION"),
+        (TOPIC, "", "INVALID_TOPIC_EXCEPTION"),
+        (BROKER, "2", "INVALID_REQUEST"),
+        (BROKER, "one", "INVALID_REQUEST"),
+        (LOGGER, "", "INVALID_REQUEST"),
+        (LOGGER, "2", "INVALID_REQUEST"),
+        (METRICS, "", "INVALID_REQUEST"),
+        (GROUP, "", "INVALID_REQUEST"),
+        (0, "x", "INVALID_REQUEST"),
+        (99, "x", "INVALID_REQUEST"),
+    ]:
+        result = await describe(client, kind, name, version=version)
+        assert (code(result.error_code), result.configs) == (expected, []), (kind, name)
+        assert result.error_message
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_one_bad_resource_does_not_stop_the_others(client: Client, version: int) -> None:
+    topic = await client.create_topic()
+    resources = [
+        DescribeConfigsResource(resource_type=TOPIC, resource_name=n, configuration_keys=None)
+        for n in ("no-such-topic", topic.name)
+    ]
+    response = await client.send(DescribeConfigsRequest(resources=resources), version)
+    assert [code(r.error_code) for r in response.results] == ["UNKNOWN_TOPIC_OR_PARTITION", "NONE"]

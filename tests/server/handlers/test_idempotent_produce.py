@@ -1,0 +1,144 @@
+"""InitProducerId and the rules of the idempotent producer (KIP-98, KIP-360), over restarts too."""
+
+from pathlib import Path
+
+import pytest
+
+from penstock.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from penstock.protocol.messages.produce import ProduceRequest
+from tests.server.live import Client, TopicHandle, batch, code, running_broker, values_in, versions
+
+VERSIONS = versions(InitProducerIdRequest)
+
+
+async def init(
+    client: Client, version: int = VERSIONS[-1], *, producer_id: int = -1, producer_epoch: int = -1
+) -> InitProducerIdResponse:
+    request = InitProducerIdRequest(
+        transactional_id=None,
+        transaction_timeout_ms=1000,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+    )
+    response: InitProducerIdResponse = await client.send(request, version)
+    return response
+
+
+async def send(
+    client: Client, topic: TopicHandle, producer_id: int, epoch: int, sequence: int, *values: bytes
+) -> tuple[str, int]:
+    records = batch(*(values or (b"v",)), producer_id=producer_id, epoch=epoch, sequence=sequence)
+    answer = await client.produce(topic, records)
+    return code(answer.error_code), answer.base_offset
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_every_producer_gets_an_id_of_its_own(client: Client, version: int) -> None:
+    answers = [await init(client, version) for _ in range(3)]
+    assert all((a.error_code, a.producer_epoch) == (0, 0) for a in answers)
+    assert len({a.producer_id for a in answers}) == 3
+
+
+@pytest.mark.parametrize("version", range(3, 7))
+async def test_id_and_epoch_come_together_or_not_at_all(client: Client, version: int) -> None:
+    for producer_id, producer_epoch in [(5, -1), (-1, 5)]:
+        answer = await init(client, version, producer_id=producer_id, producer_epoch=producer_epoch)
+        assert code(answer.error_code) == "INVALID_REQUEST"
+        assert (answer.producer_id, answer.producer_epoch) == (-1, -1)
+
+
+async def test_ids_are_never_given_twice_over_restarts(tmp_path: Path) -> None:
+    given: list[int] = []
+    for _ in range(3):
+        async with running_broker(tmp_path) as live:
+            client = await live.connect()
+            given += [(await init(client)).producer_id for _ in range(3)]
+    assert len(set(given)) == 9
+
+
+@pytest.mark.parametrize("version", versions(ProduceRequest))
+async def test_a_retried_batch_is_answered_with_its_first_offset(client: Client, version: int) -> None:
+    topic = await client.create_topic()
+    producer_id = (await init(client)).producer_id
+    batches = [batch(b"a", b"b", producer_id=producer_id, epoch=0, sequence=2 * i) for i in range(6)]
+    for i, records in enumerate(batches):
+        assert (await client.produce(topic, records, version=version)).base_offset == 2 * i
+    for i in range(1, 6):  # the last five are remembered
+        answer = await client.produce(topic, batches[i], version=version)
+        assert (code(answer.error_code), answer.base_offset) == ("NONE", 2 * i)
+    assert len(values_in(await client.fetch(topic))) == 12
+
+
+async def test_what_was_sent_too_long_ago_to_be_remembered_is_a_duplicate(client: Client) -> None:
+    topic = await client.create_topic()
+    producer_id = (await init(client)).producer_id
+    for sequence in range(6):
+        await send(client, topic, producer_id, 0, sequence)
+    answer = await send(client, topic, producer_id, 0, 0)
+    assert answer == ("OUT_OF_ORDER_SEQUENCE_NUMBER", -1)
+
+
+async def test_gaps_are_out_of_order(client: Client) -> None:
+    topic = await client.create_topic()
+    producer_id = (await init(client)).producer_id
+    assert await send(client, topic, producer_id, 0, 0) == ("NONE", 0)
+    assert await send(client, topic, producer_id, 0, 2) == ("OUT_OF_ORDER_SEQUENCE_NUMBER", -1)
+    assert await send(client, topic, producer_id, 0, 1) == ("NONE", 1)
+
+
+async def test_epochs_fence(client: Client) -> None:
+    topic = await client.create_topic()
+    producer_id = (await init(client)).producer_id
+    assert await send(client, topic, producer_id, 1, 0) == ("NONE", 0)
+    assert await send(client, topic, producer_id, 0, 1) == ("INVALID_PRODUCER_EPOCH", -1)
+    assert await send(client, topic, producer_id, 2, 1) == ("OUT_OF_ORDER_SEQUENCE_NUMBER", -1)
+    assert await send(client, topic, producer_id, 2, 0) == ("NONE", 1)
+
+
+async def test_an_unknown_producer_may_go_on_in_the_middle(client: Client) -> None:
+    """KAFKA-7190: its state may have expired with its records."""
+    topic = await client.create_topic()
+    assert await send(client, topic, (await init(client)).producer_id, 0, 17) == ("NONE", 0)
+
+
+async def test_sequences_start_over_after_the_last(client: Client) -> None:
+    topic = await client.create_topic()
+    producer_id = (await init(client)).producer_id
+    last = 2**31 - 1
+    assert await send(client, topic, producer_id, 0, last - 1, b"a", b"b", b"c") == ("NONE", 0)
+    assert await send(client, topic, producer_id, 0, 1) == ("NONE", 3)
+    assert await send(client, topic, producer_id, 0, last - 1, b"a", b"b", b"c") == ("NONE", 0)
+
+
+async def test_pipelined_batches_are_taken_in_their_order(client: Client) -> None:
+    topic = await client.create_topic()
+    producer_id = (await init(client)).producer_id
+    sent = [send(client, topic, producer_id, 0, i, str(i).encode()) for i in range(50)]
+    assert [await answer for answer in sent] == [("NONE", i) for i in range(50)]
+    assert values_in(await client.fetch(topic)) == [str(i).encode() for i in range(50)]
+
+
+async def test_partitions_have_sequences_of_their_own(client: Client) -> None:
+    topic = await client.create_topic(partitions=2)
+    producer_id = (await init(client)).producer_id
+    for partition in (0, 1):
+        records = batch(b"v", producer_id=producer_id, epoch=0, sequence=0)
+        assert (await client.produce(topic, records, partition=partition)).error_code == 0
+
+
+@pytest.mark.parametrize("recompressed", [False, True])
+async def test_producers_are_remembered_over_a_restart(tmp_path: Path, recompressed: bool) -> None:
+    configs = {"compression.type": "gzip"} if recompressed else {}
+    async with running_broker(tmp_path) as live:
+        client = await live.connect()
+        topic = await client.create_topic(configs=configs)
+        producer_id = (await init(client)).producer_id
+        for sequence in range(3):
+            assert await send(client, topic, producer_id, 4, sequence) == ("NONE", sequence)
+    async with running_broker(tmp_path) as live:
+        client = await live.connect()
+        assert await send(client, topic, producer_id, 4, 2) == ("NONE", 2)
+        assert await send(client, topic, producer_id, 4, 4) == ("OUT_OF_ORDER_SEQUENCE_NUMBER", -1)
+        assert await send(client, topic, producer_id, 3, 0) == ("INVALID_PRODUCER_EPOCH", -1)
+        assert await send(client, topic, producer_id, 4, 3) == ("NONE", 3)
+        assert len(values_in(await client.fetch(topic))) == 4
