@@ -185,7 +185,26 @@ def test_commits_are_stored_as_kafka_stores_them(
     key, value = found
     assert key == b"\x00\x01" + _string("the-group") + _string(topic) + struct.pack(">i", 0)
     assert value is not None
-    assert value[:14] == struct.pack(">hqi", 3, 1, -1)
+    assert value[:14] == struct.pack(">hqi", 4, 1, -1)
+
+
+def test_a_kafka_consumer_goes_on_from_what_was_committed_in_json(
+    client: Client, topic: str, shared_broker: BrokerProcess
+) -> None:
+    for number in range(4):
+        client.ask(type="produce", topic=topic, message=f"m{number}")
+    client.ask(type="commit", group=f"of-{topic}", topic=topic, offset=3)
+    consumer = Consumer({"bootstrap.servers": shared_broker.bootstrap, "group.id": f"of-{topic}"})
+    consumer.subscribe([topic])
+    record = consumer.poll(TIMEOUT_S)
+
+    assert record is not None
+    assert (record.offset(), record.value()) == (3, b"m3")
+    refused = client.ask_bad(
+        json.dumps({"type": "commit", "group": f"of-{topic}", "topic": topic, "offset": 0})
+    )
+    assert refused["error"] == "UNKNOWN_MEMBER_ID", "only its members commit while a group has some"
+    consumer.close()
 
 
 def _string(text: str) -> bytes:

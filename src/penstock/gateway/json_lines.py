@@ -10,7 +10,7 @@ import logging
 from collections import deque
 from collections.abc import Awaitable
 
-from penstock.gateway.group_offsets import GroupOffsets, OffsetsTopic
+from penstock.gateway.group_offsets import CoordinatorOffsets, GroupOffsets
 from penstock.gateway.json_requests import (
     Commit,
     Fetch,
@@ -49,7 +49,7 @@ class JsonLines:
 
     def __init__(self, services: Services, offsets: GroupOffsets | None = None) -> None:
         self._services = services
-        self._offsets = offsets or OffsetsTopic(services)
+        self._offsets = offsets or CoordinatorOffsets(services)
 
     def connect(
         self, host: ConnectionHost, transport: asyncio.Transport, peer: Peer, received: bytes

@@ -1,8 +1,8 @@
-"""Where a group's committed offsets live. What is stored there is tested through a broker in `test_json_lines`."""
+"""Where the state of a group or a transactional id lives."""
 
 import pytest
 
-from penstock.gateway.group_offsets import home_of
+from penstock.cluster.coordination.placement import home_of
 
 
 @pytest.mark.parametrize(
@@ -15,6 +15,6 @@ from penstock.gateway.group_offsets import home_of
         ("polygenelubricants", -(2**31)),  # the word whose hash has no positive counterpart
     ],
 )
-def test_a_group_lives_where_kafkas_hash_puts_it(group: str, java_hash: int) -> None:
+def test_an_id_lives_where_kafkas_hash_puts_it(group: str, java_hash: int) -> None:
     expected = 0 if java_hash == -(2**31) else abs(java_hash) % 50
     assert home_of(group, 50) == expected
