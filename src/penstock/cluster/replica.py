@@ -65,6 +65,7 @@ class Replica:
         if opened is None:
             opened = self._log = self._open_log()
             self.high_watermark = opened.committed_offset
+            opened.producers.advance_high_watermark(self.high_watermark)  # recovery has replayed the markers
             opened.on_durable = self.advance_high_watermark
             if self.is_leader:
                 opened.begin_epoch(self.leader_epoch)
