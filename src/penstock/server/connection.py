@@ -61,20 +61,57 @@ class Dispatch(Protocol):
 class Peer:
     """Who is on the other side. Handlers keep what a connection must remember here."""
 
-    __slots__ = ("host", "is_leaving", "listener", "long_polls", "port")
+    __slots__ = (
+        "_waiting_for_room",
+        "host",
+        "is_full",
+        "is_gone",
+        "is_leaving",
+        "listener",
+        "long_polls",
+        "port",
+        "reading",
+    )
 
     def __init__(self, listener: str, host: str, port: int) -> None:
         self.listener = listener
         self.host = host
         self.port = port
         self.is_leaving = False  # nobody waits for news any more: answer with what there is
+        self.is_gone = False
+        self.is_full = False  # it has more answers than it takes
         self.long_polls: set[asyncio.Future[None]] = set()
+        self.reading = asyncio.Lock()  # held while records are read for it: one answer at a time may be large
+        self._waiting_for_room: list[asyncio.Future[None]] = []
 
-    def leave(self) -> None:
+    def leave(self, *, is_gone: bool = False) -> None:
         """The connection is ending: end its long polls now."""
         self.is_leaving = True
+        self.is_gone = is_gone
         for poll in self.long_polls:
             poll.cancel()
+        if is_gone:
+            self._wake()
+
+    def note_full(self, is_full: bool) -> None:
+        self.is_full = is_full
+        if not is_full:
+            self._wake()
+
+    async def room(self) -> None:
+        """Wait until it takes its answers, before much is read for another. Raises `CloseConnection` if it is gone."""
+        while self.is_full and not self.is_gone:
+            room: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting_for_room.append(room)
+            await room
+        if self.is_gone:
+            raise CloseConnection("it is gone")
+
+    def _wake(self) -> None:
+        waiting, self._waiting_for_room = self._waiting_for_room, []
+        for room in waiting:
+            if not room.done():
+                room.set_result(None)
 
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"
@@ -93,11 +130,12 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 class Slot:
     """The place of one request in the order of answers."""
 
-    __slots__ = ("answer", "failure", "request_bytes")
+    __slots__ = ("answer", "answer_bytes", "failure", "request_bytes")
 
     def __init__(self, request_bytes: int) -> None:
         self.request_bytes = request_bytes
         self.answer: Answer | None = None
+        self.answer_bytes = 0
         self.failure: str | None = None  # why the connection ends here
 
 
@@ -196,7 +234,7 @@ class Connection(asyncio.BufferedProtocol):
         self._host.connections.discard(self)
         self._slots.clear()
         self._is_stopping = True
-        self.peer.leave()
+        self.peer.leave(is_gone=True)
         self._resolve_drained()
 
     def eof_received(self) -> bool:
@@ -319,13 +357,12 @@ class Connection(asyncio.BufferedProtocol):
             answer = answer.answer
         if isinstance(answer, Completion):
             answer.then(partial(self._completed, slot))
-            self._pause_if_full()
         elif isinstance(answer, Awaitable):
             future = asyncio.ensure_future(answer)
             future.add_done_callback(lambda done: self._answered(slot, done))
-            self._pause_if_full()
         else:
             self._take(slot, answer)
+        self._pause_if_full()
 
     # -- answers out
 
@@ -340,8 +377,9 @@ class Connection(asyncio.BufferedProtocol):
     def _take(self, slot: Slot, answer: Answer) -> None:
         """Write at the end of this turn of the loop, with what else finishes meanwhile; much is written at once."""
         slot.answer = answer
-        self._unwritten_bytes += sum(map(len, answer))
-        if self._unwritten_bytes >= _WRITE_AT_ONCE_BYTES:
+        slot.answer_bytes = sum(map(len, answer))
+        self._unwritten_bytes += slot.answer_bytes
+        if self._unwritten_bytes >= _WRITE_AT_ONCE_BYTES or len(self._slots) >= self._limits.in_flight_max:
             self._write_finished()
         elif not self._is_write_due:
             self._is_write_due = True
@@ -371,12 +409,13 @@ class Connection(asyncio.BufferedProtocol):
     def _write_finished(self) -> None:
         """Write the answers at the head of the order that are complete."""
         self._is_write_due = False
-        self._unwritten_bytes = 0
         slots = self._slots
         buffers: list[Buffer] = []
         while slots and (answer := slots[0].answer) is not None:
             buffers.extend(answer)
-            self._in_flight_bytes -= slots.popleft().request_bytes
+            slot = slots.popleft()
+            self._in_flight_bytes -= slot.request_bytes
+            self._unwritten_bytes -= slot.answer_bytes
         if buffers and not self._transport.is_closing():
             if len(buffers) == 1:
                 self._transport.write(buffers[0])
@@ -388,6 +427,7 @@ class Connection(asyncio.BufferedProtocol):
             self.close(failure)
         if not slots:
             self._resolve_drained()
+        self._note_full()
         if self._is_paused:
             self._resume_if_room()
 
@@ -395,15 +435,23 @@ class Connection(asyncio.BufferedProtocol):
 
     def pause_writing(self) -> None:
         self._is_peer_slow = True
+        self._note_full()
         self._pause()
 
     def resume_writing(self) -> None:
         self._is_peer_slow = False
+        self._note_full()
         self._resume_if_room()
+
+    def _note_full(self) -> None:
+        is_full = self._is_peer_slow or self._unwritten_bytes >= _WRITE_HIGH_WATER_BYTES
+        if is_full != self.peer.is_full:
+            self.peer.note_full(is_full)
 
     def _has_room(self) -> bool:
         return (
             not self._is_peer_slow
+            and self._unwritten_bytes < _WRITE_HIGH_WATER_BYTES
             and self._exclusive is None
             and len(self._slots) < self._limits.in_flight_max
             and self._in_flight_bytes < self._limits.in_flight_bytes_max

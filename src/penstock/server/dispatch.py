@@ -18,7 +18,7 @@ from penstock.protocol.errors import ErrorCode
 from penstock.protocol.fetch_frame import encode_fetch_response
 from penstock.protocol.headers import RequestHeader, decode_request_header, encode_response_header
 from penstock.protocol.messages.api_versions import ApiVersionsResponse
-from penstock.server.connection import Answer, CloseConnection, Peer
+from penstock.server.connection import Answer, CloseConnection, Exclusive, Peer
 from penstock.server.context import RequestContext, Services
 from penstock.server.handlers import HANDLERS, advertised_versions
 
@@ -32,13 +32,14 @@ _API_VERSIONS = 18
 class _Route:
     """One API, ready to serve."""
 
-    __slots__ = ("decode", "encode_into", "handle", "key", "name", "versions")
+    __slots__ = ("decode", "encode_into", "handle", "is_exclusive", "key", "name", "versions")
 
     def __init__(self, key: int) -> None:
         codec: Any = apis.codec(key)
         self.key = key
         self.name = apis.APIS[key].name
         self.versions = HANDLERS[key].versions
+        self.is_exclusive = HANDLERS[key].is_exclusive
         self.decode: Callable[[memoryview, int, int], Any] = codec.decode_request
         self.encode_into: Callable[[bytearray, Any, int], None] = codec.encode_response_into
         handler = importlib.import_module(f"penstock.server.handlers.{HANDLERS[key].module}")
@@ -63,7 +64,9 @@ class Dispatcher:
         self._services = services
         self._routes: dict[int, _Route] = {}
 
-    def dispatch(self, frame: bytearray, peer: Peer) -> Answer | Completion[Answer] | Awaitable[Answer]:
+    def dispatch(
+        self, frame: bytearray, peer: Peer
+    ) -> Answer | Completion[Answer] | Awaitable[Answer] | Exclusive:
         """Handle one request; raises `ProtocolError` or `CloseConnection` when the connection cannot go on."""
         view = memoryview(frame)
         header, position = decode_request_header(view)
@@ -81,7 +84,8 @@ class Dispatcher:
             response.then(partial(_encode_now, route, header, answer))
             return answer
         if isinstance(response, CoroutineType):
-            return _encode_later(route, header, response)
+            later = _encode_later(route, header, response)
+            return Exclusive(later) if route.is_exclusive else later
         return route.encode(header, response)
 
     def _route(self, key: int, peer: Peer) -> _Route:

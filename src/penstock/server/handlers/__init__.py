@@ -1,7 +1,9 @@
 """The table of APIs this broker serves: one handler module for each, imported when first needed.
 
 A handler module has `handle(ctx, request)`. What it does before it returns happens in connection order; when it
-returns an awaitable, the rest is waited for while later requests go on, and is answered in its place.
+returns an awaitable, the rest is waited for while later requests go on, and is answered in its place. Behind an
+exclusive one, which changes what others read, later requests wait, as all do in Kafka: a client may send a commit and
+right behind it ask for what is committed.
 """
 
 import msgspec
@@ -14,11 +16,15 @@ class Handler(msgspec.Struct, frozen=True):
     module: str
     versions: range
     advertised_from: int
+    is_exclusive: bool
 
 
-def _entry(key: int, module: str, advertised_from: int | None = None) -> tuple[int, Handler]:
+def _entry(
+    key: int, module: str, *, advertised_from: int | None = None, is_exclusive: bool = False
+) -> tuple[int, Handler]:
     versions = APIS[key].versions
-    return key, Handler(module, versions, versions.start if advertised_from is None else advertised_from)
+    first = versions.start if advertised_from is None else advertised_from
+    return key, Handler(module, versions, first, is_exclusive)
 
 
 HANDLERS: dict[int, Handler] = dict(
@@ -27,8 +33,8 @@ HANDLERS: dict[int, Handler] = dict(
         _entry(0, "produce", advertised_from=0),
         _entry(1, "fetch"),
         _entry(2, "list_offsets"),
-        _entry(3, "metadata"),
-        _entry(8, "offset_commit"),
+        _entry(3, "metadata", is_exclusive=True),
+        _entry(8, "offset_commit", is_exclusive=True),
         _entry(9, "offset_fetch"),
         _entry(10, "find_coordinator"),
         _entry(11, "join_group"),
@@ -38,9 +44,9 @@ HANDLERS: dict[int, Handler] = dict(
         _entry(15, "describe_groups"),
         _entry(16, "list_groups"),
         _entry(18, "api_versions"),
-        _entry(19, "create_topics"),
-        _entry(20, "delete_topics"),
-        _entry(21, "delete_records"),
+        _entry(19, "create_topics", is_exclusive=True),
+        _entry(20, "delete_topics", is_exclusive=True),
+        _entry(21, "delete_records", is_exclusive=True),
         _entry(22, "init_producer_id"),
         _entry(23, "offset_for_leader_epoch"),
         _entry(24, "add_partitions_to_txn"),
@@ -49,12 +55,12 @@ HANDLERS: dict[int, Handler] = dict(
         _entry(27, "write_txn_markers"),
         _entry(28, "txn_offset_commit"),
         _entry(32, "describe_configs"),
-        _entry(33, "alter_configs"),
+        _entry(33, "alter_configs", is_exclusive=True),
         _entry(35, "describe_log_dirs"),
-        _entry(37, "create_partitions"),
-        _entry(42, "delete_groups"),
-        _entry(44, "incremental_alter_configs"),
-        _entry(47, "offset_delete"),
+        _entry(37, "create_partitions", is_exclusive=True),
+        _entry(42, "delete_groups", is_exclusive=True),
+        _entry(44, "incremental_alter_configs", is_exclusive=True),
+        _entry(47, "offset_delete", is_exclusive=True),
         _entry(60, "describe_cluster"),
         _entry(61, "describe_producers"),
         _entry(65, "describe_transactions"),

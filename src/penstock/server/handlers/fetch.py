@@ -42,12 +42,16 @@ async def _respond_later(
 ) -> FetchResponse:
     loop = asyncio.get_running_loop()
     deadline = loop.time() + request.max_wait_ms / 1000
-    await read.from_disk()
+    async with ctx.peer.reading:
+        await ctx.peer.room()
+        await read.from_disk()
     while not read.is_enough(request.min_bytes) and loop.time() < deadline and not ctx.peer.is_leaving:
         read.forget()
         await _news(ctx, read, deadline)
-        read.from_memory()
-        await read.from_disk()
+        async with ctx.peer.reading:
+            await ctx.peer.room()
+            read.from_memory()
+            await read.from_disk()
     return _respond(ctx, plan, read)
 
 
