@@ -5,7 +5,7 @@ import pytest
 
 from penstock.cli.bench import runner, scale
 from penstock.cli.bench.context import Bench, OutOfTime
-from penstock.cli.bench.machine import describe
+from penstock.cli.bench.machine import describe, told_load
 from penstock.cli.main import run
 
 
@@ -39,3 +39,8 @@ def test_data_directories_are_removed_even_when_a_workload_fails(tmp_path: Path)
 def test_the_machine_is_described_without_naming_a_path(tmp_path: Path) -> None:
     told = " ".join(describe(str(tmp_path)).values())
     assert str(tmp_path) not in told
+
+
+def test_a_machine_that_is_busy_with_other_work_is_called_so() -> None:
+    assert "busy" in told_load(3.8, 2)
+    assert "busy" not in told_load(0.3, 2)

@@ -9,6 +9,7 @@ from penstock.cli.bench.disk import sync_loop
 from penstock.cli.bench.figures import number, quantile
 
 _PROBE_S = 1.0
+_BUSY_PER_CORE = 0.25
 
 
 def describe(directory: str) -> dict[str, str]:
@@ -23,11 +24,19 @@ def describe(directory: str) -> dict[str, str]:
             f"{number(count / _PROBE_S)}/s, p50 {number(quantile(latencies, 0.5) * 1e6)} µs, "
             f"p99 {number(quantile(latencies, 0.99) * 1e6)} µs"
         ),
-        "load before the run": f"{os.getloadavg()[0]:.2f} (1 minute)",
+        "load before the run": told_load(os.getloadavg()[0], len(os.sched_getaffinity(0))),
         "Python": f"{platform.python_implementation()} {platform.python_version()}, uvloop {_version('uvloop')}",
         "penstock": _version("penstock"),
         "librdkafka client": f"confluent-kafka {_version('confluent-kafka')}",
     }
+
+
+def told_load(load: float, cores: int) -> str:
+    """The load of the last minute, and what it means for the figures."""
+    is_busy = load > _BUSY_PER_CORE * cores
+    return f"{load:.2f} (1 minute)" + (
+        ": **busy with other work, take no figure for good**" if is_busy else ""
+    )
 
 
 def _cpu_model() -> str:

@@ -10,8 +10,8 @@ from penstock.cli.bench.figures import Goal, Ratio, Section, Series, number
 _HEAD = """# Benchmarks
 
 Made by `make bench`; do not edit. Every ratio was measured within one run, round by round, its two sides one after
-the other on the same machine and the same filesystem; the median of the rounds stands first, the lowest and the
-highest in brackets. Goals are reported, never asserted.
+the other on the same machine and the same filesystem; the median of the rounds stands first, then the lowest and
+the highest. A goal is met or missed only when all rounds agree. Goals are reported, never asserted.
 """
 
 
@@ -26,7 +26,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 def ratio_rows(sections: Sequence[Section]) -> list[tuple[str, str, str, str, str]]:
     """One row a ratio: workload, what against what, median, spread, goal."""
     return [
-        (section.key, ratio.label, number(ratio.median), spread(ratio), verdict(ratio.goal, ratio.median))
+        (section.key, ratio.label, number(ratio.median), spread(ratio), verdict(ratio.goal, ratio))
         for section in sections
         for ratio in section.ratios
     ]
@@ -40,7 +40,7 @@ def figure_rows(sections: Sequence[Section]) -> list[tuple[str, str, str, str, s
             figure.series.label,
             f"{number(figure.series.median)} {figure.series.unit}",
             spread(figure.series),
-            verdict(figure.goal, figure.series.median),
+            verdict(figure.goal, figure.series),
         )
         for section in sections
         for figure in section.figures
@@ -52,10 +52,14 @@ def spread(measured: Series | Ratio) -> str:
     return f"{number(measured.low)} … {number(measured.high)}" if len(measured.values) > 1 else "one round"
 
 
-def verdict(goal: Goal | None, value: float) -> str:
+def verdict(goal: Goal | None, measured: Series | Ratio) -> str:
+    """Met or missed when every round says so; rounds that disagree decide nothing, whatever their median."""
     if goal is None:
         return ""
-    return f"{goal} {'met' if goal.is_met_by(value) else 'missed'}"
+    outcomes = {goal.is_met_by(value) for value in measured.values}
+    if len(outcomes) == 1:
+        return f"{goal} {'met' if outcomes.pop() else 'missed'}"
+    return f"{goal} undecided: the rounds disagree"
 
 
 def to_json(report: Report) -> bytes:
