@@ -76,6 +76,8 @@ class GroupCoordinator:
         self._tickets = itertools.count()
         self._waiting: dict[int, Completion[JoinGroupResponse | SyncGroupResponse]] = {}
         self._sweeper: asyncio.Task[None] | None = None
+        self.sweep_count = 0
+        """How often all offsets were looked over for expired ones."""
 
     @property
     def config(self) -> BrokerConfig:
@@ -311,3 +313,4 @@ class GroupCoordinator:
                         "%d offsets and groups of %s-%d expired", len(records), CONSUMER_OFFSETS, shard.number
                     )
                 await asyncio.sleep(0)
+            self.sweep_count += 1
