@@ -1,0 +1,83 @@
+"""A consume-transform-produce loop, to be killed: each input becomes one output, with its offset, in one transaction.
+
+    python -m tests.interop.transform_loop BOOTSTRAP INPUT OUTPUT GROUP TRANSACTIONAL_ID
+
+Reads the input from where the group stands, writes each record in upper case to the partition of the same number, and
+commits some records at a time. Ends by itself when the record `stop` has been committed in every partition; prints
+`working` once it has committed for the first time.
+"""
+
+import sys
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+
+CALL_TIMEOUT_S = 20.0
+RECORDS_MAX = 20
+
+
+def main(bootstrap: str, source: str, target: str, group_id: str, transactional_id: str) -> None:
+    producer = Producer(
+        {
+            "bootstrap.servers": bootstrap,
+            "transactional.id": transactional_id,
+            "transaction.timeout.ms": 5000,
+            "log_level": 0,
+        }
+    )
+    consumer = Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": group_id,
+            "isolation.level": "read_committed",
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+            "log_level": 0,
+        }
+    )
+    producer.init_transactions(CALL_TIMEOUT_S)
+    partitions = list(consumer.list_topics(source, CALL_TIMEOUT_S).topics[source].partitions)
+    standing = consumer.committed([TopicPartition(source, p) for p in partitions], CALL_TIMEOUT_S)
+    consumer.assign([TopicPartition(source, each.partition, max(each.offset, 0)) for each in standing])
+    open_partitions = set(partitions)
+    is_first = True
+    while open_partitions:
+        messages = [m for m in consumer.consume(RECORDS_MAX, 0.2) if not _is_passing(m)]
+        if not messages:
+            continue
+        stopped = transform(producer, consumer, target, messages)
+        open_partitions -= stopped
+        if is_first:
+            print("working", flush=True)
+            is_first = False
+    consumer.close()
+
+
+def _is_passing(message: Message) -> bool:
+    """Whether it only says that the broker is away; what else is wrong ends the loop."""
+    error = message.error()
+    if error is None:
+        return False
+    if error.retriable() or error.code() in (KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT):
+        return True
+    raise KafkaException(error)
+
+
+def transform(producer: Producer, consumer: Consumer, target: str, messages: list[Message]) -> set[int]:
+    """One transaction; gives the partitions that have come to their end."""
+    producer.begin_transaction()
+    offsets: dict[tuple[str, int], int] = {}
+    stopped = set()
+    for message in messages:
+        if message.value() == b"stop":
+            stopped.add(message.partition())
+        else:
+            producer.produce(target, message.value().upper(), partition=message.partition())
+        offsets[message.topic(), message.partition()] = message.offset() + 1
+    positions = [TopicPartition(topic, number, offset) for (topic, number), offset in offsets.items()]
+    producer.send_offsets_to_transaction(positions, consumer.consumer_group_metadata(), CALL_TIMEOUT_S)
+    producer.commit_transaction(CALL_TIMEOUT_S)
+    return stopped
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
