@@ -3,11 +3,14 @@
 import asyncio
 import heapq
 import itertools
+import logging
 import math
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 from penstock.observability.clock import Clock
+
+log = logging.getLogger(__name__)
 
 K = TypeVar("K", bound=Hashable)
 
@@ -37,9 +40,6 @@ class Deadlines(Generic[K]):
             self._sleeps_until = time_ms
             self._sleeper = asyncio.get_running_loop().create_task(self._run(), name="deadlines")
 
-    def forget(self, key: K) -> None:
-        self._times.pop(key, None)
-
     def stop(self) -> None:
         if self._sleeper is not None:
             self._sleeper.cancel()
@@ -64,6 +64,10 @@ class Deadlines(Generic[K]):
             if self._times.get(key) != time_ms:
                 continue
             del self._times[key]
-            next_ms = self._act(key)
+            try:
+                next_ms = self._act(key)
+            except Exception:
+                log.exception("what was due for %r failed; the others go on", key)
+                continue
             if next_ms < math.inf:
                 self.wake_by(key, next_ms)

@@ -1,0 +1,287 @@
+import asyncio
+from collections.abc import Callable, Coroutine
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from penstock.cluster.coordination.partition import CoordinatorError, CoordinatorPartition
+from penstock.cluster.replica import Replica
+from penstock.observability.clock import ManualClock
+from penstock.observability.completion import Completion
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.records.batch import iter_batches
+from penstock.protocol.records.builder import NewRecord, build_batch
+from penstock.protocol.records.control import EndTxnMarker, build_end_txn_batch
+from penstock.protocol.records.record import Record, iter_records
+from penstock.storage.log_errors import StorageError
+from penstock.storage.log_values import Appended, LogSlice
+
+
+class SlowReplica:
+    """A log in memory, whose high watermark a test moves."""
+
+    def __init__(self, *batches: bytes, message_bytes_max: int = 1000) -> None:
+        self.partition = 0
+        self.leader_epoch = 0
+        self.batches = list(batches)
+        self.refusal: StorageError | None = None
+        self.waiting: list[tuple[int, Completion[None]]] = []
+        self.log = SimpleNamespace(
+            config=SimpleNamespace(max_message_bytes=message_bytes_max),
+            log_start_offset=0,
+            log_end_offset=sum(header.record_count for b in batches for _, header in iter_batches(b)),
+            read_cold=self.read_cold,
+        )
+        self.high_watermark = self.log.log_end_offset
+
+    async def read_cold(self, offset: int, size_bytes_max: int, *, offset_limit: int) -> LogSlice:
+        for each in self.batches:
+            ((_, header),) = iter_batches(each)
+            if header.base_offset <= offset < header.next_offset:
+                return LogSlice(each, header.next_offset)
+        raise AssertionError(f"nothing at {offset}")
+
+    def append(self, records: bytearray, now_ms: int, origin: object) -> Appended:
+        if self.refusal is not None:
+            raise self.refusal
+        ((_, header),) = iter_batches(records)
+        base = self.log.log_end_offset
+        self.log.log_end_offset += header.record_count
+        self.batches.append(bytes(records))
+        return Appended(
+            base_offset=base,
+            last_offset=self.log.log_end_offset - 1,
+            log_append_time_ms=-1,
+            log_start_offset=0,
+        )
+
+    def committed(self, last_offset: int) -> Completion[None] | None:
+        if self.high_watermark > last_offset:
+            return None
+        self.waiting.append((last_offset, Completion()))
+        return self.waiting[-1][1]
+
+    def commit_up_to(self, offset: int) -> None:
+        self.high_watermark = offset
+        for last_offset, waiting in self.waiting:
+            if last_offset < offset:
+                waiting.resolve(None)
+
+
+class Notes:
+    """State that only writes down what it was told."""
+
+    def __init__(self) -> None:
+        self.seen: list[object] = []
+
+    def replay(self, record: Record, producer_id: int) -> None:
+        self.seen.append((record.offset, record.key, producer_id))
+
+    def end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
+        self.seen.append((producer_id, is_commit))
+
+
+Partition = CoordinatorPartition[Notes]
+
+
+def partition_of(replica: SlowReplica, on_failure: Callable[[Partition], None] = lambda _: None) -> Partition:
+    return CoordinatorPartition(cast("Replica", replica), Notes(), ManualClock(), on_failure=on_failure)
+
+
+def record(name: str, size: int = 1) -> NewRecord:
+    return NewRecord(name.encode(), b"v" * size)
+
+
+def run(story: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(story)
+
+
+async def turn() -> None:
+    await asyncio.sleep(0)
+
+
+def keys(batch: bytes) -> list[bytes | None]:
+    return [each.key for each in iter_records(batch)]
+
+
+def test_everything_in_the_log_is_replayed_in_order() -> None:
+    replica = SlowReplica(
+        build_batch([record("a"), record("b")]),
+        build_batch([record("c")], base_offset=2, producer_id=9, producer_epoch=0, is_transactional=True),
+        build_end_txn_batch(
+            EndTxnMarker(is_commit=True, coordinator_epoch=0),
+            producer_id=9,
+            producer_epoch=0,
+            timestamp=0,
+            base_offset=3,
+        ),
+        build_batch([record("d")], base_offset=4, producer_id=5, producer_epoch=0, base_sequence=0),
+    )
+    partition = partition_of(replica)
+
+    run(partition.load())
+
+    assert partition.state.seen == [
+        (0, b"a", -1),
+        (1, b"b", -1),
+        (2, b"c", 9),
+        (9, True),
+        (4, b"d", -1),
+    ]
+    assert partition.is_loaded
+
+
+def test_a_partition_is_loaded_when_what_it_read_is_committed() -> None:
+    async def story() -> None:
+        replica = SlowReplica(build_batch([record("a")]))
+        replica.high_watermark = 0
+        partition = partition_of(replica)
+        loading = asyncio.ensure_future(partition.load())
+        while not replica.waiting:
+            await turn()
+        assert not partition.is_loaded
+
+        replica.commit_up_to(1)
+        await loading
+
+        assert partition.is_loaded
+
+    run(story())
+
+
+def test_writes_of_one_turn_become_one_batch_and_are_told_when_it_is_committed() -> None:
+    async def story() -> None:
+        replica = SlowReplica()
+        partition = partition_of(replica)
+        first, second = partition.write([record("a")]), partition.write([record("b"), record("c")])
+        assert replica.batches == []
+        await turn()
+        assert [keys(each) for each in replica.batches] == [[b"a", b"b", b"c"]]
+        assert not first.done()
+        later = partition.write([record("d")])
+        await turn()
+
+        replica.commit_up_to(3)
+
+        assert first.done()
+        assert second.done()
+        assert not later.done()
+
+    run(story())
+
+
+def test_what_does_not_fit_into_one_batch_is_split() -> None:
+    async def story() -> None:
+        replica = SlowReplica(message_bytes_max=1000)
+        written = partition_of(replica).write([record(name, 300) for name in "abcd"])
+        await turn()
+        assert [keys(each) for each in replica.batches] == [[b"a", b"b"], [b"c", b"d"]]
+
+        replica.commit_up_to(2)
+        assert not written.done()
+        replica.commit_up_to(4)
+        assert written.done()
+
+    run(story())
+
+
+def test_a_record_that_is_too_large_is_refused_before_anything_is_written() -> None:
+    async def story() -> None:
+        replica = SlowReplica(message_bytes_max=1000)
+        with pytest.raises(CoordinatorError) as refused:
+            partition_of(replica).write([record("a"), record("b", 1001)])
+        await turn()
+
+        assert refused.value.code is ErrorCode.UNKNOWN_SERVER_ERROR
+        assert replica.batches == []
+
+    run(story())
+
+
+def test_a_reader_waits_for_what_it_saw_and_not_for_later_writes() -> None:
+    async def story() -> None:
+        replica = SlowReplica()
+        partition = partition_of(replica)
+        assert partition.settled() is None
+        partition.write([record("a")])
+        before_append = partition.settled()
+        await turn()
+        after_append = partition.settled()
+        partition.write([record("b")])
+        await turn()
+        assert before_append is not None
+        assert after_append is not None
+        assert not before_append.done()
+
+        replica.commit_up_to(1)
+
+        assert before_append.done()
+        assert after_append.done()
+
+    run(story())
+
+
+def test_a_write_that_the_log_refuses_ends_the_partition() -> None:
+    async def story() -> None:
+        replica = SlowReplica()
+        failed: list[Partition] = []
+
+        def give_up(partition: Partition) -> None:
+            failed.append(partition)
+            partition.end()
+
+        partition = partition_of(replica, give_up)
+        in_flight = partition.write([record("a")])
+        await turn()
+        replica.refusal = StorageError("no room")
+        refused = partition.write([record("b")])
+        await turn()
+
+        assert failed == [partition]
+        for each in (in_flight, refused):
+            with pytest.raises(CoordinatorError) as told:
+                await each
+            assert told.value.code is ErrorCode.NOT_COORDINATOR
+        with pytest.raises(CoordinatorError):
+            partition.write([record("c")])
+
+    run(story())
+
+
+def test_a_log_that_fails_after_the_append_ends_the_partition_too() -> None:
+    async def story() -> None:
+        replica = SlowReplica()
+        failed: list[Partition] = []
+        partition = partition_of(replica, failed.append)
+        written = partition.write([record("a")])
+        await turn()
+
+        replica.waiting[0][1].fail(StorageError("the disk is gone"))
+
+        assert failed == [partition]
+        with pytest.raises(CoordinatorError):
+            await written
+
+    run(story())
+
+
+def test_whoever_waits_is_told_when_another_broker_leads() -> None:
+    async def story() -> None:
+        replica = SlowReplica()
+        partition = partition_of(replica)
+        in_flight = partition.write([record("a")])
+        await turn()
+        unwritten = partition.write([record("b")])
+
+        partition.end()
+        await turn()
+
+        for each in (in_flight, unwritten):
+            with pytest.raises(CoordinatorError) as told:
+                await each
+            assert told.value.code is ErrorCode.NOT_COORDINATOR
+        assert len(replica.batches) == 1, "what was not written stays unwritten"
+        replica.commit_up_to(1)  # too late for anyone to hear
+
+    run(story())
