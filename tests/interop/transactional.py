@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from base64 import b64decode, b64encode
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, Protocol
 from uuid import uuid4
 
@@ -46,14 +46,13 @@ class TransactionalProducer(Protocol):
 def open_producer(
     name: str, bootstrap: str, transactional_id: str, timeout_ms: int = 60_000
 ) -> TransactionalProducer:
-    made = {
+    makers: dict[str, Callable[[str, str, int], TransactionalProducer]] = {
         "confluent-kafka": ConfluentProducer,
         "aiokafka": AioProducer,
         "kafka-python": PythonProducer,
         "kafkajs": JavaScriptProducer,
-    }[name]
-    producer: TransactionalProducer = made(bootstrap, transactional_id, timeout_ms)
-    return producer
+    }
+    return makers[name](bootstrap, transactional_id, timeout_ms)
 
 
 class ConfluentProducer:

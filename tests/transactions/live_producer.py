@@ -1,8 +1,8 @@
 """A transactional producer in the test's own hands, in either version of the protocol, over a real connection."""
 
-import time
 from typing import Any
 
+from penstock.observability.clock import Clock, SystemClock
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from penstock.protocol.messages.add_partitions_to_txn import (
@@ -25,10 +25,14 @@ READ_COMMITTED = 1
 class LiveProducer:
     """`is_v2`: raises its epoch at every end and lets Produce add partitions (KIP-890)."""
 
-    def __init__(self, client: Client, transactional_id: str, *, is_v2: bool = True) -> None:
+    def __init__(
+        self, client: Client, transactional_id: str, *, is_v2: bool = True, clock: Clock | None = None
+    ) -> None:
         self.client = client
         self.transactional_id = transactional_id
         self.is_v2 = is_v2
+        # Records have the broker's time: a marker that is much younger than those before it begins a new segment.
+        self.clock = clock or SystemClock()
         self.producer_id = -1
         self.epoch = -1
         self._sequences: dict[tuple[str, int], int] = {}
@@ -69,7 +73,7 @@ class LiveProducer:
         sequence = self._sequences.get((topic.name, partition), 0)
         records = batch(
             *values,
-            timestamp=self.client_time_ms(),
+            timestamp=self.clock.now_ms(),
             producer_id=self.producer_id,
             epoch=self.epoch,
             sequence=sequence,
@@ -81,11 +85,6 @@ class LiveProducer:
         if not answer.error_code:
             self._sequences[topic.name, partition] = sequence + len(values)
         return ErrorCode(answer.error_code)
-
-    @staticmethod
-    def client_time_ms() -> int:
-        """The time of now: a marker that is much younger than the records before it begins a new segment."""
-        return time.time_ns() // 1_000_000
 
     async def write(self, topic: TopicHandle, *values: bytes, partition: int = 0) -> None:
         """Produce, however this version of the protocol does it; it must work."""

@@ -158,7 +158,9 @@ def test_a_crash_before_any_sync_leaves_a_transaction_whole_or_undone(is_v2: boo
             try:
                 check(moment.known, shown, offset)
             except AssertionError as error:
-                raise AssertionError(f"at sync {number}, of {moment.before}, CRASH_SEED={seed}: {error}") from error
+                raise AssertionError(
+                    f"at sync {number}, of {moment.before}, CRASH_SEED={seed}: {error}"
+                ) from error
             ways.add(tuple(sorted(shown[0])))
         assert {(), (0,)} <= ways, "some crashes came before a commit and some after"
 

@@ -106,7 +106,7 @@ async def test_readers_of_committed_records_wait_for_an_open_transaction(
     topic = await client.create_topic()
     mine = producer(is_v2=is_v2)
     await mine.init()
-    now_ms = mine.client_time_ms()
+    now_ms = mine.clock.now_ms()
     await client.produce(topic, batch(b"before", timestamp=now_ms))
     await mine.write(topic, b"in")
     await client.produce(topic, batch(b"behind", timestamp=now_ms))
@@ -279,7 +279,7 @@ async def test_pipelined_first_batches_of_a_transaction_keep_their_order(
 async def send(mine: LiveProducer, topic: TopicHandle, number: int, partition: int) -> int:
     records = batch(
         b"%d" % number,
-        timestamp=mine.client_time_ms(),
+        timestamp=mine.clock.now_ms(),
         producer_id=mine.producer_id,
         epoch=mine.epoch,
         sequence=number // 2,

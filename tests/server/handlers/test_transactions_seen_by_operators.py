@@ -86,7 +86,7 @@ async def test_transactions_are_listed_by_state_producer_duration_and_pattern(
 async def test_an_unknown_state_is_told_and_a_broken_pattern_refused(client: Client) -> None:
     answer = await client.send(ListTransactionsRequest(state_filters=["Asleep"]))
     assert (answer.unknown_state_filters, answer.transaction_states) == (["Asleep"], [])
-    for pattern in ("(", "(a+)+b", "(?:x*y*)*", r"(a)\1"):
+    for pattern in ("(", r"(a)\1", "(?=a)"):
         answer = await client.send(ListTransactionsRequest(transactional_id_pattern=pattern))
         assert ErrorCode(answer.error_code).name == "INVALID_REGULAR_EXPRESSION", pattern
 

@@ -4,8 +4,9 @@ Filters, all of which must hold: by state and by producer id, v1 by how long a t
 v2 by a pattern for the whole transactional id (KIP-1152).
 """
 
-import re
+import asyncio
 
+from penstock.cluster.coordination.patterns import InvalidPattern, Pattern
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.list_transactions import (
     ListTransactionsRequest,
@@ -16,14 +17,16 @@ from penstock.server.context import RequestContext
 from penstock.transactions.state import Transaction
 from penstock.transactions.states import STATE_NAMES
 
+_IDS_PER_TURN = 100
 
-def handle(ctx: RequestContext, request: ListTransactionsRequest) -> ListTransactionsResponse:
+
+async def handle(ctx: RequestContext, request: ListTransactionsRequest) -> ListTransactionsResponse:
     coordinator = ctx.broker.transactions
     if coordinator.partitions.is_loading:
         return ListTransactionsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
     try:
-        pattern = re.compile(request.transactional_id_pattern) if request.transactional_id_pattern else None
-    except re.error:
+        pattern = Pattern(request.transactional_id_pattern) if request.transactional_id_pattern else None
+    except InvalidPattern:
         return ListTransactionsResponse(error_code=ErrorCode.INVALID_REGULAR_EXPRESSION)
     states = {STATE_NAMES[name] for name in request.state_filters if name in STATE_NAMES}
     producer_ids = set(request.producer_id_filters)
@@ -34,18 +37,22 @@ def handle(ctx: RequestContext, request: ListTransactionsRequest) -> ListTransac
             (not producer_ids or transaction.producer_id in producer_ids)
             and (not request.state_filters or transaction.state in states)
             and (request.duration_filter < 0 or now_ms - transaction.started_ms > request.duration_filter)
-            and (pattern is None or pattern.fullmatch(transaction.transactional_id) is not None)
+            and (pattern is None or pattern.matches(transaction.transactional_id))
         )
 
+    wanted = []
+    for number, transaction in enumerate(list(coordinator.all())):
+        if is_wanted(transaction):
+            wanted.append(
+                TransactionState(
+                    transactional_id=transaction.transactional_id,
+                    producer_id=transaction.producer_id,
+                    transaction_state=transaction.state.shown_as,
+                )
+            )
+        if number % _IDS_PER_TURN == 0:
+            await asyncio.sleep(0)
     return ListTransactionsResponse(
         unknown_state_filters=[name for name in request.state_filters if name not in STATE_NAMES],
-        transaction_states=[
-            TransactionState(
-                transactional_id=transaction.transactional_id,
-                producer_id=transaction.producer_id,
-                transaction_state=transaction.state.shown_as,
-            )
-            for transaction in coordinator.all()
-            if is_wanted(transaction)
-        ],
+        transaction_states=wanted,
     )
