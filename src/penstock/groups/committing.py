@@ -4,7 +4,6 @@ Each decides at once and then waits for the log: a commit until it is committed,
 that no client acts on an offset that a crash could take back.
 """
 
-import asyncio
 from collections.abc import Awaitable, Sequence
 from typing import TypeVar
 
@@ -13,6 +12,7 @@ import msgspec
 from penstock.cluster.coordination.partition import CoordinatorError
 from penstock.groups.classic import membership
 from penstock.groups.coordinator import GroupCoordinator
+from penstock.observability.completion import Completion
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
 
@@ -47,7 +47,7 @@ def commit(
     commits: Commits,
     *,
     producer: tuple[int, int] | None = None,
-) -> ErrorCode | Awaitable[ErrorCode]:
+) -> ErrorCode | Completion[ErrorCode]:
     """Keep offsets; those of a transactional `producer`, its id and epoch, count once its transaction commits."""
     shard = groups.find(committer.group_id)
     if isinstance(shard, ErrorCode):
@@ -74,10 +74,10 @@ def commit(
         return ErrorCode.NONE
     try:
         if producer is None:
-            return _code_of(shard.write(shard.state.commit(commits, moment)))
+            return _code_when(shard.submit(shard.state.commit(commits, moment)))
         shard.check_producer(*producer)
         records = shard.state.commit(commits, moment, producer[0])
-        return _code_of(shard.write_in_transaction(records, *producer))
+        return _code_when(shard.write_in_transaction(records, *producer))
     except CoordinatorError as error:
         return error.code
 
@@ -141,15 +141,17 @@ def delete_offsets(
     return _after(written, codes)
 
 
-async def _code_of(written: "asyncio.Future[None]") -> ErrorCode:
-    try:
-        await written
-    except CoordinatorError as error:
-        return error.code
-    return ErrorCode.NONE
+def _code_when(written: Completion[None]) -> Completion[ErrorCode]:
+    told: Completion[ErrorCode] = Completion()
+    written.then(
+        lambda done: told.resolve(
+            done.error.code if isinstance(done.error, CoordinatorError) else ErrorCode.NONE
+        )
+    )
+    return told
 
 
-async def _after(settled: "asyncio.Future[None]", result: T) -> ErrorCode | T:
+async def _after(settled: Awaitable[None], result: T) -> ErrorCode | T:
     try:
         await settled
     except CoordinatorError as error:

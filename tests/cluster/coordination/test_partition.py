@@ -159,14 +159,34 @@ def test_writes_of_one_turn_become_one_batch_and_are_told_when_it_is_committed()
         await turn()
         assert [keys(each) for each in replica.batches] == [[b"a", b"b", b"c"]]
         assert not first.done()
-        later = partition.write([record("d")])
-        await turn()
 
         replica.commit_up_to(3)
 
         assert first.done()
         assert second.done()
-        assert not later.done()
+
+    run(story())
+
+
+def test_writes_gather_while_an_earlier_batch_is_on_its_way() -> None:
+    async def story() -> None:
+        replica = SlowReplica()
+        partition = partition_of(replica)
+        first = partition.write([record("a")])
+        await turn()
+        later = [partition.write([record("b")])]
+        await turn()
+        later.append(partition.write([record("c")]))
+        await turn()
+        assert [keys(each) for each in replica.batches] == [[b"a"]]
+
+        replica.commit_up_to(1)
+
+        assert first.done()
+        assert [keys(each) for each in replica.batches] == [[b"a"], [b"b", b"c"]]
+        assert not any(each.done() for each in later)
+        replica.commit_up_to(3)
+        assert all(each.done() for each in later)
 
     run(story())
 
@@ -212,12 +232,12 @@ def test_a_reader_waits_for_what_it_saw_and_not_for_later_writes() -> None:
         await turn()
         assert before_append is not None
         assert after_append is not None
-        assert not before_append.done()
+        assert not before_append.is_done
 
         replica.commit_up_to(1)
 
-        assert before_append.done()
-        assert after_append.done()
+        assert before_append.is_done
+        assert after_append.is_done
 
     run(story())
 
@@ -234,15 +254,15 @@ def test_a_write_that_the_log_refuses_ends_the_partition() -> None:
         partition = partition_of(replica, give_up)
         in_flight = partition.write([record("a")])
         await turn()
-        replica.refusal = StorageError("no room")
         refused = partition.write([record("b")])
-        await turn()
+        replica.refusal = StorageError("no room")
+        replica.commit_up_to(1)
 
+        await in_flight
         assert failed == [partition]
-        for each in (in_flight, refused):
-            with pytest.raises(CoordinatorError) as told:
-                await each
-            assert told.value.code is ErrorCode.NOT_COORDINATOR
+        with pytest.raises(CoordinatorError) as told:
+            await refused
+        assert told.value.code is ErrorCode.NOT_COORDINATOR
         with pytest.raises(CoordinatorError):
             partition.write([record("c")])
 

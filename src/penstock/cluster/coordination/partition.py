@@ -5,7 +5,8 @@ has replayed from here. So the state survives a crash, and moves to another brok
 mechanism. State that is ahead of a log that refuses it is worth nothing: the first write that fails ends the partition,
 and whoever owns it loads it anew.
 
-Writes of one turn of the event loop become one batch: a thousand commits that arrive together cost one append.
+Writes gather in one batch while an earlier one is on its way to the disk: the next sync would serve them all anyway,
+and a thousand commits that arrive together cost one append.
 """
 
 import asyncio
@@ -59,29 +60,43 @@ class _Batch:
 
     def __init__(self) -> None:
         self.builder = BatchBuilder()
-        self.waiters: list[asyncio.Future[None]] = []
+        self.waiters: list[Completion[None]] = []
 
-    def wait(self) -> "asyncio.Future[None]":
-        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    def wait(self) -> Completion[None]:
+        waiter: Completion[None] = Completion()
         self.waiters.append(waiter)
         return waiter
 
     def succeed(self) -> None:
         for waiter in self.waiters:
-            if not waiter.done():
-                waiter.set_result(None)
+            waiter.resolve(None)
 
     def fail(self, code: ErrorCode) -> None:
         for waiter in self.waiters:
-            if not waiter.done():
-                waiter.add_done_callback(_look_at)
-                waiter.set_exception(CoordinatorError(code))
+            waiter.fail(CoordinatorError(code))
 
 
-def _look_at(waiter: "asyncio.Future[None]") -> None:
+def _future_of(written: Completion[None]) -> "asyncio.Future[None]":
+    """For those who wait more than once, or not at all."""
+    future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    future.add_done_callback(_look_at)
+
+    def settle(done: Completion[None]) -> None:
+        if future.done():
+            return
+        if done.error is None:
+            future.set_result(None)
+        else:
+            future.set_exception(done.error)
+
+    written.then(settle)
+    return future
+
+
+def _look_at(future: "asyncio.Future[None]") -> None:
     """Its client may be gone: asyncio must not report the failure as overlooked."""
-    if not waiter.cancelled():
-        waiter.exception()
+    if not future.cancelled():
+        future.exception()
 
 
 class CoordinatorPartition(Generic[S]):
@@ -146,7 +161,11 @@ class CoordinatorPartition(Generic[S]):
     # -- writing --------------------------------------------------------------------------------------
 
     def write(self, records: Sequence[NewRecord]) -> "asyncio.Future[None]":
-        """Append records that the state already has; the future is done when they are committed.
+        """Like `submit`, with a future."""
+        return _future_of(self.submit(records))
+
+    def submit(self, records: Sequence[NewRecord]) -> Completion[None]:
+        """Append records that the state already has; the completion is resolved when they are committed.
 
         It fails with `CoordinatorError`. Raises that at once when this broker no longer leads, and, before anything
         is written, when a record is larger than the topic allows.
@@ -167,14 +186,15 @@ class CoordinatorPartition(Generic[S]):
         if self._is_ended:
             raise CoordinatorError(ErrorCode.NOT_COORDINATOR)
         self._open = _Batch()
-        asyncio.get_running_loop().call_soon(self._flush)
+        if not self._in_flight:
+            asyncio.get_running_loop().call_soon(self._flush)
         return self._open
 
     @property
     def _size_bytes_max(self) -> int:
         return self.replica.log.config.max_message_bytes
 
-    def settled(self) -> "asyncio.Future[None] | None":
+    def settled(self) -> Completion[None] | None:
         """What to wait for before the present state may be shown; None when all of it is committed."""
         if self._open is not None:
             return self._open.wait()
@@ -182,8 +202,8 @@ class CoordinatorPartition(Generic[S]):
 
     def write_in_transaction(
         self, records: Sequence[NewRecord], producer_id: int, producer_epoch: int
-    ) -> "asyncio.Future[None]":
-        """Like `write`, for records that count once `end_transaction` commits them: in batches of their own.
+    ) -> Completion[None]:
+        """Like `submit`, for records that count once `end_transaction` commits them: in batches of their own.
 
         Ask `check_producer` before the state is changed.
         """
@@ -220,7 +240,7 @@ class CoordinatorPartition(Generic[S]):
         if self._is_ended:
             raise CoordinatorError(ErrorCode.NOT_COORDINATOR)
         batch = _Batch()
-        written = batch.wait()
+        written = _future_of(batch.wait())
         appended = self.replica.append(bytearray(marker_batch), self._clock.now_ms(), Origin.COORDINATOR)
         self.state.end_transaction(producer_id, is_commit=is_commit)
         self._when_appended(batch, appended)
@@ -251,15 +271,17 @@ class CoordinatorPartition(Generic[S]):
         if not self._in_flight or self._in_flight[0] is not batch:
             return  # `end` has told them
         self._in_flight.popleft()
-        if done.error is None:
-            batch.succeed()
-        else:
+        if done.error is not None:
             self._fail(batch, done.error)
+            return
+        if not self._in_flight:
+            self._flush()
+        batch.succeed()
 
     def _fail(self, batch: _Batch, error: BaseException) -> None:
-        batch.fail(told_of(error.code if isinstance(error, LogError) else ErrorCode.UNKNOWN_SERVER_ERROR))
         if not self._is_ended:
             self._on_failure(self)
+        batch.fail(told_of(error.code if isinstance(error, LogError) else ErrorCode.UNKNOWN_SERVER_ERROR))
 
     def end(self) -> None:
         """Give up, because another broker leads or the state cannot be trusted; whoever waits is told so."""

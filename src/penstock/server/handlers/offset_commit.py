@@ -5,12 +5,11 @@ groups. v10: topics by id. Partitions that do not exist are refused one by one; 
 for all.
 """
 
-from collections.abc import Awaitable
-
 import msgspec
 
 from penstock.config.themes.coordinators import OFFSET_METADATA_MAX_BYTES
 from penstock.groups.committing import Committer, commit
+from penstock.observability.completion import Completion
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.offset_commit import (
     OffsetCommitRequest,
@@ -28,7 +27,7 @@ _BY_ID_FROM = 10
 
 def handle(
     ctx: RequestContext, request: OffsetCommitRequest
-) -> OffsetCommitResponse | Awaitable[OffsetCommitResponse]:
+) -> OffsetCommitResponse | Completion[OffsetCommitResponse]:
     now_ms = ctx.broker.clock.now_ms()
     expire_ms = -1 if request.retention_time_ms < 0 else now_ms + request.retention_time_ms
     commits: list[tuple[OffsetCommitKey, OffsetCommitValue]] = []
@@ -56,7 +55,7 @@ def handle(
         version=ctx.version,
     )
     outcome = commit(ctx.broker.groups, committer, commits)
-    return _later(response, outcome) if isinstance(outcome, Awaitable) else _with(response, outcome)
+    return _later(response, outcome) if isinstance(outcome, Completion) else _with(response, outcome)
 
 
 def _resolve(ctx: RequestContext, topic: OffsetCommitRequestTopic) -> tuple[str, bytes, ErrorCode]:
@@ -93,8 +92,12 @@ def _value(
     )
 
 
-async def _later(response: OffsetCommitResponse, outcome: Awaitable[ErrorCode]) -> OffsetCommitResponse:
-    return _with(response, await outcome)
+def _later(
+    response: OffsetCommitResponse, outcome: Completion[ErrorCode]
+) -> Completion[OffsetCommitResponse]:
+    answer: Completion[OffsetCommitResponse] = Completion()
+    outcome.then(lambda done: answer.resolve(_with(response, done.result())))
+    return answer
 
 
 def _with(response: OffsetCommitResponse, code: ErrorCode) -> OffsetCommitResponse:
