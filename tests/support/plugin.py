@@ -31,7 +31,9 @@ def require_tool(tool: str) -> str:
 @pytest.fixture(scope="session")
 def shared_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
     """One broker for all interop tests of this worker: every test makes its own topics."""
-    with running_broker(tmp_path_factory.mktemp("shared-broker")) as broker:
+    # Kafka's default gives the members of a new group three seconds to come; here nobody waits for others.
+    settings = {"group.initial.rebalance.delay.ms": "0"}
+    with running_broker(tmp_path_factory.mktemp("shared-broker"), settings) as broker:
         yield broker
 
 

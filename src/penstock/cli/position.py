@@ -9,8 +9,9 @@ import msgspec
 
 from penstock.cli.errors import EXIT_USAGE, CommandError
 
-START: Final = "start"
-END: Final = "end"
+# Kafka's own words are understood too.
+START: Final = ("start", "earliest")
+END: Final = ("end", "latest")
 # Thirteen digits are a time since 2001; no partition has counted so far. `offset:N` is an offset in any case.
 _TIMESTAMP_MS_MIN: Final = 10**12
 
@@ -45,11 +46,11 @@ class Time(msgspec.Struct, frozen=True):
 Position = Start | End | Offset | Last | Time
 
 
-def parse_position(text: str, now_ms: int) -> Position:
-    """Read `--from`; an ISO time without a zone is local time, as a person means it."""
-    if text == START:
+def parse_position(text: str, now_ms: int, option: str = "--from") -> Position:
+    """Read what an option says; an ISO time without a zone is local time, as a person means it."""
+    if text in START:
         return Start()
-    if text == END:
+    if text in END:
         return End()
     if text.removeprefix("offset:").isdecimal():
         number = int(text.removeprefix("offset:"))
@@ -62,7 +63,7 @@ def parse_position(text: str, now_ms: int) -> Position:
         return Time(max(0, round(datetime.fromisoformat(text).timestamp() * 1000)))
     except (ValueError, OverflowError):
         raise CommandError(
-            f"--from {text} is none of start, end, an offset, -N (the last N), -15m (15 minutes ago), "
+            f"{option} {text} is none of start, end, an offset, -N (the last N), -15m (15 minutes ago), "
             "a time like 2026-05-04T12:00:00Z, milliseconds since 1970",
             EXIT_USAGE,
         ) from None

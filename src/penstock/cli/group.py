@@ -1,0 +1,172 @@
+"""`penstock group …`: list, describe, reset and delete consumer groups, and show how far behind they are."""
+
+from typing import Any, Literal
+
+import msgspec
+import typer
+
+from penstock.cli.connection import (
+    REQUEST_TIMEOUT_SECONDS,
+    BootstrapServer,
+    ClientSetting,
+    admin_client,
+    metadata_of,
+    result_of,
+)
+from penstock.cli.group_facts import (
+    Group,
+    Lag,
+    Place,
+    find_group,
+    lags,
+    listed_groups,
+    refuse_live_members,
+)
+from penstock.cli.group_reset import reset
+from penstock.cli.output import AsJson, print_json, print_table
+
+app = typer.Typer(help="List, describe, reset and delete consumer groups; show lag.", no_args_is_help=True)
+app.command()(reset)
+
+State = Literal["stable", "rebalancing", "empty"]
+Type = Literal["classic", "consumer"]
+
+
+@app.command("list")
+def list_(
+    *,
+    state: State | None = typer.Option(None, help="Only groups in this state."),
+    type_: Type | None = typer.Option(None, "--type", help="Only groups of this protocol."),
+    as_json: bool = AsJson,
+    server: str = BootstrapServer,
+    client: list[str] = ClientSetting,
+) -> None:
+    """List the consumer groups."""
+    admin = admin_client(server, client)
+    metadata_of(admin)  # first of all: it tells whether a broker answers
+    columns = ("group", "type", "state")
+    found = listed_groups(admin, state, type_)
+    if as_json:
+        print_json([dict(zip(columns, each, strict=True)) for each in found])
+    elif found:
+        print_table(columns, found)
+    else:
+        print(
+            "no such groups"
+            if state or type_
+            else "no groups; `penstock consume TOPIC --group NAME` makes one"
+        )
+
+
+@app.command()
+def describe(
+    *,
+    names: list[str] = typer.Argument(metavar="NAME...", help="The groups."),
+    as_json: bool = AsJson,
+    server: str = BootstrapServer,
+    client: list[str] = ClientSetting,
+) -> None:
+    """Show the state of groups, their members and what each reads, and their committed offsets."""
+    admin = admin_client(server, client)
+    metadata_of(admin)
+    groups = [find_group(admin, name) for name in names]
+    described = [(group, lags(admin, group)) for group in groups]
+    if as_json:
+        print_json([_as_json(group, offsets) for group, offsets in described])
+        return
+    for group, offsets in described:
+        _show(group, offsets)
+
+
+def _as_json(group: Group, offsets: list[Lag]) -> dict[str, Any]:
+    found: dict[str, Any] = msgspec.to_builtins(group)
+    for member, shown in zip(group.members, found["members"], strict=True):
+        shown["partitions"] = _by_topic(member.partitions)
+    return {**found, "offsets": offsets}
+
+
+def _by_topic(places: list[Place]) -> dict[str, list[int]]:
+    topics: dict[str, list[int]] = {}
+    for topic, partition in places:
+        topics.setdefault(topic, []).append(partition)
+    return topics
+
+
+def _show(group: Group, offsets: list[Lag]) -> None:
+    assignor = f", assignor {group.assignor}" if group.assignor else ""
+    print(
+        f"group {group.group}, {group.type}, {group.state}{assignor}, coordinator {group.coordinator}, "
+        f"{len(group.members)} member(s)"
+    )
+    if group.members:
+        print_table(
+            ("member", "client", "host", "instance", "partitions"),
+            [
+                (
+                    each.member_id,
+                    each.client_id,
+                    each.host,
+                    each.instance_id,
+                    " ".join(f"{topic}-{partition}" for topic, partition in each.partitions),
+                )
+                for each in group.members
+            ],
+        )
+    if offsets:
+        print_table(_LAG_COLUMNS, [_lag_row(each) for each in offsets])
+
+
+_LAG_COLUMNS = ("topic", "partition", "committed", "end", "lag", "client", "member")
+
+
+def _lag_row(lag: Lag) -> list[object]:
+    """An unknown number is a dash, so that columns can be counted."""
+    row = (lag.topic, lag.partition, lag.committed, lag.end, lag.lag, lag.client_id, lag.member_id)
+    return ["-" if cell is None else cell for cell in row]
+
+
+@app.command()
+def lag(
+    *,
+    names: list[str] = typer.Argument(None, metavar="[NAME...]", show_default="all", help="The groups."),
+    as_json: bool = AsJson,
+    server: str = BootstrapServer,
+    client: list[str] = ClientSetting,
+) -> None:
+    """Show how many records are between what groups committed and the end of each partition."""
+    admin = admin_client(server, client)
+    metadata_of(admin)
+    wanted = names or [name for name, _, _ in listed_groups(admin)]
+    found = [(name, lags(admin, find_group(admin, name))) for name in wanted]
+    if as_json:
+        print_json([{"group": name, "lag": _total(each), "partitions": each} for name, each in found])
+        return
+    rows = [[name, *_lag_row(each)] for name, offsets in found for each in offsets]
+    if not rows:
+        print("nothing is committed" if found else "no groups")
+        return
+    print_table(("group", *_LAG_COLUMNS), rows)
+    for name, offsets in found:
+        print(f"{name} is {_total(offsets)} record(s) behind")
+
+
+def _total(offsets: list[Lag]) -> int:
+    return sum(each.lag or 0 for each in offsets)
+
+
+@app.command()
+def delete(
+    *,
+    names: list[str] = typer.Argument(metavar="NAME...", help="The groups."),
+    server: str = BootstrapServer,
+    client: list[str] = ClientSetting,
+) -> None:
+    """Delete groups with their committed offsets. A group with live members is left alone."""
+    admin = admin_client(server, client)
+    metadata_of(admin)
+    for group in [find_group(admin, name) for name in dict.fromkeys(names)]:
+        refuse_live_members(group, "delete")
+    for name in dict.fromkeys(names):
+        request = admin.delete_consumer_groups([name], request_timeout=REQUEST_TIMEOUT_SECONDS)
+        result_of(request[name], f"cannot delete group {name}")
+        print(f"deleted group {name}")
