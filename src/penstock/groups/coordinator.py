@@ -70,6 +70,7 @@ class GroupCoordinator:
             on_loaded=self._begin,
             on_ended=self._end,
             codec=Codec(config[coordinators.OFFSETS_TOPIC_COMPRESSION_CODEC]),
+            write_timeout_ms=config[coordinators.OFFSETS_COMMIT_TIMEOUT_MS],
         )
         self._homes: dict[ClassicGroup, Shard] = {}  # of groups that wait for something
         self._deadlines: Deadlines[ClassicGroup] = Deadlines(clock, self._wake)
@@ -304,13 +305,17 @@ class GroupCoordinator:
         """Forget, from time to time, the offsets that nobody needs any more."""
         while True:
             await self._clock.sleep(self.config[coordinators.OFFSETS_RETENTION_CHECK_INTERVAL_MS])
-            retention_ms = self.config[coordinators.OFFSETS_RETENTION_MINUTES] * 60_000
-            for shard in self.shards:
-                records = shard.state.expire(self.moment(), retention_ms)
-                self.write_unattended(shard, records)
-                if records:
-                    log.info(
-                        "%d offsets and groups of %s-%d expired", len(records), CONSUMER_OFFSETS, shard.number
-                    )
-                await asyncio.sleep(0)
+            try:
+                await self._expire_offsets()
+            except Exception:
+                log.exception("looking for expired offsets failed; it is tried again")
             self.sweep_count += 1
+
+    async def _expire_offsets(self) -> None:
+        retention_ms = self.config[coordinators.OFFSETS_RETENTION_MINUTES] * 60_000
+        for shard in self.shards:
+            records = shard.state.expire(self.moment(), retention_ms)
+            self.write_unattended(shard, records)
+            if records:
+                log.info("%d offsets and groups of partition %d expired", len(records), shard.number)
+            await asyncio.sleep(0)

@@ -232,12 +232,12 @@ def test_a_reader_waits_for_what_it_saw_and_not_for_later_writes() -> None:
         await turn()
         assert before_append is not None
         assert after_append is not None
-        assert not before_append.is_done
+        waiting = [before_append, after_append]
+        assert [each.is_done for each in waiting] == [False, False]
 
         replica.commit_up_to(1)
 
-        assert before_append.is_done
-        assert after_append.is_done
+        assert [each.is_done for each in waiting] == [True, True]
 
     run(story())
 
@@ -303,5 +303,23 @@ def test_whoever_waits_is_told_when_another_broker_leads() -> None:
             assert told.value.code is ErrorCode.NOT_COORDINATOR
         assert len(replica.batches) == 1, "what was not written stays unwritten"
         replica.commit_up_to(1)  # too late for anyone to hear
+
+    run(story())
+
+
+def test_a_write_that_is_not_committed_in_time_is_given_up_but_counts_if_it_is_later() -> None:
+    async def story() -> None:
+        replica = SlowReplica()
+        partition: Partition = CoordinatorPartition(
+            cast("Replica", replica), Notes(), ManualClock(), timeout_ms=1
+        )
+        with pytest.raises(CoordinatorError) as told:
+            await partition.submit([record("a")])
+        assert told.value.code is ErrorCode.COORDINATOR_NOT_AVAILABLE
+        assert partition.settled() is not None
+
+        replica.commit_up_to(1)
+
+        assert partition.settled() is None
 
     run(story())

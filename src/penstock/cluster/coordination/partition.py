@@ -54,13 +54,17 @@ class CoordinatorError(Exception):
 
 
 class _Batch:
-    """What was written in one turn of the loop, and who waits until it is committed."""
+    """What was written together, and who waits until it is committed."""
 
-    __slots__ = ("builder", "waiters")
+    __slots__ = ("_timer", "builder", "waiters")
 
-    def __init__(self) -> None:
+    def __init__(self, timeout_ms: int | None = None) -> None:
         self.builder = BatchBuilder()
         self.waiters: list[Completion[None]] = []
+        self._timer: asyncio.TimerHandle | None = None
+        if timeout_ms is not None:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(timeout_ms / 1000, self.fail, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
     def wait(self) -> Completion[None]:
         waiter: Completion[None] = Completion()
@@ -68,12 +72,19 @@ class _Batch:
         return waiter
 
     def succeed(self) -> None:
+        self._stop_timer()
         for waiter in self.waiters:
             waiter.resolve(None)
 
     def fail(self, code: ErrorCode) -> None:
+        """Tell whoever waits. After a timeout the records may still get committed, and then count."""
+        self._stop_timer()
         for waiter in self.waiters:
             waiter.fail(CoordinatorError(code))
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
 
 
 def _future_of(written: Completion[None]) -> "asyncio.Future[None]":
@@ -109,6 +120,7 @@ class CoordinatorPartition(Generic[S]):
         clock: Clock,
         *,
         codec: Codec = Codec.NONE,
+        timeout_ms: int | None = None,
         on_failure: Callable[["CoordinatorPartition[S]"], None] = lambda _: None,
     ) -> None:
         self.replica = replica
@@ -119,6 +131,7 @@ class CoordinatorPartition(Generic[S]):
         self._is_ended = False
         self._clock = clock
         self._codec = codec
+        self._timeout_ms = timeout_ms
         self._on_failure = on_failure
         self._open: _Batch | None = None
         self._in_flight: deque[_Batch] = deque()  # appended, in the order in which they get committed
@@ -185,7 +198,7 @@ class CoordinatorPartition(Generic[S]):
         self._flush()
         if self._is_ended:
             raise CoordinatorError(ErrorCode.NOT_COORDINATOR)
-        self._open = _Batch()
+        self._open = _Batch(self._timeout_ms)
         if not self._in_flight:
             asyncio.get_running_loop().call_soon(self._flush)
         return self._open

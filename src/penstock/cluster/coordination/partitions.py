@@ -1,11 +1,12 @@
 """The partitions of a coordinator's topic that this broker leads, loaded and dropped as the leadership moves."""
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
-from penstock.cluster.coordination.partition import CoordinatorPartition, Replayed
+from penstock.cluster.coordination.partition import CoordinatorError, CoordinatorPartition, Replayed
 from penstock.cluster.coordination.placement import home_of
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.image import MetadataImage
@@ -18,6 +19,8 @@ from penstock.protocol.records.errors import CorruptRecords
 from penstock.storage.log_errors import LogError
 
 log = logging.getLogger(__name__)
+
+_STOP_S_MAX = 5.0
 
 S = TypeVar("S", bound=Replayed)
 
@@ -37,6 +40,7 @@ class CoordinatorPartitions(Generic[S]):
         on_loaded: Callable[[CoordinatorPartition[S]], None],
         on_ended: Callable[[CoordinatorPartition[S]], None],
         codec: Codec = Codec.NONE,
+        write_timeout_ms: int | None = None,
     ) -> None:
         self.topic = topic
         self._node_id = node_id
@@ -47,6 +51,7 @@ class CoordinatorPartitions(Generic[S]):
         self._on_loaded = on_loaded
         self._on_ended = on_ended
         self._codec = codec
+        self._write_timeout_ms = write_timeout_ms
         self._led: dict[int, CoordinatorPartition[S]] = {}
         self._loads: dict[int, asyncio.Task[None]] = {}
         self._turn = asyncio.Semaphore(1)  # loads go one by one: serving comes first
@@ -92,7 +97,11 @@ class CoordinatorPartitions(Generic[S]):
             self._follow(number)
 
     async def stop(self) -> None:
+        """Take nothing new, and let what is under way be committed: its clients need not ask again."""
         self._is_active = False
+        under_way = [asyncio.ensure_future(_wait(each)) for each in self._led.values()]
+        if under_way:
+            await asyncio.wait(under_way, timeout=_STOP_S_MAX)
         loads = list(self._loads.values())
         for number in list(self._led):
             self._drop(number)
@@ -129,7 +138,12 @@ class CoordinatorPartitions(Generic[S]):
 
     def _begin_load(self, replica: Replica) -> None:
         partition = CoordinatorPartition(
-            replica, self._make_state(), self._clock, codec=self._codec, on_failure=self._reload
+            replica,
+            self._make_state(),
+            self._clock,
+            codec=self._codec,
+            timeout_ms=self._write_timeout_ms,
+            on_failure=self._reload,
         )
         self._led[partition.number] = partition
         if replica.is_open and replica.log.log_end_offset == replica.log.log_start_offset:
@@ -170,3 +184,10 @@ class CoordinatorPartitions(Generic[S]):
         partition.end()
         if was_loaded:
             self._on_ended(partition)
+
+
+async def _wait(partition: CoordinatorPartition[S]) -> None:
+    settled = partition.settled()
+    if settled is not None:
+        with contextlib.suppress(CoordinatorError):
+            await settled

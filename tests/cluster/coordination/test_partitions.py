@@ -1,0 +1,108 @@
+"""Coordinator partitions of a live broker: loaded, reloaded after a failed write, handed over, dropped."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import cast
+
+import msgspec
+
+from penstock.cluster.coordination.partition import CoordinatorPartition
+from penstock.cluster.coordination.partitions import CoordinatorPartitions
+from penstock.cluster.metadata.delta import MetadataDelta
+from penstock.cluster.replica import Replica
+from penstock.cluster.topic_names import CONSUMER_OFFSETS
+from penstock.groups.shard import GroupShard
+from penstock.protocol.errors import ErrorCode
+from penstock.storage.log_errors import StorageError
+from tests.server.handlers.groups_support import SETTINGS, GroupClient
+from tests.server.live import Live, running_broker, until
+
+Shards = CoordinatorPartitions[GroupShard]
+
+
+def run(directory: Path, story: Callable[[Live, Shards, GroupClient], Awaitable[None]]) -> None:
+    async def tell() -> None:
+        async with running_broker(directory, SETTINGS) as live:
+            client = GroupClient(await live.connect(), "g")
+            await client.find()
+            await story(live, live.services.groups.shards, client)
+
+    asyncio.run(tell())
+
+
+def home(shards: Shards) -> CoordinatorPartition[GroupShard]:
+    found = shards.find("g")
+    assert isinstance(found, CoordinatorPartition)
+    return found
+
+
+def test_a_new_topics_partitions_are_ready_at_once(tmp_path: Path) -> None:
+    async def story(_: Live, shards: Shards, __: GroupClient) -> None:
+        assert len(list(shards)) == shards.partition_count == 5
+        assert not shards.is_loading
+
+    run(tmp_path, story)
+
+
+def test_a_failed_write_reloads_what_the_log_has(tmp_path: Path) -> None:
+    async def story(_: Live, shards: Shards, client: GroupClient) -> None:
+        topic = await client.client.create_topic()
+        await client.commit(topic, {0: 1})
+        before = home(shards)
+        before.replica = cast("Replica", _Refusing(before.replica))
+        assert await client.commit(topic, {0: 2}) == {0: "NOT_COORDINATOR"}
+
+        await until(lambda: isinstance(shards.find("g"), CoordinatorPartition))
+
+        assert home(shards) is not before
+        assert (await client.committed(topic, 0))[0][0] == 1
+        assert await client.commit(topic, {0: 3}) == {0: "NONE"}
+
+    run(tmp_path, story)
+
+
+class _Refusing:
+    """A replica whose log takes nothing."""
+
+    def __init__(self, replica: object) -> None:
+        self._replica = replica
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._replica, name)
+
+    def append(self, *_: object) -> None:
+        raise StorageError("no room")
+
+
+def test_what_another_broker_leads_is_dropped_and_comes_back_with_the_leadership(tmp_path: Path) -> None:
+    async def story(live: Live, shards: Shards, client: GroupClient) -> None:
+        topic = await client.client.create_topic()
+        await client.make_stable()
+        await client.commit(topic, {0: 7})
+        number = home(shards).number
+
+        await _led_by(live, number, leader=2, epoch=1)
+        assert shards.find("g") is ErrorCode.NOT_COORDINATOR
+        assert await client.heartbeat() == "NOT_COORDINATOR"
+        assert await client.commit(topic, {0: 8}) == {0: "NOT_COORDINATOR"}
+
+        await _led_by(live, number, leader=1, epoch=2)
+        await shards.until_loaded(number)
+        assert await client.heartbeat() == "NONE"
+        assert (await client.committed(topic, 0))[0][0] == 7
+
+    run(tmp_path, story)
+
+
+async def _led_by(live: Live, number: int, *, leader: int, epoch: int) -> None:
+    """What the metadata would say if the leadership moved."""
+    image = live.services.controller.image
+    topic = image.topics[CONSUMER_OFFSETS]
+    before = topic.partitions[number]
+    after = msgspec.structs.replace(before, leader=leader, leader_epoch=epoch)
+    topic.partitions[number] = after
+    delta = MetadataDelta(image.offset)
+    delta.partition_changed(topic, number, before, after)
+    await live.services.replicas.apply(delta, live.services.controller.config)
+    live.services.groups.apply(delta)
