@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -86,3 +87,14 @@ def test_nothing_leads_out_of_dead() -> None:
 
     assert driver.group.state is State.DEAD
     assert driver.error(ticket).name == "COORDINATOR_NOT_AVAILABLE"
+
+
+def test_the_documentation_shows_the_table() -> None:
+    lines = (Path(__file__).parents[3] / "docs" / "groups.md").read_text().splitlines()
+    shown = {line.strip() for line in lines if " --> " in line}
+
+    assert shown == {
+        f"{state.value} --> {after.value}: {event.value}"
+        for state, events in TRANSITIONS.items()
+        for event, after in events.items()
+    }
