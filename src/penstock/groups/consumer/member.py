@@ -119,7 +119,9 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
             epoch=value.member_epoch,
             previous_epoch=value.previous_member_epoch,
             # A state of the future: the next heartbeat compares with the target and finds the right one.
-            state=MemberState(value.state) if value.state in _KNOWN_STATES else MemberState.UNRELEASED_PARTITIONS,
+            state=MemberState(value.state)
+            if value.state in _KNOWN_STATES
+            else MemberState.UNRELEASED_PARTITIONS,
             assigned=_held(value.assigned_partitions, value.member_epoch),
             revoking=_held(value.partitions_pending_revocation, value.member_epoch),
         )
@@ -130,9 +132,7 @@ _KNOWN_STATES = frozenset(MemberState)
 
 def _stored(holding: Holding) -> list[TopicPartitions]:
     return [
-        TopicPartitions(
-            topic_id=topic_id, partitions=list(epochs), assignment_epochs=list(epochs.values())
-        )
+        TopicPartitions(topic_id=topic_id, partitions=list(epochs), assignment_epochs=list(epochs.values()))
         for topic_id, epochs in sorted((t, dict(sorted(e.items()))) for t, e in holding.items())
     ]
 

@@ -81,4 +81,6 @@ def _holds_any(reported: Assignment | None, partitions: Holding) -> bool:
     """Whether it may still hold one of these: who says nothing may."""
     if reported is None:
         return True
-    return any(not reported.get(topic_id, frozenset()).isdisjoint(each) for topic_id, each in partitions.items())
+    return any(
+        not reported.get(topic_id, frozenset()).isdisjoint(each) for topic_id, each in partitions.items()
+    )

@@ -93,8 +93,9 @@ def _spread(
                 load, member_id = loads[0]
                 held[member_id].append(place)
                 heapq.heapreplace(loads, (load + 1, member_id))
-    while any([_level(held, topic_id, readers[topic_id]) for topic_id in topic_ids]):
-        pass  # ends: every move makes the sum of the squared loads smaller
+    # Ends: every move makes the sum of the squared loads smaller.
+    while sum(_level(held, topic_id, readers[topic_id]) for topic_id in topic_ids):
+        pass
 
 
 def _level(held: dict[str, list[_Place]], topic_id: bytes, readers: Sequence[str]) -> bool:
