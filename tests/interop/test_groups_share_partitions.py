@@ -35,7 +35,9 @@ class Stage:
         self.produced: list[str] = []
         admin = AdminClient({"bootstrap.servers": broker.bootstrap})
         admin.create_topics([NewTopic(self.topic, PARTITIONS, 1)])[self.topic].result(20)
-        self._producer = Producer({"bootstrap.servers": broker.bootstrap, "linger.ms": 0})
+        self._producer = Producer(
+            {"bootstrap.servers": broker.bootstrap, "linger.ms": 0, "enable.idempotence": True}
+        )
 
     def produce(self, count: int) -> None:
         for _ in range(count):
@@ -147,6 +149,33 @@ def test_nothing_is_lost_or_doubled_while_members_come_and_go_under_load(stage: 
         stage.until_shared(first, second, third)
         first.leave()
         stage.until_shared(second, third)
+    finally:
+        stop.set()
+        producing.join()
+    stage.until_processed()
+
+
+@pytest.mark.parametrize("client", ["confluent-kafka", "kafka-python", "aiokafka"])
+def test_nothing_is_lost_or_doubled_when_the_broker_restarts_under_load(
+    client: str, own_stage: Stage
+) -> None:
+    stage = own_stage
+    members = [stage.join(client), stage.join(client)]
+    stage.until_shared(*members)
+    stop = threading.Event()
+
+    def keep_producing() -> None:
+        while not stop.is_set():
+            stage.produce(6)
+            stop.wait(0.02)
+
+    producing = threading.Thread(target=keep_producing)
+    producing.start()
+    try:
+        stage.members.until(lambda: len(stage.members.values()) > 60, "a flow of records")
+        stage.broker.restart()
+        before = len(stage.members.values())
+        stage.members.until(lambda: len(stage.members.values()) > before + 60, "the flow to go on")
     finally:
         stop.set()
         producing.join()

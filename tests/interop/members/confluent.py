@@ -1,10 +1,18 @@
 """A member of confluent-kafka (librdkafka)."""
 
+import time
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from tests.interop.members import reporting
+
+MOVED_ON = (
+    KafkaError.ILLEGAL_GENERATION,
+    KafkaError.UNKNOWN_MEMBER_ID,
+    KafkaError.REBALANCE_IN_PROGRESS,
+    KafkaError.FENCED_INSTANCE_ID,
+)
 
 
 def main() -> None:
@@ -44,15 +52,23 @@ def main() -> None:
         if not records:
             continue
         ends = {r.partition(): r.offset() + 1 for r in records}
-        try:
-            consumer.commit(
-                offsets=[TopicPartition(wanted.topic, p, o) for p, o in ends.items()], asynchronous=False
-            )
-        except KafkaException as error:
-            reporting.emit("refused", error=str(error))
-        else:
+        if _commit(consumer, [TopicPartition(wanted.topic, p, o) for p, o in ends.items()]):
             reporting.processed((r.partition(), r.offset(), r.value()) for r in records)
     consumer.close()
+
+
+def _commit(consumer: Any, offsets: list[Any]) -> bool:
+    """Commit, again as long as only the coordinator is away; False when the group has moved on."""
+    while True:
+        try:
+            consumer.commit(offsets=offsets, asynchronous=False)
+        except KafkaException as error:
+            reporting.emit("refused", error=str(error))
+            if error.args[0].code() in MOVED_ON:
+                return False
+            time.sleep(reporting.POLL_S)
+        else:
+            return True
 
 
 if __name__ == "__main__":
