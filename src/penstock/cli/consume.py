@@ -17,10 +17,11 @@ from penstock.cli.connection import (
     describe_error,
     make_client,
 )
-from penstock.cli.errors import CommandError
+from penstock.cli.errors import EXIT_USAGE, CommandError
+from penstock.cli.group_reader import GroupReader, Starts
 from penstock.cli.offsets import at_time, earliest, latest
 from penstock.cli.position import Position, Time, first_offsets, parse_position
-from penstock.cli.record_format import Render, Shown, record_format
+from penstock.cli.record_format import Render, record_format, shown_message
 from penstock.cli.topic import choose_partitions
 
 _POLL_SECONDS = 0.1
@@ -44,6 +45,14 @@ def consume(
     partition: int | None = typer.Option(
         None, min=0, metavar="N", show_default="all", help="Only this partition."
     ),
+    group: str | None = typer.Option(
+        None,
+        "--group",
+        "-g",
+        metavar="NAME",
+        help="Join this consumer group: share the partitions with its other members, go on from what it committed "
+        "(--from is for where it has not) and commit what was shown.",
+    ),
     max_messages: int | None = typer.Option(
         None, "--max-messages", "-n", min=0, metavar="N", help="Stop after so many."
     ),
@@ -60,14 +69,17 @@ def consume(
     server: str = BootstrapServer,
     client: list[str] = ClientSetting,
 ) -> None:
-    """Show the records of a topic; belongs to no group and commits nothing.
+    """Show the records of a topic. Without --group it belongs to no group and commits nothing.
 
     For example:
 
       penstock consume orders --from -10 --no-follow
       penstock consume orders --from 2026-05-04T12:00:00Z --format json
       penstock consume orders --partition 0 --from 1200 -n 1 --format raw
+      penstock consume orders --group readers
     """
+    if group is not None and partition is not None:
+        raise CommandError("a group shares out the partitions itself: leave out --partition", EXIT_USAGE)
     render = record_format(form)
     position = parse_position(from_, time.time_ns() // 1_000_000)
     admin = admin_client(server, client)
@@ -75,6 +87,11 @@ def consume(
         topic = choose_topic(admin, "consume")
     chosen = choose_partitions(admin, topic, partition)
     is_read_committed = isolation == "read_committed"
+    if group is not None:
+        config = _consumer_config(server, client, isolation, group)
+        with contextlib.closing(_join(admin, config, topic, position, follow=follow)) as member:
+            member.copy(render, max_messages)
+        return
     ends = latest(admin, topic, chosen, is_read_committed=is_read_committed)
     starts, times = _bounds(admin, topic, chosen, position)
     reader = _Reader(
@@ -86,6 +103,14 @@ def consume(
     # Ctrl-C is how a reader that follows is stopped: no failure.
     with contextlib.suppress(KeyboardInterrupt), contextlib.closing(reader):
         reader.copy(render, max_messages)
+
+
+def _join(
+    admin: Any, config: Mapping[str, object], topic: str, position: Position, *, follow: bool
+) -> GroupReader:
+    is_read_committed = config["isolation.level"] == "read_committed"
+    starts = Starts(admin, topic, position, is_read_committed=is_read_committed)
+    return GroupReader(make_client(_consumer_class(), config), topic, starts.of, follow=follow)
 
 
 def _bounds(
@@ -101,16 +126,19 @@ def _consumer_class() -> Any:
     return Consumer
 
 
-def _consumer_config(server: str, settings: list[str], isolation: str) -> dict[str, object]:
+def _consumer_config(
+    server: str, settings: list[str], isolation: str, group: str | None = None
+) -> dict[str, object]:
     return client_config(
         server,
         settings,
         **{
-            "group.id": "penstock-cli",  # the library wants one; nothing is joined and nothing committed
+            # The library wants a group in any case; where it is this one, nothing is joined and nothing committed.
+            "group.id": "penstock-cli" if group is None else group,
             "enable.auto.commit": False,
             "enable.auto.offset.store": False,
             "enable.partition.eof": True,
-            "auto.offset.reset": "error",
+            "auto.offset.reset": "error" if group is None else "earliest",
             "isolation.level": isolation,
             "fetch.queue.backoff.ms": 20,  # the library would rest for a second whenever its queue is full
         },
@@ -149,7 +177,7 @@ class _Reader:
             for message in messages:
                 if not self._is_wanted(message):
                     continue
-                out.write(render(_shown(message)))
+                out.write(render(shown_message(message)))
                 if left is not None:
                     left -= 1
             out.flush()
@@ -172,16 +200,3 @@ class _Reader:
 
     def close(self) -> None:
         self._consumer.close()
-
-
-def _shown(message: Any) -> Shown:
-    kind, timestamp_ms = message.timestamp()
-    return Shown(
-        topic=message.topic(),
-        partition=message.partition(),
-        offset=message.offset(),
-        timestamp_ms=timestamp_ms if kind else -1,
-        key=message.key(),
-        value=message.value(),
-        headers=message.headers() or (),
-    )

@@ -41,6 +41,20 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
 Render = Callable[[Shown], bytes]
 
 
+def shown_message(message: Any) -> Shown:
+    """A message of confluent-kafka."""
+    kind, timestamp_ms = message.timestamp()
+    return Shown(
+        topic=message.topic(),
+        partition=message.partition(),
+        offset=message.offset(),
+        timestamp_ms=timestamp_ms if kind else -1,
+        key=message.key(),
+        value=message.value(),
+        headers=message.headers() or (),
+    )
+
+
 def record_format(form: str) -> Render:
     """The function that makes a record's output, with its line end, for what `--format` says."""
     if form == "json":
