@@ -14,7 +14,7 @@ from penstock.cluster.replica import Replica
 from penstock.cluster.topic_names import CONSUMER_OFFSETS
 from penstock.groups.shard import GroupShard
 from penstock.protocol.errors import ErrorCode
-from penstock.storage.log_errors import StorageError
+from penstock.storage.log_errors import StorageError, StorageFailure
 from tests.server.handlers.groups_support import SETTINGS, GroupClient
 from tests.server.live import Live, running_broker, until
 
@@ -58,6 +58,20 @@ def test_a_failed_write_reloads_what_the_log_has(tmp_path: Path) -> None:
         assert home(shards) is not before
         assert (await client.committed(topic, 0))[0][0] == 1
         assert await client.commit(topic, {0: 3}) == {0: "NONE"}
+
+    run(tmp_path, story)
+
+
+def test_a_partition_whose_log_has_failed_has_no_coordinator(tmp_path: Path) -> None:
+    async def story(_: Live, shards: Shards, client: GroupClient) -> None:
+        topic = await client.client.create_topic()
+        await client.commit(topic, {0: 1})
+        home(shards).replica.log.fail(StorageFailure("the disk is gone"))
+
+        assert await client.commit(topic, {0: 2}) == {0: "NOT_COORDINATOR"}
+
+        assert shards.find("g") is ErrorCode.NOT_COORDINATOR
+        assert not shards.is_loading
 
     run(tmp_path, story)
 

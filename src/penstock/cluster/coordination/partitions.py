@@ -169,11 +169,14 @@ class CoordinatorPartitions(Generic[S]):
 
     def _reload(self, partition: CoordinatorPartition[S]) -> None:
         """Its log refused a write: what the log has is what counts."""
-        if self._led.get(partition.number) is partition:
+        if self._led.get(partition.number) is not partition:
+            return
+        self._drop(partition.number)
+        if partition.replica.log.failure is not None:
+            log.error("%s-%d has no coordinator until its log works again", self.topic, partition.number)
+        elif self._is_active:
             log.warning("%s-%d is loaded again, because a write to it failed", self.topic, partition.number)
-            self._drop(partition.number)
-            if self._is_active:
-                self._follow(partition.number)
+            self._follow(partition.number)
 
     def _drop(self, number: int) -> None:
         partition = self._led.pop(number)
