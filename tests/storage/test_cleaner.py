@@ -180,6 +180,37 @@ def test_the_cleaner_goes_on_where_it_stopped_after_a_restart() -> None:
     assert store.text() == "2:a=3 5:b=3 6:c=1"
 
 
+def test_the_place_in_a_log_that_is_not_open_yet_is_not_forgotten() -> None:
+    store = KeyedStore()
+    store.add_topic("u")
+    for topic in ("t", "u"):
+        store.put("a=1 a=2 a=3 b=1", topic=topic)
+    while store.compact():
+        pass
+    del store.topics["u"]
+    store.restart()
+    store.put("b=2 b=3 c=1")
+    assert store.compact()
+    assert read_offsets(store.disk, "/data/cleaner-offset-checkpoint") == {
+        PartitionName("t", 0): 6,
+        PartitionName("u", 0): 3,
+    }
+
+
+def test_a_topic_that_is_made_anew_is_compacted_from_its_start() -> None:
+    store = KeyedStore()
+    store.add_topic("u")
+    store.put("a=1 a=2 a=3 b=1", topic="u")
+    assert store.compact()
+    store.store.delete("u", 0)
+    del store.logs["u"]
+    assert not store.compact()
+    store.add_topic("u")
+    store.put("a=1 a=2 a=3 a=4 a=5 a=6 b=1", topic="u")
+    assert store.compact()
+    assert store.text(topic="u") == "5:a=6 6:b=1"
+
+
 def test_the_filthiest_log_is_compacted_first() -> None:
     store = KeyedStore()
     store.add_topic("u")

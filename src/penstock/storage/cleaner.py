@@ -78,6 +78,7 @@ class Cleaner:
         self._passes: dict[PartitionName, asyncio.Task[CompactionResult]] = {}
         self._paused: Counter[PartitionName] = Counter()
         self._failed: set[PartitionName] = set()
+        self._present: set[PartitionName] = set()
         self.uncleanable: dict[PartitionName, str] = {}
         """Partitions that are left alone, and why."""
 
@@ -179,7 +180,7 @@ class Cleaner:
     def _choose(self) -> tuple[CleanedPartition, LogFacts, Cleanable] | None:
         now_ms = self._clock.now_ms()
         best: tuple[CleanedPartition, LogFacts, Cleanable] | None = None
-        names = set()
+        names: set[PartitionName] = set()
         for partition in self._partitions():
             log, name = partition.log, _name_of(partition.log)
             names.add(name)
@@ -195,8 +196,10 @@ class Cleaner:
             cleanable = assess(facts, log.config, self._clean_offsets.get(name), now_ms)
             if cleanable.is_due(log.config) and (best is None or cleanable.dirty_ratio > best[2].dirty_ratio):
                 best = (partition, facts, cleanable)
-        for gone in self.uncleanable.keys() - names:
-            del self.uncleanable[gone]
+        for gone in self._present - names:  # deleted: a later topic of this name begins anew
+            self._clean_offsets.pop(gone, None)
+            self.uncleanable.pop(gone, None)
+        self._present = names
         return best
 
     async def _pass(
@@ -286,8 +289,8 @@ class Cleaner:
             return {}
 
     async def _write_checkpoint(self) -> None:
-        present = {_name_of(partition.log) for partition in self._partitions()}
-        offsets = {name: offset for name, offset in self._clean_offsets.items() if name in present}
+        """With the offsets of logs that nobody has opened yet."""
+        offsets = dict(self._clean_offsets)
         try:
             await self._offload.run(lambda: write_offsets(self._files, self._checkpoint_path, offsets))
         except OSError as error:
