@@ -18,6 +18,7 @@ from penstock.cli.bench.workloads import (
     bulk_producer,
     catch_up,
     group_commit,
+    groups,
     lone_producer,
     many_partitions,
     produce_rate,
@@ -45,6 +46,7 @@ WORKLOADS: tuple[Workload, ...] = (
     start_and_memory,
     many_partitions,
     recovery,
+    groups,
 )
 
 

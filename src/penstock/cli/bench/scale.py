@@ -11,6 +11,8 @@ class Scale(msgspec.Struct, frozen=True, kw_only=True):
     read_log_bytes: int
     recovery_log_bytes: int
     partition_counts: tuple[int, ...]
+    member_counts: tuple[int, ...]
+    commits_offered_per_s: int
     starts: int
     minutes_max: float
 
@@ -30,6 +32,8 @@ def full(recovery_gb: float = 5.0) -> Scale:
         read_log_bytes=1 << 30,
         recovery_log_bytes=int(recovery_gb * 1e9),
         partition_counts=(1_000, 10_000),
+        member_counts=(1, 1_000),
+        commits_offered_per_s=10_000,
         starts=7,
         minutes_max=25,
     )
@@ -44,6 +48,8 @@ def quick(recovery_gb: float = 0.2) -> Scale:
         read_log_bytes=64 << 20,
         recovery_log_bytes=int(recovery_gb * 1e9),
         partition_counts=(100, 1_000),
+        member_counts=(1, 50),
+        commits_offered_per_s=1_000,
         starts=2,
         minutes_max=5,
     )
