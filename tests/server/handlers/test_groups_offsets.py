@@ -238,6 +238,34 @@ async def test_offsets_survive_a_restart(tmp_path: Path) -> None:
         assert await loner.committed(topic, 0, 1) == {0: (8, -1, ""), 1: NOTHING}
 
 
+async def test_offsets_and_members_survive_compaction(tmp_path: Path) -> None:
+    settings = {
+        **SETTINGS,
+        "offsets.topic.num.partitions": "1",
+        "offsets.topic.segment.bytes": "4096",
+        "log.cleaner.backoff.ms": "20",
+        "log.cleaner.min.cleanable.ratio": "0.01",
+    }
+    async with running_broker(tmp_path, settings) as live:
+        member = GroupClient(await live.connect(), "g")
+        topic = await member.client.create_topic(partitions=2)
+        await member.find()
+        await member.make_stable()
+        await member.commit(topic, {1: 5})
+        for offset in range(200):
+            await member.commit(topic, {0: offset})
+        shard = live.services.groups.find("g")
+        assert not isinstance(shard, int)
+        records = shard.replica.log
+        await until(lambda: records.size_bytes < 3 * 4096, turns_max=400_000)
+    async with running_broker(tmp_path, settings) as live:
+        member.client = await live.connect()
+        await member.find()
+
+        assert await member.committed(topic, 0, 1) == {0: (199, -1, ""), 1: (5, -1, "")}
+        assert await member.heartbeat() == "NONE"
+
+
 async def test_offsets_of_an_empty_group_expire_and_the_group_with_them(tmp_path: Path) -> None:
     clock = ManualClock()
     settings = {**SETTINGS, "offsets.retention.minutes": "10", "offsets.retention.check.interval.ms": "60000"}
