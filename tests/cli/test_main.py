@@ -8,7 +8,7 @@ import penstock
 from penstock.cli.main import run
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
-COMMANDS = ("up", "topic", "produce", "consume", "config", "log")
+COMMANDS = ("up", "topic", "produce", "consume", "group", "txn", "config", "log")
 
 
 def test_version_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -74,7 +74,7 @@ def check_reachable(servers: str) -> None:
     """Fail at once when nothing listens at any of the addresses."""
     reasons = []
     for server in servers.split(","):
-        host, port = _split_address(server.strip())
+        host, port = split_address(server.strip())
         try:
             socket.create_connection((host, port), _CONNECT_TIMEOUT_SECONDS).close()
         except OSError as error:
@@ -87,7 +87,7 @@ def check_reachable(servers: str) -> None:
     )
 
 
-def _split_address(server: str) -> tuple[str, int]:
+def split_address(server: str) -> tuple[str, int]:
     address = server.rpartition("://")[2]
     host, colon, port = address.rpartition(":")
     if not colon or address.endswith("]"):
