@@ -161,6 +161,41 @@ def test_a_damaged_checkpoint_file_makes_the_start_slower_never_wrong(name: str,
     assert store.text().split() == OLD
 
 
+@pytest.mark.parametrize("content", [None, b"rubbish", b"0\n0\n"])
+def test_gaps_that_compaction_left_are_not_taken_for_losses_when_the_recovery_point_is_lost(
+    content: bytes | None,
+) -> None:
+    store = KeyedStore(1, segment_bytes=250)
+    store.put("a=0 b=1 x=2 c=3 y=4 x=5 d=6 e=7 y=8 f=9 g=10 x=11 h=12 i=13 j=14 k=15")
+    while store.compact():
+        pass
+    compacted = store.text()
+    assert compacted.startswith("0:a=0 1:b=1 3:c=3 6:d=6"), "offsets 2, 4 and 5 ended their segments"
+    store.disk = store.disk.crash()
+    if content is None:
+        store.disk.remove(f"/data/{RECOVERY_POINTS}")
+    else:
+        file = store.disk.open(f"/data/{RECOVERY_POINTS}")
+        file.truncate(0)
+        file.write([content], 0)
+        file.close()
+    store.open()
+    assert store.text() == compacted
+    store.crash()
+    assert store.text() == compacted
+
+
+def test_a_gap_above_all_that_is_known_to_be_durable_is_a_loss() -> None:
+    store = new_store(1)
+    store.run(store.store.checkpoint())
+    store.put("i=8 j=9 k=10 l=11 m=12 n=13")
+    store.disk = store.disk.kill()
+    store.disk.remove("/data/t-0/00000000000000000009.log")
+    store.disk.remove(f"/data/{RECOVERY_POINTS}")
+    store.open()
+    assert store.text().split() == [*OLD, "8:i=8"]
+
+
 def test_a_failing_log_does_not_harm_the_others_of_the_store() -> None:
     store = new_store(1)
     store.add_topic("u")

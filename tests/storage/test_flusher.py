@@ -8,6 +8,7 @@ import pytest
 
 from penstock.observability.clock import ManualClock
 from penstock.observability.offload import InlineOffload, ThreadOffload
+from penstock.storage.directory_files import write_topic_id
 from penstock.storage.file_cache import FileCache
 from penstock.storage.flusher import Flusher
 from penstock.storage.log import Log
@@ -40,6 +41,7 @@ class HeldOffload(InlineOffload):
 
 def new_log(disk: FaultyDisk, name: str = "t-0", **settings: Any) -> Log:
     disk.make_dirs(f"/data/{name}")
+    write_topic_id(disk, f"/data/{name}", bytes(16))
     config = config_of(**settings)
     cache = FileCache(disk)
     loaded = create_log(cache, f"/data/{name}", config)

@@ -8,6 +8,7 @@ from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.image import MetadataImage, ResourceType
 from penstock.cluster.metadata.state import Partition, Topic
 from penstock.cluster.replica import Replica
+from penstock.cluster.topic_names import CLUSTER_METADATA
 from penstock.config.broker import BrokerConfig
 from penstock.config.overrides import topic_config
 from penstock.config.topic import TopicConfig
@@ -121,6 +122,9 @@ class Replicas:
             for number, partition in topic.partitions.items():
                 if self._node_id in partition.replicas:
                     self._hold(topic, number, partition)
+        for name in sorted(self._store.partitions):
+            if name.topic != CLUSTER_METADATA and self.get(name.topic, name.partition) is None:
+                self._store.set_aside(name)
         if not self._store.was_clean:
             for replica in self:
                 self._open(replica)

@@ -99,7 +99,7 @@ def read_topic_id(files: FileSystem, log_directory: str) -> bytes | None:
 
 
 def write_topic_id(files: FileSystem, log_directory: str, topic_id: bytes) -> None:
-    """Not synced: a power cut may leave it out or empty, and then the metadata says what it said."""
+    """Not synced here: the first sync of the log includes it. A log without records may lose it in a power cut."""
     file = files.open(f"{log_directory}/{PARTITION_METADATA}", create=True)
     try:
         file.truncate(0)

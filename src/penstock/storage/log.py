@@ -21,6 +21,7 @@ from penstock.storage.append import (
     prepare_produced,
     prepare_replicated,
 )
+from penstock.storage.directory_files import PARTITION_METADATA
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import Buffer
 from penstock.storage.leader_epochs import encode_checkpoint
@@ -208,6 +209,10 @@ class Log(ReadableLog):
             segment.has_unsynced_size = False
         directories = [self.directory] if chain.names_unsynced else []
         if self._is_new:
+            # Whose records they are must be as sure as the records: by it a new topic tells an old one's log.
+            identity = f"{self.directory}/{PARTITION_METADATA}"
+            handles.append(self._cache.pin(identity))
+            self._cache.forget(identity)
             directories.append(os.path.dirname(self.directory))
             self._is_new = False
         chain.unsynced = []
@@ -315,6 +320,7 @@ class Log(ReadableLog):
             self.fail(failure)
             raise
         self._end_at(end_offset)
+        self._snapshots.remove_above(end_offset)
         self._snapshots.restore(
             self.producers,
             self.chain.segments,

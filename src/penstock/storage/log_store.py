@@ -24,15 +24,7 @@ from penstock.config.topic import TopicConfig
 from penstock.observability.clock import Clock, SystemClock
 from penstock.observability.offload import InlineOffload, Offload
 from penstock.storage import directory_files
-from penstock.storage.checkpoints import (
-    HIGH_WATERMARKS,
-    LOG_STARTS,
-    RECOVERY_POINTS,
-    CorruptCheckpointFile,
-    PartitionName,
-    read_offsets,
-    write_offsets,
-)
+from penstock.storage.checkpoints import HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS, PartitionName
 from penstock.storage.directory_files import Meta
 from penstock.storage.directory_usage import DirectoryUsage, measure
 from penstock.storage.file_cache import FileCache
@@ -42,6 +34,7 @@ from penstock.storage.log import Log
 from penstock.storage.log_errors import DirectoryInUse, DirectoryMismatch, StorageError
 from penstock.storage.log_sync import CheckpointJob
 from penstock.storage.log_values import LoadedLog
+from penstock.storage.offset_checkpoints import OffsetCheckpoints
 from penstock.storage.recovery import Checkpointed, create_log, load_log
 
 OPEN_FILES_MAX_DEFAULT = 1000
@@ -76,10 +69,8 @@ class LogStore:
         self._lock = lock
         self._logs: dict[PartitionName, Log] = {}
         self.was_clean = directory_files.take_clean_mark(files, directory)
-        self._recovery_points = self._read(RECOVERY_POINTS)
-        self._log_starts = self._read(LOG_STARTS)
-        self._high_watermarks = self._read(HIGH_WATERMARKS)
         self._unopened = set(self._find_logs())
+        self._offsets = OffsetCheckpoints(files, directory, self._unopened)
         self._due: set[Log] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._saving = asyncio.Lock()
@@ -145,7 +136,7 @@ class LogStore:
 
     def high_watermark(self, topic: str, partition: int) -> int | None:
         """What `save_high_watermarks` last wrote for this partition."""
-        return self._high_watermarks.get(PartitionName(topic, partition))
+        return self._offsets.high_watermarks.get(PartitionName(topic, partition))
 
     # -- opening and deleting -------------------------------------------------------------------------
 
@@ -167,7 +158,9 @@ class LogStore:
         if not is_new:
             found_id = directory_files.read_topic_id(self._files, path)
             if found_id is not None and found_id != topic_id:
-                self._set_aside(name, found_id)
+                self._rename_as_stray(
+                    name, f"holds the log of topic id {directory_files.encode_uuid(found_id)}"
+                )
                 is_new = True
         log = self._create(name, topic_id, config) if is_new else self._open(name, config)
         self._unopened.discard(name)
@@ -178,8 +171,9 @@ class LogStore:
     def _create(self, name: PartitionName, topic_id: bytes, config: TopicConfig) -> Log:
         """Not synced here: the first sync of the log includes its directory and this one."""
         path = self._path(name)
-        self._files.make_dirs(path)
         try:
+            self._offsets.make_way_for(name)
+            self._files.make_dirs(path)
             directory_files.write_topic_id(self._files, path, topic_id)
             loaded = create_log(self._cache, path, config)
         except OSError as error:
@@ -190,8 +184,8 @@ class LogStore:
         path = self._path(name)
         checkpointed = Checkpointed(
             was_clean=self.was_clean,
-            recovery_point=self._recovery_points.get(name),
-            log_start_offset=self._log_starts.get(name, 0),
+            recovery_point=self._offsets.recovery_points.get(name),
+            log_start_offset=self._offsets.log_starts.get(name, 0),
         )
         loaded = load_log(self._cache, path, config, checkpointed, self._clock.now_ms())
         return self._log(name, config, loaded, is_new=False)
@@ -206,25 +200,27 @@ class LogStore:
         elif name not in self._unopened:
             return
         self._unopened.discard(name)
-        for offsets in (self._recovery_points, self._log_starts, self._high_watermarks):
-            offsets.pop(name, None)
+        self._offsets.forget(name)
         path = self._path(name)
         target = f"{path}.{uuid.uuid4().hex}{_DELETE}"
-        self._files.rename(path, target)
+        try:
+            self._files.rename(path, target)
+        except OSError:
+            self._unopened.add(name)  # a new topic of this name must not be given the old one's files
+            raise
         self._in_background(partial(self._remove_directory, target))
 
-    def _set_aside(self, name: PartitionName, found_id: bytes) -> None:
+    def set_aside(self, name: PartitionName) -> None:
+        """Take a log out of the way that no topic here has: its topic was deleted just before a crash, say."""
+        self._rename_as_stray(name, "belongs to no topic that this broker has")
+        self._unopened.discard(name)
+
+    def _rename_as_stray(self, name: PartitionName, reason: str) -> None:
         path = self._path(name)
         target = f"{path}.{uuid.uuid4().hex}{_STRAY}"
-        _log.warning(
-            "%s holds the log of topic id %s, which is gone: it is kept as %s, remove it when it is not needed",
-            path,
-            directory_files.encode_uuid(found_id),
-            target,
-        )
         self._files.rename(path, target)
-        for offsets in (self._recovery_points, self._log_starts, self._high_watermarks):
-            offsets.pop(name, None)
+        self._offsets.forget(name)
+        _log.warning("%s %s: it is kept as %s, remove it when it is not needed", path, reason, target)
 
     def _log(self, name: PartitionName, config: TopicConfig, loaded: LoadedLog, *, is_new: bool) -> Log:
         return Log(
@@ -313,7 +309,7 @@ class LogStore:
         The recovery point goes down on disk first: what is appended here later must not pass for checked.
         """
         name = PartitionName(log.topic, log.partition)
-        while offset < log.recovery_point or offset < self._recovery_points.get(name, 0):
+        while offset < log.recovery_point or offset < self._offsets.recovery_points.get(name, 0):
             log.lower_recovery_point(offset)
             if not await self.save_offsets():
                 raise StorageError(f"{log.directory} is not truncated: its recovery point cannot be written")
@@ -340,18 +336,20 @@ class LogStore:
 
     async def save_offsets(self) -> bool:
         """Write down recovery points and log starts; whether the disk took them."""
-        async with self._saving:  # the cleaner saves too, and two writers would share a temporary file
+        async with self._saving:  # whoever waits for another's save to end finds what it saved on disk
+            offsets = self._offsets
             for name, log in self._logs.items():
                 if log.failure is None:
-                    self._recovery_points[name] = log.recovery_point
+                    offsets.recovery_points[name] = log.recovery_point
                 if log.log_start_offset > log.segments[0].base_offset:
-                    self._log_starts[name] = log.log_start_offset
+                    offsets.log_starts[name] = log.log_start_offset
                 else:
-                    self._log_starts.pop(name, None)
-            points, starts = dict(self._recovery_points), dict(self._log_starts)
+                    offsets.log_starts.pop(name, None)
+            points = offsets.prepare(RECOVERY_POINTS, offsets.recovery_points)
+            starts = offsets.prepare(LOG_STARTS, offsets.log_starts)
             try:
-                await self._offload.run(partial(self._write, RECOVERY_POINTS, points))
-                await self._offload.run(partial(self._write, LOG_STARTS, starts))
+                await self._offload.run(points)
+                await self._offload.run(starts)
             except OSError as error:
                 _log.warning("cannot write the checkpoints of %s: %s", self.directory, error.strerror)
                 return False
@@ -359,19 +357,8 @@ class LogStore:
 
     async def save_high_watermarks(self, high_watermarks: Mapping[PartitionName, int]) -> None:
         """Write down the high watermarks, of which a follower that becomes leader knows by no other way."""
-        self._high_watermarks.update(high_watermarks)
-        await self._offload.run(partial(self._write, HIGH_WATERMARKS, dict(self._high_watermarks)))
-
-    def _write(self, name: str, offsets: Mapping[PartitionName, int]) -> None:
-        write_offsets(self._files, f"{self.directory}/{name}", offsets)
-
-    def _read(self, name: str) -> dict[PartitionName, int]:
-        """A checkpoint file. One that cannot be read makes the start slower, never wrong."""
-        try:
-            return read_offsets(self._files, f"{self.directory}/{name}") or {}
-        except CorruptCheckpointFile as error:
-            _log.warning("%s/%s cannot be used: %s", self.directory, name, error)
-            return {}
+        self._offsets.high_watermarks.update(high_watermarks)
+        await self._offload.run(self._offsets.prepare(HIGH_WATERMARKS, self._offsets.high_watermarks))
 
     def release_idle(self) -> None:
         """Close the files and drop the indexes of logs not used since the call before the last."""

@@ -81,6 +81,7 @@ class _Loader:
         self._now_ms = now_ms
         self._damage: list[str] = []
         self._cut_reason: str | None = None
+        self._was_cut = False
         self._checked: list[tuple[Segment, int]] = []
         """The segments that were checked, and from which position on."""
         self._has_news = False
@@ -208,13 +209,23 @@ class _Loader:
             self._report_missing(first, end_offset, point)
         for number in range(first + 1, len(self._segments)):
             segment = self._segments[number]
-            if segment.base_offset != end_offset:
+            if segment.base_offset != end_offset and not self._is_compacted_away(end_offset, segment):
                 self._cut_reason = f"it begins at offset {segment.base_offset} where {end_offset} belongs"
                 self._remove_from(number)
                 break
             end_offset = self._check(segment, point)
         self._make_durable(first)
+        self._snapshots.remove_above(point)
         return end_offset
+
+    def _is_compacted_away(self, end_offset: int, following: Segment) -> bool:
+        """Whether records between two segments are missing by right, though they lie above the recovery point.
+
+        That is so when the checkpoint file is lost. A snapshot of the producers is written after all below it is
+        durable, and only such records are ever compacted: a gap below it is not a loss.
+        """
+        newest = self._snapshots.newest
+        return not self._was_cut and newest is not None and end_offset < following.base_offset <= newest
 
     def _check(self, segment: Segment, point: int) -> int:
         """Check the batches of a segment that lie at or above `point`, and cut it at the first bad one.
@@ -309,6 +320,7 @@ class _Loader:
         """A segment that begins where this one now ends stays: the bytes cut were no records of this log,
         but room that a roll had given back, or the rest of a refused write.
         """
+        self._was_cut = True
         count = file_size_bytes - scan.position
         if scan.is_zeros:
             _log.info("%s: cut %d bytes of room that was not used", segment.log_path, count)

@@ -50,6 +50,11 @@ class SnapshotFiles:
         for superfluous in _superfluous(self._offsets, segment_bases):
             self._remove(superfluous)
 
+    def remove_above(self, offset: int) -> None:
+        """The log does not vouch for what lies above `offset` any more."""
+        for later in [each for each in self._offsets if each > offset]:
+            self._remove(later)
+
     def clear(self) -> None:
         for offset in list(self._offsets):
             self._remove(offset)
@@ -70,7 +75,7 @@ class SnapshotFiles:
     ) -> None:
         """Bring `producers` to what they were at `end_offset`, from the newest usable snapshot and the log after it.
 
-        Snapshots that are later or damaged are removed. Waits for the disk.
+        Damaged snapshots are removed, later ones left to `remove_above`. Waits for the disk.
         """
         self._restore_newest(producers, end_offset, log_start_offset, now_ms)
         for number, segment in enumerate(segments):
@@ -83,20 +88,16 @@ class SnapshotFiles:
     def _restore_newest(
         self, producers: ProducerStates, offset_max: int, log_start_offset: int, now_ms: int
     ) -> None:
-        while self._offsets:
-            newest = self._offsets[-1]
-            if newest <= offset_max:
-                path = self.path(newest)
-                try:
-                    entries = decode_snapshot(read_whole(self._files, path))
-                except CorruptSnapshot as error:
-                    _log.warning(
-                        "%s cannot be used (%s): an older one or the log serves instead", path, error
-                    )
-                else:
-                    producers.restore(entries, end_offset=newest, now_ms=now_ms)
-                    return
-            self._remove(newest)
+        for newest in [offset for offset in reversed(self._offsets) if offset <= offset_max]:
+            path = self.path(newest)
+            try:
+                entries = decode_snapshot(read_whole(self._files, path))
+            except CorruptSnapshot as error:
+                _log.warning("%s cannot be used (%s): an older one or the log serves instead", path, error)
+                self._remove(newest)
+            else:
+                producers.restore(entries, end_offset=newest, now_ms=now_ms)
+                return
         producers.clear(log_start_offset)
 
 

@@ -1,0 +1,105 @@
+"""The offset checkpoints of a data directory, in memory and on disk: see `checkpoints` for the files.
+
+The files go by the names of partitions, and a name can come to stand for another log: a topic is deleted and made
+again. Recovery would believe what they say of the old one, and take the records of the new one for damaged or
+deleted. So a log is made only after the files say nothing of its name, and a write that was prepared before that
+does not come through after it.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Collection, Mapping
+from collections.abc import Set as AbstractSet
+from functools import partial
+
+from penstock.storage.checkpoints import (
+    HIGH_WATERMARKS,
+    LOG_STARTS,
+    RECOVERY_POINTS,
+    CorruptCheckpointFile,
+    PartitionName,
+    read_offsets,
+    write_offsets,
+)
+from penstock.storage.files import FileSystem
+
+_log = logging.getLogger(__name__)
+
+_Offsets = dict[PartitionName, int]
+
+
+class OffsetCheckpoints:
+    """Only the event loop calls it, but for the writes that it prepares."""
+
+    def __init__(self, files: FileSystem, directory: str, partitions: Collection[PartitionName]) -> None:
+        """Read the files; `partitions` are those that have a log: what the files say of others is forgotten."""
+        self._files = files
+        self._directory = directory
+        found = {name: self._read(name) for name in (RECOVERY_POINTS, LOG_STARTS, HIGH_WATERMARKS)}
+        # For each file the partitions it may hold, by the number of the write that would bring them there.
+        self._may_hold: dict[str, dict[int, AbstractSet[PartitionName]]] = {
+            name: {0: offsets.keys()} for name, offsets in found.items()
+        }
+        kept = {
+            name: {partition: offset for partition, offset in offsets.items() if partition in partitions}
+            for name, offsets in found.items()
+        }
+        self.recovery_points: _Offsets = kept[RECOVERY_POINTS]
+        self.log_starts: _Offsets = kept[LOG_STARTS]
+        self.high_watermarks: _Offsets = kept[HIGH_WATERMARKS]
+        self._writing = threading.Lock()
+        self._prepared_count = 0
+        self._newest_written = dict.fromkeys(found, 0)
+
+    def _read(self, name: str) -> _Offsets:
+        """One that cannot be read makes the start slower, never wrong."""
+        try:
+            return read_offsets(self._files, f"{self._directory}/{name}") or {}
+        except CorruptCheckpointFile as error:
+            _log.warning("%s/%s cannot be used: %s", self._directory, name, error)
+            return {}
+
+    def forget(self, partition: PartitionName) -> None:
+        """There is no such log any more."""
+        for _, offsets in self._all():
+            offsets.pop(partition, None)
+
+    def make_way_for(self, partition: PartitionName) -> None:
+        """Before a new log of this name is made: see that the files say nothing of an old one.
+
+        Waits for the disk when they do, once for all that was forgotten. Raises `OSError`.
+        """
+        self.forget(partition)
+        for name, offsets in self._all():
+            if any(partition in partitions for partitions in list(self._may_hold[name].values())):
+                self.prepare(name, offsets)()
+
+    def prepare(self, name: str, offsets: Mapping[PartitionName, int]) -> Callable[[], None]:
+        """What writes these offsets, unless newer ones come first; run it where blocking is allowed."""
+        content = dict(offsets)
+        self._prepared_count += 1
+        number = self._prepared_count
+        self._may_hold[name][number] = content.keys()
+        return partial(self._write, name, content, number)
+
+    def _write(self, name: str, offsets: _Offsets, number: int) -> None:
+        with self._writing:
+            if number < self._newest_written[name]:
+                return
+            may_hold = self._may_hold[name]
+            older = [n for n in list(may_hold) if n < number]
+            try:
+                write_offsets(self._files, f"{self._directory}/{name}", offsets)
+            except OSError:
+                may_hold[number] = set().union(*(may_hold.pop(n) for n in older), offsets)
+                raise
+            self._newest_written[name] = number
+            for n in older:
+                del may_hold[n]
+
+    def _all(self) -> tuple[tuple[str, _Offsets], ...]:
+        return (
+            (RECOVERY_POINTS, self.recovery_points),
+            (LOG_STARTS, self.log_starts),
+            (HIGH_WATERMARKS, self.high_watermarks),
+        )
