@@ -34,10 +34,10 @@ format: install  ## let ruff rewrite what it can
 
 test: install  ## the whole suite, with the clients it needs (npm packages, kcat) installed first
 	$(BIN)/python -m tools.setup_interop
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not soak" tests
+	$(BIN)/python -m pytest -n 2 --dist loadgroup tests
 
 soak: install  ## kill brokers under load for SOAK_SECONDS (default 300)
-	SOAK_SECONDS=$${SOAK_SECONDS:-300} $(BIN)/python -m pytest -n 2 -m soak -s --timeout 0 tests/crash
+	SOAK_SECONDS=$${SOAK_SECONDS:-300} $(BIN)/python -m pytest -n 2 -m soak -s --timeout 0 tests/crash tests/storage
 
 bench: install  ## measure the broker against this machine (QUICK=1: small sizes, docs left alone; BENCH_LOG_GB=5)
 	$(BIN)/penstock bench $(if $(QUICK),--quick,--write-docs docs/benchmarks.md)

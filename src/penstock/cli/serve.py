@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, get_args
 import msgspec
 
 from penstock.cli.errors import EXIT_USAGE, CommandError
+from penstock.observability.allocator import keep_freed_memory
 from penstock.observability.logs import LogFormat, LogLevel, configure_logging
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ def serve(options: UpOptions) -> None:
     """Run a broker until a signal; raises `CommandError` when it cannot start."""
     configure_logging(options.log_level, options.log_format)
     settings = load_settings(options)
+    keep_freed_memory()
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(_serve(settings))
 

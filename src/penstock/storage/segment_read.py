@@ -48,16 +48,14 @@ class Found(msgspec.Struct, frozen=True, gc=False):
     start: int
 
 
-def find_batch(
-    read: Read, index: OffsetIndex, size_bytes: int, offset: int, read_bytes: int = WALK_BYTES
-) -> Found | None:
+def find_batch(read: Read, index: OffsetIndex, size_bytes: int, offset: int) -> Found | None:
     """The first batch whose last offset is at or above `offset`; None when the segment has none."""
     position = index.position_before(offset)
     is_indexed = position > 0
     if is_indexed and position + HEADER_SIZE > size_bytes:
         raise IndexInDoubt  # else a rotten entry would hide every record behind it
     while position + HEADER_SIZE <= size_bytes:
-        chunk = _read_exactly(read, min(read_bytes, size_bytes - position), position)
+        chunk = _read_exactly(read, min(WALK_BYTES, size_bytes - position), position)
         at = 0
         while len(chunk) - at >= HEADER_SIZE:
             base, length, _, magic, _, _, delta = _HEAD.unpack_from(chunk, at)
@@ -84,7 +82,7 @@ def cut_batches(
     at_least_one: bool,
 ) -> Cut | None:
     """Whole batches from the one that contains `offset`, all below `offset_limit`; None when there are none."""
-    found = find_batch(read, index, size_bytes, offset, size_bytes_max + WALK_BYTES)
+    found = find_batch(read, index, size_bytes, offset)
     if found is None or found.last_offset >= offset_limit:
         return None
     if found.size_bytes > size_bytes_max:
@@ -92,9 +90,8 @@ def cut_batches(
             return Cut(b"", offset)
         return Cut(_first_batch(read, found), found.last_offset + 1)
     chunk, start = found.chunk, found.start
-    if len(chunk) - start < min(size_bytes_max, size_bytes - found.position):
-        # The walk went past most of what was read: get the rest in one piece.
-        wanted = min(size_bytes_max, size_bytes - found.position)
+    wanted = min(size_bytes_max, size_bytes - found.position)
+    if len(chunk) - start < wanted:  # the walk reads little: what is given is read once, in one piece
         chunk, start = _read_exactly(read, wanted, found.position), 0
     bound = min(len(chunk), start + size_bytes_max)
     chunk_position = found.position - start
