@@ -6,7 +6,7 @@ from typing import Any
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener
 from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
-from aiokafka.errors import KafkaError
+from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 
 from tests.interop.members import reporting
 
@@ -40,15 +40,25 @@ async def main() -> None:
     while not stop.is_set():
         polled = await consumer.getmany(timeout_ms=int(reporting.POLL_S * 1000), max_records=100)
         records = [r for batch in polled.values() for r in batch]
-        if not records:
-            continue
-        try:
-            await consumer.commit()
-        except KafkaError as error:
-            reporting.emit("refused", error=repr(error))
-        else:
+        ends = {p: batch[-1].offset + 1 for p, batch in polled.items()}
+        if records and await _commit(consumer, ends):
             reporting.processed((r.partition, r.offset, r.value) for r in records)
     await consumer.stop()
+
+
+async def _commit(consumer: Any, offsets: Any) -> bool:
+    """Commit, again as long as only the coordinator is away; False when the group has moved on."""
+    while True:
+        try:
+            await consumer.commit(offsets)
+        except (CommitFailedError, IllegalStateError) as error:
+            reporting.emit("refused", error=repr(error))
+            return False
+        except KafkaError as error:
+            reporting.emit("refused", error=repr(error))
+            await asyncio.sleep(reporting.POLL_S)
+        else:
+            return True
 
 
 if __name__ == "__main__":

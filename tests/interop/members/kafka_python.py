@@ -1,12 +1,14 @@
 """A member of kafka-python."""
 
+import time
 from typing import Any
 
 from kafka import ConsumerRebalanceListener, KafkaConsumer
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
-from kafka.errors import KafkaError
+from kafka.errors import CommitFailedError, KafkaError
+from kafka.structs import OffsetAndMetadata
 
 from tests.interop.members import reporting
 
@@ -44,15 +46,25 @@ def main() -> None:
     while not stop.is_set():
         polled = consumer.poll(timeout_ms=int(reporting.POLL_S * 1000), max_records=100)
         records = [r for batch in polled.values() for r in batch]
-        if not records:
-            continue
-        try:
-            consumer.commit()
-        except KafkaError as error:
-            reporting.emit("refused", error=repr(error))
-        else:
+        ends = {p: OffsetAndMetadata(batch[-1].offset + 1, "", -1) for p, batch in polled.items()}
+        if records and _commit(consumer, ends):
             reporting.processed((r.partition, r.offset, r.value) for r in records)
     consumer.close()
+
+
+def _commit(consumer: Any, offsets: Any) -> bool:
+    """Commit, again as long as only the coordinator is away; False when the group has moved on."""
+    while True:
+        try:
+            consumer.commit(offsets)
+        except CommitFailedError as error:
+            reporting.emit("refused", error=repr(error))
+            return False
+        except KafkaError as error:
+            reporting.emit("refused", error=repr(error))
+            time.sleep(reporting.POLL_S)
+        else:
+            return True
 
 
 if __name__ == "__main__":
