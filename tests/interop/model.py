@@ -1,7 +1,7 @@
 """What the interop tests ask of every client, whatever language and API it has.
 
 A client here is an unmodified library (or command) behind a few methods. Consuming is by assigned partition, so
-that it needs no group; a client that consumes only through groups is driven by its own fetch call.
+that it needs no group; a client that consumes only through groups makes one for each reading.
 """
 
 from collections.abc import Mapping, Sequence

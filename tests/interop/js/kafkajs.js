@@ -1,17 +1,22 @@
-// kafkajs. Its consumer needs a group; until then records are read by the Broker class that its consumer uses.
+// kafkajs. Its consumer needs a group: each reading is a group of its own, which assigns the one partition wanted.
 import kafkajs from 'kafkajs'
-import Cluster from 'kafkajs/src/cluster/index.js'
-import Batch from 'kafkajs/src/consumer/batch.js'
-import loggers from 'kafkajs/src/loggers/index.js'
-import socketFactory from 'kafkajs/src/network/socketFactory.js'
 import snappy from 'kafkajs-snappy'
 import lz4 from 'lz4-napi'
+import { randomUUID } from 'node:crypto'
 import { promisify } from 'node:util'
 import zlib from 'node:zlib'
 
 import { serve, toBuffer, toText } from './serve.js'
 
-const { Kafka, CompressionTypes, CompressionCodecs, ConfigResourceTypes, Partitioners, logLevel } = kafkajs
+const {
+  AssignerProtocol: { MemberAssignment, MemberMetadata },
+  CompressionCodecs,
+  CompressionTypes,
+  ConfigResourceTypes,
+  Kafka,
+  Partitioners,
+  logLevel
+} = kafkajs
 
 // kafkajs ships gzip; the others are plugged in, as its documentation says.
 CompressionCodecs[CompressionTypes.Snappy] = snappy
@@ -61,49 +66,46 @@ async function produce ({ topic, partition, codec, acks, idempotent, messages })
   }
 }
 
+// Assigns one partition and leaves the others to nobody.
+const only = (topic, partition) => () => ({
+  name: 'only',
+  version: 0,
+  assign: async ({ members: [{ memberId }] }) =>
+    [{ memberId, memberAssignment: MemberAssignment.encode({ version: 0, assignment: { [topic]: [partition] } }) }],
+  protocol: ({ topics }) => ({ name: 'only', metadata: MemberMetadata.encode({ version: 0, topics }) })
+})
+
 async function consume ({ topic, partition, offset, count }) {
-  const cluster = new Cluster({
-    logger: loggers.createLogger({ level: logLevel.NOTHING, logCreator: () => () => {} }),
-    socketFactory: socketFactory(),
-    brokers,
-    clientId: 'interop',
-    connectionTimeout: 5000,
-    enforceRequestTimeout: true,
-    metadataMaxAge: 300000,
-    retry: { retries: 3 },
-    allowAutoTopicCreation: false,
-    isolationLevel: 0
+  const consumer = kafka.consumer({
+    groupId: randomUUID(),
+    maxWaitTimeInMs: 100,
+    partitionAssigners: [only(topic, partition)]
   })
-  await cluster.connect()
+  const received = []
+  await consumer.connect()
   try {
-    await cluster.addTargetTopic(topic)
-    const { leader } = cluster.findTopicPartitionMetadata(topic).find(p => p.partitionId === partition)
-    const broker = await cluster.findBroker({ nodeId: leader })
-    const received = []
-    let next = BigInt(offset)
-    const deadline = Date.now() + 25000
-    while (received.length < count && Date.now() < deadline) {
-      const fetchOffset = next.toString()
-      const { responses } = await broker.fetch({
-        maxWaitTime: 1000,
-        isolationLevel: 0,
-        topics: [{ topic, partitions: [{ partition, fetchOffset, maxBytes: 1048576 }] }]
-      })
-      const batch = new Batch(topic, fetchOffset, responses[0].partitions[0])
-      for (const message of batch.messages) received.push(message)
-      if (!batch.isEmpty()) next = BigInt(batch.lastOffset()) + 1n
-    }
-    return received.slice(0, count).map(({ offset, key, value, headers, timestamp }) => ({
-      offset,
-      key: toText(key),
-      value: toText(value),
-      timestamp,
-      headers: Object.entries(headers).flatMap(([name, data]) =>
-        (Array.isArray(data) ? data : [data]).map(each => [name, toText(each)]))
-    }))
+    await consumer.subscribe({ topic, fromBeginning: true })
+    await new Promise((resolve, reject) => {
+      setTimeout(resolve, 25000).unref()
+      consumer.on(consumer.events.CRASH, ({ payload }) => reject(payload.error))
+      const eachMessage = async ({ message }) => {
+        received.push(message)
+        if (received.length >= count) resolve()
+      }
+      consumer.run({ autoCommit: false, eachMessage }).catch(reject)
+      consumer.seek({ topic, partition, offset: String(offset) })
+    })
   } finally {
-    await cluster.disconnect()
+    await consumer.disconnect()
   }
+  return received.slice(0, count).map(({ offset, key, value, headers, timestamp }) => ({
+    offset,
+    key: toText(key),
+    value: toText(value),
+    timestamp,
+    headers: Object.entries(headers).flatMap(([name, data]) =>
+      (Array.isArray(data) ? data : [data]).map(each => [name, toText(each)]))
+  }))
 }
 
 const resource = topic => ({ type: ConfigResourceTypes.TOPIC, name: topic })

@@ -1,12 +1,13 @@
-// @platformatic/kafka. `consume` needs a group; until then records are read by `Consumer.fetch`, which needs none
-// and keeps incremental fetch sessions (KIP-227).
+// @platformatic/kafka. Its consumer needs a group: each reading is a group of its own, which assigns the one partition
+// wanted. It keeps incremental fetch sessions (KIP-227).
+import { randomUUID } from 'node:crypto'
+
 import { Admin, Consumer, Producer } from '@platformatic/kafka'
 
 import { serve, toBuffer, toText } from './serve.js'
 
 const options = { clientId: 'interop', bootstrapBrokers: [process.argv[2]], retries: 3 }
 const admin = new Admin(options)
-const LOG_APPEND_TIME = 8
 const TOPIC = 2
 const SET = 0
 
@@ -32,54 +33,39 @@ async function produce ({ topic, partition, codec, acks, idempotent, messages })
 }
 
 async function consume ({ topic, partition, offset, count }) {
-  const consumer = new Consumer({ ...options, groupId: 'not-joined' })
+  const assignments = new Map([[topic, { topic, partitions: [partition] }]])
+  const consumer = new Consumer({
+    ...options,
+    groupId: randomUUID(),
+    partitionAssigner: (_, members) => [...members.keys()].map(memberId => ({ memberId, assignments }))
+  })
+  const received = []
   try {
-    consumer.topics.track(topic)
-    const metadata = await consumer.metadata({ topics: [topic] })
-    const { id, partitions } = metadata.topics.get(topic)
-    const received = []
-    let next = BigInt(offset)
-    const deadline = Date.now() + 25000
-    while (received.length < count && Date.now() < deadline) {
-      const { responses } = await consumer.fetch({
-        node: partitions[partition].leader,
-        maxWaitTime: 1000,
-        minBytes: 1,
-        maxBytes: 10485760,
-        topics: [{
-          topicId: id,
-          partitions: [{
-            partition,
-            currentLeaderEpoch: -1,
-            fetchOffset: next,
-            lastFetchedEpoch: -1,
-            partitionMaxBytes: 1048576
-          }]
-        }]
+    const stream = await consumer.consume({
+      topics: [topic],
+      mode: 'manual',
+      offsets: [{ topic, partition, offset: BigInt(offset) }],
+      autocommit: false,
+      maxWaitTime: 100
+    })
+    await new Promise((resolve, reject) => {
+      setTimeout(resolve, 25000).unref()
+      stream.on('error', reject)
+      stream.on('data', message => {
+        received.push(message)
+        if (received.length >= count) resolve()
       })
-      for (const batch of responses.flatMap(r => r.partitions).flatMap(p => p.records ?? [])) {
-        for (const record of batch.records) {
-          const at = batch.firstOffset + BigInt(record.offsetDelta)
-          if (at >= next) received.push(toRecord(batch, record, at))
-        }
-        next = batch.firstOffset + BigInt(batch.lastOffsetDelta) + 1n
-      }
-    }
-    return received.slice(0, count)
+    })
   } finally {
     await consumer.close(true)
   }
-}
-
-function toRecord (batch, record, offset) {
-  const isAppendTime = (batch.attributes & LOG_APPEND_TIME) !== 0
-  return {
+  return received.slice(0, count).map(({ offset, key, value, timestamp, headerEntries }) => ({
     offset,
-    key: toText(record.key),
-    value: toText(record.value),
-    timestamp: isAppendTime ? batch.maxTimestamp : batch.firstTimestamp + record.timestampDelta,
-    headers: record.headers.map(([name, value]) => [name.toString(), toText(value)])
-  }
+    key: toText(key),
+    value: toText(value),
+    timestamp,
+    headers: headerEntries.map(([name, data]) => [name.toString(), toText(data)])
+  }))
 }
 
 async function listOffset (topic, partition, timestamp) {
