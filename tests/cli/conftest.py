@@ -4,10 +4,10 @@ import os
 import subprocess
 import sys
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.support.broker import BrokerProcess
@@ -75,3 +75,50 @@ def topic(shared_broker: BrokerProcess) -> str:
     admin = AdminClient({"bootstrap.servers": shared_broker.bootstrap})
     admin.create_topics([NewTopic(name, 2, 1)])[name].result(TIMEOUT_SECONDS)
     return name
+
+
+Commit = Callable[[dict[int, int]], None]
+Member = Callable[..., Consumer]
+
+
+@pytest.fixture
+def group() -> str:
+    return f"cli-{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture
+def commit(shared_broker: BrokerProcess, group: str, topic: str) -> Commit:
+    """Commit offsets of the group in partitions of the topic, without being a member."""
+
+    def commit_offsets(offsets: dict[int, int]) -> None:
+        consumer = Consumer({"bootstrap.servers": shared_broker.bootstrap, "group.id": group})
+        places = [TopicPartition(topic, partition, offset) for partition, offset in offsets.items()]
+        consumer.commit(offsets=places, asynchronous=False)
+        consumer.close()
+
+    return commit_offsets
+
+
+@pytest.fixture
+def member(shared_broker: BrokerProcess, group: str, topic: str) -> Iterator[Member]:
+    """Let a member join the group; gives it back when it reads something. Its background thread keeps it alive."""
+    members = []
+
+    def join(**settings: object) -> Consumer:
+        consumer = Consumer(
+            {
+                "bootstrap.servers": shared_broker.bootstrap,
+                "group.id": group,
+                "client.id": "a-reader",
+                **settings,
+            }
+        )
+        members.append(consumer)
+        consumer.subscribe([topic])
+        while not consumer.assignment():
+            consumer.poll(0.05)
+        return consumer
+
+    yield join
+    for each in members:
+        each.close()

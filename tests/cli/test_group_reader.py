@@ -3,7 +3,6 @@ import json
 import select
 import signal
 import subprocess
-import uuid
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -13,11 +12,6 @@ from tests.cli.conftest import COMMAND, ENVIRONMENT, TIMEOUT_SECONDS, Penstock, 
 from tests.support.broker import BrokerProcess
 
 Start = Callable[..., "subprocess.Popen[bytes]"]
-
-
-@pytest.fixture
-def group() -> str:
-    return f"cli-{uuid.uuid4().hex[:12]}"
 
 
 @pytest.fixture
