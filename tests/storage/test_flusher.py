@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from penstock.observability.clock import ManualClock
-from penstock.observability.offload import InlineOffload, ThreadOffload
+from penstock.observability.offload import InlineOffload, Then, ThreadOffload
 from penstock.storage.directory_files import write_topic_id
 from penstock.storage.file_cache import FileCache
 from penstock.storage.flusher import Flusher
@@ -22,19 +22,14 @@ class HeldOffload(InlineOffload):
     """Work begins when the test says so."""
 
     def __init__(self) -> None:
-        self.held: list[tuple[Callable[[], Any], asyncio.Future[Any]]] = []
+        self.held: list[tuple[Callable[[], object], Then]] = []
 
-    def start(self, work: Callable[[], Any]) -> asyncio.Future[Any]:
-        done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self.held.append((work, done))
-        return done
+    def call(self, work: Callable[[], object], then: Then) -> None:
+        self.held.append((work, then))
 
     async def release(self) -> None:
-        work, done = self.held.pop(0)
-        try:
-            done.set_result(work())
-        except OSError as error:
-            done.set_exception(error)
+        work, then = self.held.pop(0)
+        then(work(), None)
         await asyncio.sleep(0)
         await asyncio.sleep(0)
 
@@ -82,7 +77,32 @@ def test_logs_sync_side_by_side(disk: FaultyDisk) -> None:
         for log in logs:
             append(log, "a")
             flusher.request(log)
+        await asyncio.sleep(0)
         assert len(offload.held) == 2
+
+    asyncio.run(scenario())
+
+
+def test_syncs_that_begin_in_one_turn_share_the_way_to_the_threads_but_not_their_failures(
+    disk: FaultyDisk,
+) -> None:
+    async def scenario() -> None:
+        offload = HeldOffload()
+        flusher = Flusher(offload, ManualClock())
+        logs = [new_log(disk, f"t-{number}") for number in range(30)]
+        disk.fail("sync", "t-17/")
+        waiting = []
+        for log in logs:
+            append(log, "a")
+            waiting.append(flusher.request(log))
+        await asyncio.sleep(0)
+        assert len(offload.held) == 9  # the first one did not wait for company
+        while offload.held:
+            await offload.release()
+        outcomes = await asyncio.gather(*waiting, return_exceptions=True)
+        failed = [number for number, outcome in enumerate(outcomes) if outcome is not None]
+        assert failed == [17]
+        assert [log.durable_offset for log in logs] == [0 if n == 17 else 1 for n in range(30)]
 
     asyncio.run(scenario())
 

@@ -7,13 +7,21 @@ import asyncio
 import contextlib
 import threading
 from collections.abc import Callable
+from functools import partial
 from queue import SimpleQueue
 from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
 
+Then = Callable[[Any, BaseException | None], None]
+"""Told the result of the work, or what it raised."""
+
 
 class Offload(Protocol):
+    def call(self, work: Callable[[], object], then: Then) -> None:
+        """Begin `work` where blocking is allowed; `then` is called on the loop, on the spot, when it has ended."""
+        ...
+
     def start(self, work: Callable[[], T]) -> "asyncio.Future[T]":
         """Begin `work` where blocking is allowed; the future gets what it returns or raises."""
         ...
@@ -34,20 +42,22 @@ class ThreadOffload:
         self._name = name
         self._threads: list[threading.Thread] = []
         self._pending_count = 0
-        self._queue: SimpleQueue[
-            tuple[Callable[[], Any], asyncio.Future[Any], asyncio.AbstractEventLoop] | None
-        ] = SimpleQueue()
+        self._queue: SimpleQueue[tuple[Callable[[], object], Then, asyncio.AbstractEventLoop] | None] = (
+            SimpleQueue()
+        )
 
-    def start(self, work: Callable[[], T]) -> "asyncio.Future[T]":
-        loop = asyncio.get_running_loop()
-        done: asyncio.Future[T] = loop.create_future()
+    def call(self, work: Callable[[], object], then: Then) -> None:
         self._pending_count += 1
         if self._pending_count > len(self._threads) < self._thread_count_max:
             name = f"{self._name}-{len(self._threads)}"
             thread = threading.Thread(target=self._work, name=name, daemon=True)
             self._threads.append(thread)
             thread.start()
-        self._queue.put((work, done, loop))
+        self._queue.put((work, then, asyncio.get_running_loop()))
+
+    def start(self, work: Callable[[], T]) -> "asyncio.Future[T]":
+        done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self.call(work, partial(_resolve, done))
         return done
 
     async def run(self, work: Callable[[], T]) -> T:
@@ -62,28 +72,32 @@ class ThreadOffload:
 
     def _work(self) -> None:
         while (item := self._queue.get()) is not None:
-            work, done, loop = item
-            result: Any = None
+            work, then, loop = item
+            result: object = None
             failure: BaseException | None = None
             try:
                 result = work()
             except BaseException as error:  # noqa: BLE001 - whoever waits gets it
                 failure = error
             with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                loop.call_soon_threadsafe(self._finish, done, result, failure)
+                loop.call_soon_threadsafe(self._finish, then, result, failure)
 
-    def _finish(self, done: "asyncio.Future[Any]", result: object, failure: BaseException | None) -> None:
+    def _finish(self, then: Then, result: object, failure: BaseException | None) -> None:
         self._pending_count -= 1
-        if done.cancelled():
-            return
-        if failure is None:
-            done.set_result(result)
-        else:
-            done.set_exception(failure)
+        then(result, failure)
 
 
 class InlineOffload:
     """Runs work at once on the caller's thread: deterministic, for simulations and tests."""
+
+    def call(self, work: Callable[[], object], then: Then) -> None:
+        result: object = None
+        failure: Exception | None = None
+        try:
+            result = work()
+        except Exception as error:  # noqa: BLE001 - whoever waits gets it
+            failure = error
+        asyncio.get_running_loop().call_soon(then, result, failure)
 
     def start(self, work: Callable[[], T]) -> "asyncio.Future[T]":
         done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
@@ -95,3 +109,12 @@ class InlineOffload:
 
     async def run(self, work: Callable[[], T]) -> T:
         return work()
+
+
+def _resolve(done: "asyncio.Future[Any]", result: object, failure: BaseException | None) -> None:
+    if done.cancelled():
+        return
+    if failure is None:
+        done.set_result(result)
+    else:
+        done.set_exception(failure)

@@ -24,6 +24,7 @@ import msgspec
 from penstock.observability.clock import Clock
 from penstock.observability.completion import Completion
 from penstock.protocol.errors import ProtocolError
+from penstock.server.read_turns import ConnectionGone, ReadTurns
 
 log = logging.getLogger(__name__)
 
@@ -61,57 +62,21 @@ class Dispatch(Protocol):
 class Peer:
     """Who is on the other side. Handlers keep what a connection must remember here."""
 
-    __slots__ = (
-        "_waiting_for_room",
-        "host",
-        "is_full",
-        "is_gone",
-        "is_leaving",
-        "listener",
-        "long_polls",
-        "port",
-        "reading",
-    )
+    __slots__ = ("host", "is_leaving", "listener", "long_polls", "port", "turns")
 
     def __init__(self, listener: str, host: str, port: int) -> None:
         self.listener = listener
         self.host = host
         self.port = port
         self.is_leaving = False  # nobody waits for news any more: answer with what there is
-        self.is_gone = False
-        self.is_full = False  # it has more answers than it takes
         self.long_polls: set[asyncio.Future[None]] = set()
-        self.reading = asyncio.Lock()  # held while records are read for it: one answer at a time may be large
-        self._waiting_for_room: list[asyncio.Future[None]] = []
+        self.turns = ReadTurns()
 
-    def leave(self, *, is_gone: bool = False) -> None:
+    def leave(self) -> None:
         """The connection is ending: end its long polls now."""
         self.is_leaving = True
-        self.is_gone = is_gone
         for poll in self.long_polls:
             poll.cancel()
-        if is_gone:
-            self._wake()
-
-    def note_full(self, is_full: bool) -> None:
-        self.is_full = is_full
-        if not is_full:
-            self._wake()
-
-    async def room(self) -> None:
-        """Wait until it takes its answers, before much is read for another. Raises `CloseConnection` if it is gone."""
-        while self.is_full and not self.is_gone:
-            room: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiting_for_room.append(room)
-            await room
-        if self.is_gone:
-            raise CloseConnection("it is gone")
-
-    def _wake(self) -> None:
-        waiting, self._waiting_for_room = self._waiting_for_room, []
-        for room in waiting:
-            if not room.done():
-                room.set_result(None)
 
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"
@@ -234,7 +199,9 @@ class Connection(asyncio.BufferedProtocol):
         self._host.connections.discard(self)
         self._slots.clear()
         self._is_stopping = True
-        self.peer.leave(is_gone=True)
+        self.peer.leave()
+        self.peer.turns.is_gone = True
+        self.peer.turns.look_again()
         self._resolve_drained()
 
     def eof_received(self) -> bool:
@@ -347,6 +314,7 @@ class Connection(asyncio.BufferedProtocol):
         slot = Slot(len(frame))
         self._slots.append(slot)
         self._in_flight_bytes += slot.request_bytes
+        self.peer.turns.accepted += 1
         try:
             answer = self._host.dispatcher.dispatch(frame, self.peer)
         except Exception as error:  # noqa: BLE001  one connection's trouble must not be another's
@@ -375,11 +343,16 @@ class Connection(asyncio.BufferedProtocol):
             self._take(slot, answer)
 
     def _take(self, slot: Slot, answer: Answer) -> None:
-        """Write at the end of this turn of the loop, with what else finishes meanwhile; much is written at once."""
+        """Write at the end of this turn of the loop, with what else finishes meanwhile; much, or all, at once."""
         slot.answer = answer
         slot.answer_bytes = sum(map(len, answer))
         self._unwritten_bytes += slot.answer_bytes
-        if self._unwritten_bytes >= _WRITE_AT_ONCE_BYTES or len(self._slots) >= self._limits.in_flight_max:
+        in_flight = len(self._slots)
+        if (
+            in_flight == 1
+            or self._unwritten_bytes >= _WRITE_AT_ONCE_BYTES
+            or in_flight >= self._limits.in_flight_max
+        ):
             self._write_finished()
         elif not self._is_write_due:
             self._is_write_due = True
@@ -399,6 +372,8 @@ class Connection(asyncio.BufferedProtocol):
         """End the connection when all before this request is answered; take no more."""
         if isinstance(error, ProtocolError | CloseConnection):
             slot.failure = str(error)
+        elif isinstance(error, ConnectionGone):
+            slot.failure = "it is gone"
         else:
             log.error("a request of %s failed in a way the broker did not expect", self.peer, exc_info=error)
             slot.failure = "internal error, see the traceback above"
@@ -416,6 +391,7 @@ class Connection(asyncio.BufferedProtocol):
             slot = slots.popleft()
             self._in_flight_bytes -= slot.request_bytes
             self._unwritten_bytes -= slot.answer_bytes
+            self.peer.turns.answered += 1
         if buffers and not self._transport.is_closing():
             if len(buffers) == 1:
                 self._transport.write(buffers[0])
@@ -427,7 +403,7 @@ class Connection(asyncio.BufferedProtocol):
             self.close(failure)
         if not slots:
             self._resolve_drained()
-        self._note_full()
+        self._tell_readers()
         if self._is_paused:
             self._resume_if_room()
 
@@ -435,18 +411,19 @@ class Connection(asyncio.BufferedProtocol):
 
     def pause_writing(self) -> None:
         self._is_peer_slow = True
-        self._note_full()
+        self._tell_readers()
         self._pause()
 
     def resume_writing(self) -> None:
         self._is_peer_slow = False
-        self._note_full()
+        self._tell_readers()
         self._resume_if_room()
 
-    def _note_full(self) -> None:
-        is_full = self._is_peer_slow or self._unwritten_bytes >= _WRITE_HIGH_WATER_BYTES
-        if is_full != self.peer.is_full:
-            self.peer.note_full(is_full)
+    def _tell_readers(self) -> None:
+        turns = self.peer.turns
+        turns.is_slow = self._is_peer_slow
+        turns.is_full = self._unwritten_bytes >= _WRITE_HIGH_WATER_BYTES
+        turns.look_again()
 
     def _has_room(self) -> bool:
         return (

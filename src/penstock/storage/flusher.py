@@ -1,13 +1,15 @@
 """Group commit for many logs: one sync in flight per log, which serves everybody who waited for it.
 
 An append asks for a sync. When none is running for that log it begins at once; whatever is appended meanwhile
-waits for the next one, which begins when the first ends. Syncs of different logs run side by side. Topics that
-waive the wait (`flush.messages` above 1) are synced when so many records have gathered, or `flush.ms` after the
-first of them; nobody waits for that.
+waits for the next one, which begins when the first ends. Syncs of different logs run side by side; those that begin
+in one turn of the loop share the hand-over to the threads. Topics that waive the wait (`flush.messages` above 1) are
+synced when so many records have gathered, or `flush.ms` after the first of them; nobody waits for that.
 """
 
 import asyncio
 import logging
+from collections.abc import Sequence
+from functools import partial
 
 from penstock.config.topic import LONG_MAX
 from penstock.observability.clock import Clock
@@ -17,6 +19,9 @@ from penstock.storage.log_errors import StorageFailure
 from penstock.storage.log_sync import SyncJob
 
 _log = logging.getLogger(__name__)
+
+_LANES = 8
+"""How many threads at most share the syncs of one turn: the kernel joins syncs that run at the same time."""
 
 
 class _Round:
@@ -37,6 +42,8 @@ class Flusher:
         self._offload = offload
         self._clock = clock
         self._rounds: dict[Log, _Round] = {}
+        self._ready: list[tuple[Log, _Round]] = []
+        """Begun in this turn, and not handed over yet."""
         self._timers: dict[Log, asyncio.Task[None]] = {}
 
     def request(self, log: Log) -> "asyncio.Future[None]":
@@ -101,20 +108,30 @@ class Flusher:
             self._end(log, syncs)
             return
         syncs.job = job
-        self._offload.start(job.run).add_done_callback(lambda done: self._ended(log, syncs, done))
+        self._ready.append((log, syncs))
+        if len(self._rounds) == 1:
+            self._hand_over()  # nobody to share with: a lone producer does not wait for the end of the turn
+        elif len(self._ready) == 1:
+            asyncio.get_running_loop().call_soon(self._hand_over)
 
-    def _ended(self, log: Log, syncs: _Round, done: "asyncio.Future[None]") -> None:
-        assert syncs.job is not None
-        error = done.exception()
-        if error is None:
-            log.finish_sync(syncs.job)
-        elif isinstance(error, OSError):
-            log.finish_sync(syncs.job, error)
-        else:
-            log.finish_sync(syncs.job, OSError(str(error)))
-            if not isinstance(error, Exception):
-                raise error
-        self._end(log, syncs)
+    def _hand_over(self) -> None:
+        ready, self._ready = self._ready, []
+        lanes = min(len(ready), _LANES)
+        for lane in range(lanes):
+            part = ready[lane::lanes]
+            jobs = [syncs.job for _, syncs in part if syncs.job is not None]
+            self._offload.call(partial(_run_all, jobs), partial(self._ended, part))
+
+    def _ended(self, part: Sequence[tuple[Log, _Round]], _: object, error: BaseException | None) -> None:
+        for log, syncs in part:
+            assert syncs.job is not None
+            failure = syncs.job.failure
+            if failure is None and error is not None:
+                failure = OSError(str(error))
+            log.finish_sync(syncs.job, failure)
+            self._end(log, syncs)
+        if error is not None:
+            raise error
 
     def _end(self, log: Log, syncs: _Round) -> None:
         """Tell who waited, and begin the next sync if somebody waits for that."""
@@ -127,6 +144,15 @@ class Flusher:
             del self._rounds[log]
         else:
             self._begin(log, syncs)
+
+
+def _run_all(jobs: Sequence[SyncJob]) -> None:
+    """On a thread: one log's failure is its own."""
+    for job in jobs:
+        try:
+            job.run()
+        except OSError:
+            _log.debug("a sync failed; the log that it belongs to says so")
 
 
 def _new_waiter() -> "asyncio.Future[None]":

@@ -18,10 +18,10 @@ class SyncJob:
     __slots__ = (
         "_before",
         "_directories",
-        "_failure",
         "_files",
         "_running",
         "end_offset",
+        "failure",
         "generation",
         "handles",
     )
@@ -39,7 +39,7 @@ class SyncJob:
         self._files = files
         self._directories = directories
         self._before = before
-        self._failure: OSError | None = None
+        self.failure: OSError | None = None
         self._running = threading.Lock()
         self._running.acquire()
         self.handles = handles
@@ -58,7 +58,7 @@ class SyncJob:
                 # A file whose name is lost in a power cut is lost, however well its bytes were synced.
                 self._files.sync_dir(directory)
         except OSError as error:
-            self._failure = error
+            self.failure = error
             raise
         finally:
             self._running.release()
@@ -66,8 +66,8 @@ class SyncJob:
     def wait(self) -> None:
         """Wait until `run` has ended on another thread; raises what it raised."""
         with self._running:
-            if self._failure is not None:
-                raise self._failure
+            if self.failure is not None:
+                raise self.failure
 
 
 class CheckpointJob:
