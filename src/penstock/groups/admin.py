@@ -1,16 +1,19 @@
 """Listing, describing and deleting groups."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from penstock.cluster.coordination.partition import CoordinatorError
 from penstock.groups.classic.group import ClassicGroup
 from penstock.groups.classic.states import State
+from penstock.groups.classic.subscriptions import CONSUMER_PROTOCOL
 from penstock.groups.coordinator import GroupCoordinator
+from penstock.groups.shard import GroupShard
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.describe_groups import DescribedGroup, DescribedGroupMember
 from penstock.protocol.messages.list_groups import ListedGroup
 
 CLASSIC_TYPE = "Classic"
+CONSUMER_TYPE = "Consumer"
 
 
 def list_groups(
@@ -20,19 +23,31 @@ def list_groups(
     if groups.shards.is_loading:
         return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
     wanted_states = {state.lower() for state in states}
-    if types and CLASSIC_TYPE.lower() not in {each.lower() for each in types}:
-        return []
+    wanted_types = {each.lower() for each in types}
     return [
-        ListedGroup(
+        listed
+        for shard in groups.shards
+        for listed in _listed(shard.state)
+        if not wanted_states or listed.group_state.lower() in wanted_states
+        if not wanted_types or listed.group_type.lower() in wanted_types
+    ]
+
+
+def _listed(shard: GroupShard) -> Iterator[ListedGroup]:
+    for group in shard.groups.values():
+        yield ListedGroup(
             group_id=group.group_id,
             protocol_type=group.protocol_type or "",
             group_state=group.state.value,
             group_type=CLASSIC_TYPE,
         )
-        for shard in groups.shards
-        for group in shard.state.groups.values()
-        if not wanted_states or group.state.value.lower() in wanted_states
-    ]
+    for consumer in shard.consumers.values():
+        yield ListedGroup(
+            group_id=consumer.group_id,
+            protocol_type=CONSUMER_PROTOCOL,
+            group_state=consumer.state.value,
+            group_type=CONSUMER_TYPE,
+        )
 
 
 def describe(groups: GroupCoordinator, group_id: str) -> DescribedGroup | ErrorCode:

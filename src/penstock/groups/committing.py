@@ -11,7 +11,10 @@ import msgspec
 
 from penstock.cluster.coordination.partition import CoordinatorError
 from penstock.groups.classic import membership
-from penstock.groups.coordinator import GroupCoordinator
+from penstock.groups.classic.group import ClassicGroup
+from penstock.groups.consumer.commits import check_commit, check_fetch
+from penstock.groups.coordinator import GroupCoordinator, Shard
+from penstock.groups.moment import Moment
 from penstock.observability.completion import Completion
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
@@ -53,6 +56,16 @@ def commit(
     if isinstance(shard, ErrorCode):
         return shard
     moment = groups.moment()
+    consumer = shard.state.consumers.get(committer.group_id)
+    if consumer is not None:
+        code = check_commit(
+            consumer,
+            committer.member_id,
+            committer.generation,
+            [(value.topic_id, key.partition) for key, value in commits],
+            knows_epochs=committer.version >= _KNOWS_MISSING_GROUPS or producer is not None,
+        )
+        return code or _keep(shard, commits, moment, producer)
     group = shard.state.groups.get(committer.group_id)
     if group is None:
         if committer.generation >= 0:
@@ -70,6 +83,12 @@ def commit(
         return code
     membership.note_commit(group, committer.member_id, moment)
     groups.perform(shard, group)
+    return _keep(shard, commits, moment, producer)
+
+
+def _keep(
+    shard: Shard, commits: Commits, moment: Moment, producer: tuple[int, int] | None
+) -> ErrorCode | Completion[ErrorCode]:
     if not commits:
         return ErrorCode.NONE
     try:
@@ -88,11 +107,21 @@ def fetch(
     wanted: Sequence[tuple[str, int]] | None,
     *,
     require_stable: bool,
+    member_id: str | None = None,
+    member_epoch: int = -1,
 ) -> ErrorCode | list[Fetched] | Awaitable[ErrorCode | list[Fetched]]:
-    """The offsets of these partitions, or with None of all that the group has."""
+    """The offsets of these partitions, or with None of all that the group has.
+
+    A member of a KIP-848 group says who it is, and is told nothing when it is behind.
+    """
     shard = groups.find(group_id)
     if isinstance(shard, ErrorCode):
         return shard
+    consumer = shard.state.consumers.get(group_id)
+    if consumer is not None:
+        code = check_fetch(consumer, member_id, member_epoch)
+        if code:
+            return code
     offsets = shard.state.offsets
     if wanted is None:
         wanted = [(topic, partition) for topic, each in offsets.topics(group_id) for partition in each]
@@ -116,10 +145,13 @@ def delete_offsets(
     shard = groups.find(group_id)
     if isinstance(shard, ErrorCode):
         return shard
-    group = shard.state.groups.get(group_id)
-    code = ErrorCode.GROUP_ID_NOT_FOUND if group is None else membership.check_offset_delete(group)
-    if group is None or code:
-        return code
+    group = shard.state.consumers.get(group_id) or shard.state.groups.get(group_id)
+    if group is None:
+        return ErrorCode.GROUP_ID_NOT_FOUND
+    if isinstance(group, ClassicGroup):
+        code = membership.check_offset_delete(group)
+        if code:
+            return code
     codes = {
         (topic, partition): (
             ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if group.is_subscribed_to(topic) else ErrorCode.NONE

@@ -29,6 +29,8 @@ from penstock.groups.classic import join, membership, rebalance, sync
 from penstock.groups.classic.group import ClassicGroup, GroupSettings, refused_join
 from penstock.groups.classic.instructions import Answer, AssignmentOf, ReplacedMember, Store
 from penstock.groups.classic.states import State
+from penstock.groups.consumer.heartbeat import Client
+from penstock.groups.consumer.service import ConsumerGroups
 from penstock.groups.moment import Moment, moment_of
 from penstock.groups.records import group_record
 from penstock.groups.shard import GroupShard
@@ -72,6 +74,7 @@ class GroupCoordinator:
             codec=Codec(config[coordinators.OFFSETS_TOPIC_COMPRESSION_CODEC]),
             write_timeout_ms=config[coordinators.OFFSETS_COMMIT_TIMEOUT_MS],
         )
+        self.consumers = ConsumerGroups(controller, clock, randomness, self._settings, self.perform)
         self._homes: dict[ClassicGroup, Shard] = {}  # of groups that wait for something
         self._deadlines: Deadlines[ClassicGroup] = Deadlines(clock, self._wake)
         self._tickets = itertools.count()
@@ -106,6 +109,7 @@ class GroupCoordinator:
             await asyncio.gather(self._sweeper, return_exceptions=True)
         await self.shards.stop()
         self._deadlines.stop()
+        self.consumers.stop()
 
     def apply(self, delta: MetadataDelta) -> None:
         """Follow one change of the metadata, after `Replicas` has."""
@@ -114,18 +118,21 @@ class GroupCoordinator:
             for shard in self.shards:
                 records = shard.state.forget_topic(topic.name, self.moment())
                 self.write_unattended(shard, records)
+        self.consumers.apply(delta, self.shards)
 
     def _begin(self, shard: Shard) -> None:
         moment = self.moment()
         for group in list(shard.state.groups.values()):
             rebalance.resume(group, moment)
             self.perform(shard, group)
+        self.consumers.begin(shard)
 
     def _end(self, shard: Shard) -> None:
         moment = self.moment()
         for group in shard.state.groups.values():
             rebalance.end(group, ErrorCode.NOT_COORDINATOR, moment)
             self.perform(shard, group)
+        self.consumers.end(shard)
 
     # -- where a group lives --------------------------------------------------------------------------
 
@@ -158,11 +165,18 @@ class GroupCoordinator:
         session_max_ms = self.config[coordinators.GROUP_MAX_SESSION_TIMEOUT_MS]
         if not session_min_ms <= request.session_timeout_ms <= session_max_ms:
             return refused_join(request.member_id, ErrorCode.INVALID_SESSION_TIMEOUT)
+        consumer = shard.state.consumers.get(request.group_id)
+        if consumer is not None and consumer.members:
+            client = Client(client_id, client_host)
+            return self.consumers.join(shard, consumer, request, client, version)
         group = shard.state.groups.get(request.group_id)
         is_new = group is None
         if group is None:
             if request.member_id:
                 return refused_join(request.member_id, ErrorCode.UNKNOWN_MEMBER_ID)
+            if consumer is not None:  # nobody is in it any more
+                records = shard.state.forget_consumer_group(consumer, self.moment())
+                self.write_unattended(shard, records)
             group = shard.state.group_or_new(request.group_id)
         moment = self.moment()
         ticket, answer = self._ticket()
@@ -185,6 +199,9 @@ class GroupCoordinator:
         shard = self._shard_for_member(request.group_id)
         if isinstance(shard, ErrorCode):
             return SyncGroupResponse(error_code=shard)
+        consumer = shard.state.consumers.get(request.group_id)
+        if consumer is not None:
+            return self.consumers.sync(shard, consumer, request)
         group = shard.state.groups.get(request.group_id)
         if group is None or group.state is State.EMPTY:
             return SyncGroupResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID)
@@ -199,6 +216,9 @@ class GroupCoordinator:
             return ErrorCode.NONE  # nobody's session ends before the load does
         if isinstance(shard, ErrorCode):
             return shard
+        consumer = shard.state.consumers.get(request.group_id)
+        if consumer is not None:
+            return self.consumers.classic_heartbeat(shard, consumer, request)
         group = shard.state.groups.get(request.group_id)
         if group is None:
             return ErrorCode.UNKNOWN_MEMBER_ID
@@ -212,6 +232,9 @@ class GroupCoordinator:
         shard = self._shard_for_member(group_id)
         if isinstance(shard, ErrorCode):
             return LeaveGroupResponse(error_code=shard)
+        consumer = shard.state.consumers.get(group_id)
+        if consumer is not None:
+            return self.consumers.leave(shard, consumer, members)
         group = shard.state.groups.get(group_id)
         if group is None:
             unknown = [

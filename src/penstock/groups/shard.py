@@ -10,10 +10,13 @@ from collections.abc import Iterable, Sequence
 from penstock.groups.classic import membership, rebalance
 from penstock.groups.classic.group import ClassicGroup, GroupSettings, group_of_record
 from penstock.groups.classic.states import State
+from penstock.groups.consumer import records as consumer_records
+from penstock.groups.consumer.group import ConsumerGroup
 from penstock.groups.moment import Moment
 from penstock.groups.offsets import NO_PRODUCER_ID, CommittedOffsets
 from penstock.groups.records import decode_group, decode_key, decode_offset, group_record, offset_record
 from penstock.protocol.errors import ErrorCode, ProtocolError
+from penstock.protocol.messages.consumer_group_metadata_record import ConsumerGroupMetadataKey
 from penstock.protocol.messages.group_metadata_record import GroupMetadataKey
 from penstock.protocol.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
 from penstock.protocol.records.builder import NewRecord
@@ -23,10 +26,11 @@ log = logging.getLogger(__name__)
 
 
 class GroupShard:
-    __slots__ = ("_order", "_settings", "groups", "offsets")
+    __slots__ = ("_order", "_settings", "consumers", "groups", "offsets")
 
     def __init__(self, settings: GroupSettings) -> None:
         self.groups: dict[str, ClassicGroup] = {}
+        self.consumers: dict[str, ConsumerGroup] = {}  # of KIP-848; a group is here or there
         self.offsets = CommittedOffsets()
         self._settings = settings
         self._order = 0
@@ -48,13 +52,29 @@ class GroupShard:
             if value is None:
                 self.offsets.remove(stored)
             else:
-                self.group_or_new(stored.group)
+                if stored.group not in self.consumers:
+                    self.group_or_new(stored.group)
                 self.offsets.put(stored, decode_offset(value), self._order, producer_id)
         elif isinstance(stored, GroupMetadataKey):
             if value is None:
                 self.groups.pop(stored.group, None)
             else:
                 self.groups[stored.group] = group_of_record(stored.group, decode_group(value), self._settings)
+                self.consumers.pop(stored.group, None)
+        elif (change := consumer_records.decode(key, value)) is not None:
+            self._replay_consumer(*change)
+
+    def _replay_consumer(self, key: consumer_records.Key, value: consumer_records.Value | None) -> None:
+        group = self.consumers.get(key.group_id)
+        if group is None and value is not None:
+            self.groups.pop(key.group_id, None)  # it only stood for offsets
+            group = self.consumers[key.group_id] = ConsumerGroup(key.group_id)
+        if group is not None:
+            group.apply(key, value)
+            if value is None and isinstance(key, ConsumerGroupMetadataKey):
+                del self.consumers[key.group_id]
+                if self.offsets.has_any(key.group_id):
+                    self.group_or_new(key.group_id)
 
     def end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
         self.offsets.end_transaction(producer_id, is_commit=is_commit)
@@ -69,6 +89,12 @@ class GroupShard:
         return group
 
     def delete_group(self, group_id: str, moment: Moment) -> ErrorCode | list[NewRecord]:
+        consumer = self.consumers.get(group_id)
+        if consumer is not None:
+            if consumer.members:
+                return ErrorCode.NON_EMPTY_GROUP
+            records = self.forget_offsets(self.offsets.keys_of(group_id), moment)
+            return [*records, *self.forget_consumer_group(consumer, moment)]
         group = self.groups.get(group_id)
         if group is None:
             return ErrorCode.GROUP_ID_NOT_FOUND
@@ -82,6 +108,11 @@ class GroupShard:
         rebalance.end(group, ErrorCode.GROUP_ID_NOT_FOUND, moment)
         del self.groups[group.group_id]
         return group_record(group.group_id, None, moment.wall_ms)
+
+    def forget_consumer_group(self, group: ConsumerGroup, moment: Moment) -> list[NewRecord]:
+        """Forget a KIP-848 group without members."""
+        del self.consumers[group.group_id]
+        return [consumer_records.encode(change, moment.wall_ms) for change in group.tombstones()]
 
     # -- offsets --------------------------------------------------------------------------------------
 
@@ -118,6 +149,21 @@ class GroupShard:
                 and not self.offsets.has_any(group.group_id)
             ):
                 records.append(self._forget_group(group, moment))
+        for consumer in list(self.consumers.values()):
+            records += self._expire_consumer(consumer, moment, retention_ms)
+        return records
+
+    def _expire_consumer(self, group: ConsumerGroup, moment: Moment, retention_ms: int) -> list[NewRecord]:
+        def is_expired(topic: str, value: OffsetCommitValue) -> bool:
+            if group.is_subscribed_to(topic):
+                return False
+            if value.expire_timestamp >= 0:
+                return moment.wall_ms >= value.expire_timestamp
+            return moment.wall_ms - value.commit_timestamp >= retention_ms
+
+        records = self.forget_offsets(self.offsets.select(group.group_id, is_expired), moment)
+        if not group.members and not self.offsets.has_any(group.group_id):
+            records += self.forget_consumer_group(group, moment)
         return records
 
     def _expire_offsets(self, group: ClassicGroup, moment: Moment, retention_ms: int) -> list[NewRecord]:

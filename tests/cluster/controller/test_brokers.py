@@ -19,7 +19,11 @@ def test_a_broker_registers_with_its_addresses_rack_and_features() -> None:
     broker = image.brokers[4]
     assert (epoch, broker.epoch, broker.rack, broker.fenced) == (17, 17, "r1", False)
     assert broker.endpoints == tuple(registration(4).endpoints)
-    assert broker.features == {"metadata.version": (25, 25), "transaction.version": (0, 2)}
+    assert broker.features == {
+        "metadata.version": (25, 25),
+        "transaction.version": (0, 2),
+        "group.version": (0, 1),
+    }
 
 
 def test_a_broker_that_crashed_leads_in_a_new_epoch_what_it_led() -> None:

@@ -39,7 +39,11 @@ def topic_settings(name: str, setting: str, value: str) -> ResourceChanges:
 def test_the_first_start_makes_a_cluster_and_registers_the_broker() -> None:
     async def scenario(controller: Controller, sink: MemorySink) -> None:
         image = controller.image
-        assert image.features.finalized == {"metadata.version": 25, "transaction.version": 2}
+        assert image.features.finalized == {
+            "metadata.version": 25,
+            "transaction.version": 2,
+            "group.version": 1,
+        }
         assert image.brokers[1].epoch == 2  # the offset of its registration, after the features
         assert controller.controller_id == 1
 

@@ -28,7 +28,7 @@ from penstock.protocol.wire import Buffer
 from penstock.storage.log_errors import LogError
 from penstock.storage.log_values import Appended, Origin
 
-_READ_BYTES = 256 * 1024  # what is replayed before others get their turn
+_READ_BYTES = 64 * 1024  # what is replayed, in some 6 ms, before others get their turn
 _RECORD_OVERHEAD_BYTES = 96  # the record's own lengths, and the batch header of one that stands alone
 
 
@@ -295,6 +295,11 @@ class CoordinatorPartition(Generic[S]):
         if not self._is_ended:
             self._on_failure(self)
         batch.fail(told_of(error.code if isinstance(error, LogError) else ErrorCode.UNKNOWN_SERVER_ERROR))
+
+    def distrust(self) -> None:
+        """The state has something that the log will never have: load it anew."""
+        if not self._is_ended:
+            self._on_failure(self)
 
     def end(self) -> None:
         """Give up, because another broker leads or the state cannot be trusted; whoever waits is told so."""

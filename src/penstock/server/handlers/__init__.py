@@ -65,6 +65,8 @@ HANDLERS: dict[int, Handler] = dict(
         _entry(61, "describe_producers"),
         _entry(65, "describe_transactions"),
         _entry(66, "list_transactions"),
+        _entry(68, "consumer_group_heartbeat"),
+        _entry(69, "consumer_group_describe"),
         _entry(74, "list_config_resources"),
         _entry(75, "describe_topic_partitions"),
     ]

@@ -99,7 +99,14 @@ async def _fetch_group(
                 unknown.append(_unknown(topic))
             else:
                 wanted += [(name, partition) for partition in topic.partition_indexes]
-    answer = fetch(ctx.broker.groups, group.group_id, wanted, require_stable=require_stable)
+    answer = fetch(
+        ctx.broker.groups,
+        group.group_id,
+        wanted,
+        require_stable=require_stable,
+        member_id=group.member_id,
+        member_epoch=group.member_epoch,
+    )
     fetched = await answer if isinstance(answer, Awaitable) else answer
     if isinstance(fetched, ErrorCode):
         return OffsetFetchResponseGroup(group_id=group.group_id, error_code=fetched)

@@ -28,17 +28,20 @@ def assign(members: Sequence[MemberSpec], partition_counts: Mapping[bytes, int])
 def _still_valid(
     members: Sequence[MemberSpec], partition_counts: Mapping[bytes, int]
 ) -> dict[str, list[_Place]]:
-    """What each has now, reads, and exists."""
-    return {
-        member.member_id: sorted(
+    """What each has now, reads, and exists; nothing twice, though a target half written may give it to two."""
+    taken: set[_Place] = set()
+    held = {}
+    for member in members:
+        places = {
             (partition, topic_id)
             for topic_id, partitions in member.current.items()
             if topic_id in member.topic_ids
             for partition in partitions
             if partition < partition_counts[topic_id]
-        )
-        for member in members
-    }
+        }
+        held[member.member_id] = sorted(places - taken)
+        taken |= places
+    return held
 
 
 def _by_topic(places: Sequence[_Place]) -> dict[bytes, frozenset[int]]:

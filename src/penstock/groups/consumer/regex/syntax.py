@@ -37,46 +37,15 @@ _POSIX: Final = {
 }
 _CONTROL: Final = {"a": "\a", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _ANCHORS: Final = {"A": "start", "z": "end", "b": "boundary", "B": "no boundary"}
-_CATEGORIES: Final = frozenset(
-    [
-        "C",
-        "Cc",
-        "Cf",
-        "Co",
-        "Cs",
-        "L",
-        "Ll",
-        "Lm",
-        "Lo",
-        "Lt",
-        "Lu",
-        "M",
-        "Mc",
-        "Me",
-        "Mn",
-        "N",
-        "Nd",
-        "Nl",
-        "No",
-        "P",
-        "Pc",
-        "Pd",
-        "Pe",
-        "Pf",
-        "Pi",
-        "Po",
-        "Ps",
-        "S",
-        "Sc",
-        "Sk",
-        "Sm",
-        "So",
-        "Z",
-        "Zl",
-        "Zp",
-        "Zs",
-    ]
-)
+_CATEGORIES: Final = {
+    "C": "cfos",
+    "L": "lmotu",
+    "M": "cen",
+    "N": "dlo",
+    "P": "cdefios",
+    "S": "ckmo",
+    "Z": "lps",
+}
 
 
 class InvalidPattern(Exception):

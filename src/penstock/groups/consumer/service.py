@@ -1,0 +1,334 @@
+"""The KIP-848 groups of a broker: gives the pure parts their log, their clock and their clients.
+
+Every request is decided at once, on the loop; what is then awaited is the log. Nothing is shown to a client that is not
+committed.
+"""
+
+import logging
+import math
+import random
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import TypeVar
+
+import msgspec
+
+from penstock.cluster.controller import Controller
+from penstock.cluster.coordination.deadlines import Deadlines
+from penstock.cluster.coordination.partition import CoordinatorError, CoordinatorPartition
+from penstock.cluster.metadata.delta import MetadataDelta
+from penstock.cluster.metadata.state import GROUP_VERSION
+from penstock.config.themes import coordinators
+from penstock.groups.classic import rebalance
+from penstock.groups.classic.group import ClassicGroup, GroupSettings, refused_join
+from penstock.groups.classic.states import State
+from penstock.groups.consumer import classic_members, heartbeat, membership, migration, subscription
+from penstock.groups.consumer.errors import Refused
+from penstock.groups.consumer.group import ConsumerGroup
+from penstock.groups.consumer.heartbeat import Client
+from penstock.groups.consumer.member import JOIN_EPOCH, LEAVE_STATIC_EPOCH, Member
+from penstock.groups.consumer.records import encode
+from penstock.groups.consumer.settings import settings_of
+from penstock.groups.consumer.situation import Situation
+from penstock.groups.moment import moment_of
+from penstock.groups.records import group_record
+from penstock.groups.shard import GroupShard
+from penstock.observability.clock import Clock
+from penstock.observability.completion import Completion
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
+from penstock.protocol.messages.heartbeat import HeartbeatRequest
+from penstock.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from penstock.protocol.messages.leave_group import LeaveGroupResponse, MemberIdentity
+from penstock.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from penstock.protocol.records.builder import NewRecord
+
+log = logging.getLogger(__name__)
+
+R = TypeVar("R")
+Shard = CoordinatorPartition[GroupShard]
+
+
+class ConsumerGroups:
+    """`perform` carries out what a classic group left in its outbox: groups come from there and go back."""
+
+    def __init__(
+        self,
+        controller: Controller,
+        clock: Clock,
+        randomness: random.Random,
+        classic_settings: GroupSettings,
+        perform: Callable[[Shard, ClassicGroup], None],
+    ) -> None:
+        self._controller = controller
+        self._clock = clock
+        self._random = randomness
+        self._classic_settings = classic_settings
+        self._perform = perform
+        self._homes: dict[ConsumerGroup, Shard] = {}  # of groups that wait for a member
+        self._deadlines: Deadlines[ConsumerGroup] = Deadlines(clock, self._wake)
+
+    @property
+    def is_offered(self) -> bool:
+        config = self._controller.config
+        level = self._controller.image.features.finalized.get(GROUP_VERSION, 0)
+        return level >= 1 and "consumer" in config[coordinators.GROUP_COORDINATOR_REBALANCE_PROTOCOLS]
+
+    def situation(self, group_id: str) -> Situation:
+        image = self._controller.image
+        settings = settings_of(self._controller.config, image.group_settings(group_id))
+        return Situation(image, moment_of(self._clock), settings)
+
+    # -- life -----------------------------------------------------------------------------------------
+
+    def begin(self, shard: Shard) -> None:
+        """A shard was loaded: its members are waited for from now on, and topics may have changed meanwhile."""
+        for group in shard.state.consumers.values():
+            now = self.situation(group.group_id)
+            group.resume(now.moment, now.settings.session_timeout_ms)
+            subscription.resolve_again(group, now)
+            self._store(shard, group)
+
+    def end(self, shard: Shard) -> None:
+        for group in shard.state.consumers.values():
+            self._homes.pop(group, None)
+
+    def stop(self) -> None:
+        self._deadlines.stop()
+
+    def apply(self, delta: MetadataDelta, shards: Iterable[Shard]) -> None:
+        """Follow one change of the metadata: groups that read what changed look at it with their next heartbeat."""
+        made = {topic.name for topic in delta.topics_created.values()}
+        gone = {topic.name for topic in delta.topics_deleted.values()}
+        changed = made | gone
+        for change in delta.partitions.values():
+            if change.before is None or change.before.replicas != change.after.replicas:
+                changed.add(change.topic.name)
+        if not changed:
+            return
+        for shard in shards:
+            for group in shard.state.consumers.values():
+                if group.regexes and (made or gone):
+                    subscription.follow_topics(group, made, gone, self.situation(group.group_id))
+                    self._store(shard, group)
+                if not changed.isdisjoint(group.topic_names()):
+                    group.must_refresh = True
+
+    # -- members of the new protocol ------------------------------------------------------------------
+
+    def heartbeat(
+        self, shard: Shard, request: ConsumerGroupHeartbeatRequest, client: Client, version: int
+    ) -> ConsumerGroupHeartbeatResponse | Completion[ConsumerGroupHeartbeatResponse]:
+        now = self.situation(request.group_id)
+        try:
+            heartbeat.check_request(request, version, now.settings)
+            if request.member_epoch < JOIN_EPOCH:
+                return self._leave(shard, request, now)
+            if not request.member_id:
+                request = msgspec.structs.replace(request, member_id=self._new_uuid())
+            return self._report(shard, request, client, now)
+        except Refused as refused:
+            return _refused(refused.code, refused.message)
+
+    def _report(
+        self, shard: Shard, request: ConsumerGroupHeartbeatRequest, client: Client, now: Situation
+    ) -> ConsumerGroupHeartbeatResponse | Completion[ConsumerGroupHeartbeatResponse]:
+        group = shard.state.consumers.get(request.group_id)
+        classic = None
+        if group is None:
+            if request.member_epoch != JOIN_EPOCH:
+                raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Consumer group {request.group_id} not found.")
+            classic = shard.state.groups.get(request.group_id)
+            if classic is None or classic.state is State.EMPTY:
+                group = ConsumerGroup(request.group_id)
+            else:
+                group = migration.upgraded(classic, now)
+        response = heartbeat.heartbeat(group, request, client, now)
+        records: list[NewRecord] = []
+        if classic is not None:
+            records = self._end_classic(shard, classic)
+        shard.state.consumers[group.group_id] = group
+        return self._answer(shard, group, response, _refused, records)
+
+    def _end_classic(self, shard: Shard, classic: ClassicGroup) -> list[NewRecord]:
+        """The classic group goes; whoever waits in it joins again, and gets to the new one."""
+        log.info("group %r changes to the consumer protocol", classic.group_id)
+        rebalance.end(classic, ErrorCode.REBALANCE_IN_PROGRESS, moment_of(self._clock))
+        self._perform(shard, classic)
+        del shard.state.groups[classic.group_id]
+        return [group_record(classic.group_id, None, self._clock.now_ms())]
+
+    def _leave(
+        self, shard: Shard, request: ConsumerGroupHeartbeatRequest, now: Situation
+    ) -> ConsumerGroupHeartbeatResponse | Completion[ConsumerGroupHeartbeatResponse]:
+        group = shard.state.consumers.get(request.group_id)
+        if group is None:
+            raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Consumer group {request.group_id} not found.")
+        member = membership.leaving_member(group, request.member_id, request.instance_id)
+        response = ConsumerGroupHeartbeatResponse(
+            member_id=member.member_id, member_epoch=request.member_epoch
+        )
+        if request.member_epoch == LEAVE_STATIC_EPOCH:
+            membership.leave_for_a_while(group, member)
+            return self._answer(shard, group, response, _refused)
+        return self._remove(shard, group, [member], response, now)
+
+    def _remove(
+        self,
+        shard: Shard,
+        group: ConsumerGroup,
+        members: list[Member],
+        response: ConsumerGroupHeartbeatResponse,
+        now: Situation,
+    ) -> ConsumerGroupHeartbeatResponse | Completion[ConsumerGroupHeartbeatResponse]:
+        membership.remove(group, members, now)
+        if any(m.classic is None for m in members) and migration.can_downgrade(group, now.settings):
+            records = self._downgrade(shard, group, now, rebalances=True)
+            return self._answer(shard, group, response, _refused, records)
+        return self._answer(shard, group, response, _refused)
+
+    def _downgrade(
+        self, shard: Shard, group: ConsumerGroup, now: Situation, *, rebalances: bool
+    ) -> list[NewRecord]:
+        """Only classic members are left: they go on as a classic group. Gives the records of that, in order."""
+        log.info("group %r changes back to the classic protocol", group.group_id)
+        classic = migration.downgraded(group, self._classic_settings, now)
+        group.outbox += group.tombstones()
+        records = [encode(change, now.moment.wall_ms) for change in group.take_outbox()]
+        records.append(group_record(group.group_id, classic.record(), now.moment.wall_ms))
+        del shard.state.consumers[group.group_id]
+        shard.state.groups[group.group_id] = classic
+        rebalance.resume(classic, now.moment)
+        if rebalances:
+            rebalance.prepare(classic, now.moment)
+        return records
+
+    # -- members of the classic protocol --------------------------------------------------------------
+
+    def join(
+        self, shard: Shard, group: ConsumerGroup, request: JoinGroupRequest, client: Client, version: int
+    ) -> JoinGroupResponse | Completion[JoinGroupResponse]:
+        now = self.situation(group.group_id)
+        joiner = classic_members.Joiner(client, self._new_uuid(), must_know_its_id=version >= 4)
+
+        def refused(code: ErrorCode, _message: str | None = None) -> JoinGroupResponse:
+            return refused_join(request.member_id, code)
+
+        try:
+            response = classic_members.join(group, request, joiner, now)
+        except Refused as refusal:
+            return refused(refusal.code)
+        records: list[NewRecord] = []
+        if not response.error_code and migration.can_downgrade(group, now.settings):
+            # A static member came back with the classic protocol, and it was the last of the new one.
+            records = self._downgrade(shard, group, now, rebalances=False)
+        return self._answer(shard, group, response, refused, records)
+
+    def sync(
+        self, shard: Shard, group: ConsumerGroup, request: SyncGroupRequest
+    ) -> SyncGroupResponse | Completion[SyncGroupResponse]:
+        try:
+            response = classic_members.sync(group, request, self.situation(group.group_id))
+        except Refused as refused:
+            response = SyncGroupResponse(error_code=refused.code)
+        return self._answer(shard, group, response, lambda code, _message: SyncGroupResponse(error_code=code))
+
+    def classic_heartbeat(self, shard: Shard, group: ConsumerGroup, request: HeartbeatRequest) -> ErrorCode:
+        try:
+            code = classic_members.heartbeat(group, request, self.situation(group.group_id))
+        except Refused as refused:
+            return refused.code
+        self._store(shard, group)
+        return code
+
+    def leave(
+        self, shard: Shard, group: ConsumerGroup, leaving: Sequence[MemberIdentity]
+    ) -> LeaveGroupResponse:
+        left = classic_members.leave(group, leaving, self.situation(group.group_id))
+        self._store(shard, group)
+        return LeaveGroupResponse(members=left)
+
+    # -- time -----------------------------------------------------------------------------------------
+
+    def _wake(self, group: ConsumerGroup) -> float:
+        shard = self._homes.pop(group, None)
+        if shard is None:
+            return math.inf  # it went to another broker
+        now = self.situation(group.group_id)
+        late = [group.members[each] for each in group.timers.overdue(now.moment.monotonic_ms)]
+        if late:
+            for member in late:
+                log.info(
+                    "member %r of group %r is removed: it was too late", member.member_id, group.group_id
+                )
+            self._remove(shard, group, late, ConsumerGroupHeartbeatResponse(), now)
+        if shard.state.consumers.get(group.group_id) is not group:
+            return math.inf
+        if group.wake_at_ms < math.inf:
+            self._homes[group] = shard
+        return group.wake_at_ms
+
+    # -- writing --------------------------------------------------------------------------------------
+
+    def _answer(
+        self,
+        shard: Shard,
+        group: ConsumerGroup,
+        response: R,
+        refuse: Callable[[ErrorCode, str | None], R],
+        records: list[NewRecord] | None = None,
+    ) -> R | Completion[R]:
+        """Write what changed; the answer comes when that is committed, with all that it tells."""
+        try:
+            written = self._write(shard, group, records or [])
+        except CoordinatorError as error:
+            return refuse(error.code, None)
+        if written is None:
+            return response
+        answer: Completion[R] = Completion()
+        written.then(partial(_tell, answer, response, refuse))
+        return answer
+
+    def _store(self, shard: Shard, group: ConsumerGroup) -> None:
+        """Write what nobody waits for."""
+        try:
+            self._write(shard, group, [])
+        except CoordinatorError as error:
+            log.debug("records of group %r were not written: %s", group.group_id, error)
+
+    def _write(self, shard: Shard, group: ConsumerGroup, records: list[NewRecord]) -> Completion[None] | None:
+        now_ms = self._clock.now_ms()
+        records += [encode(change, now_ms) for change in group.take_outbox()]
+        try:
+            written = shard.submit(records) if records else shard.settled()
+        except CoordinatorError:
+            shard.distrust()  # the group has what the log will never have
+            raise
+        classic = shard.state.groups.get(group.group_id)
+        if classic is not None:
+            self._perform(shard, classic)  # after its record: it may write another one
+        elif group.wake_at_ms < math.inf:
+            self._homes[group] = shard
+            self._deadlines.wake_by(group, group.wake_at_ms)
+        return written
+
+    def _new_uuid(self) -> str:
+        return str(uuid.UUID(int=self._random.getrandbits(128), version=4))
+
+
+def _refused(code: ErrorCode, message: str | None = None) -> ConsumerGroupHeartbeatResponse:
+    return ConsumerGroupHeartbeatResponse(error_code=code, error_message=message)
+
+
+def _tell(
+    answer: Completion[R],
+    response: R,
+    refuse: Callable[[ErrorCode, str | None], R],
+    written: Completion[None],
+) -> None:
+    error = written.error
+    answer.resolve(refuse(error.code, None) if isinstance(error, CoordinatorError) else response)

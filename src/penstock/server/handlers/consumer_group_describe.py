@@ -1,0 +1,46 @@
+"""ConsumerGroupDescribe (key 69), v0-v1: epochs, members and assignments of KIP-848 groups.
+
+v1: which members still speak the classic protocol.
+"""
+
+import msgspec
+
+from penstock.groups.consumer.describe import described
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.consumer_group_describe import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+    DescribedGroup,
+)
+from penstock.security.operations import GROUP_OPERATIONS, bit_field
+from penstock.server.context import RequestContext
+
+
+def handle(ctx: RequestContext, request: ConsumerGroupDescribeRequest) -> ConsumerGroupDescribeResponse:
+    return ConsumerGroupDescribeResponse(
+        groups=[_describe(ctx, request, group_id) for group_id in dict.fromkeys(request.group_ids)]
+    )
+
+
+def _describe(ctx: RequestContext, request: ConsumerGroupDescribeRequest, group_id: str) -> DescribedGroup:
+    groups = ctx.broker.groups
+    if not groups.consumers.is_offered:
+        return DescribedGroup(group_id=group_id, error_code=ErrorCode.UNSUPPORTED_VERSION)
+    if not group_id:
+        return DescribedGroup(group_id=group_id, error_code=ErrorCode.INVALID_GROUP_ID)
+    shard = groups.find(group_id)
+    if isinstance(shard, ErrorCode):
+        return DescribedGroup(group_id=group_id, error_code=shard)
+    group = shard.state.consumers.get(group_id)
+    if group is None:
+        is_classic = group_id in shard.state.groups
+        return DescribedGroup(
+            group_id=group_id,
+            error_code=ErrorCode.GROUP_ID_NOT_FOUND,
+            error_message=f"Group {group_id} {'is not a consumer group' if is_classic else 'not found'}.",
+        )
+    now = groups.consumers.situation(group_id)
+    found = described(group, now.image, now.settings)
+    if request.include_authorized_operations:
+        return msgspec.structs.replace(found, authorized_operations=bit_field(GROUP_OPERATIONS))
+    return found

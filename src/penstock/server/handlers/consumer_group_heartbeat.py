@@ -1,0 +1,27 @@
+"""ConsumerGroupHeartbeat (key 68), v0-v1: join, stay in and leave a KIP-848 group, and learn one's assignment.
+
+v1: members make their ids themselves (KIP-1082) and may subscribe to a pattern. Epoch 0 joins, -1 leaves, -2 leaves for
+a while (static members).
+"""
+
+from penstock.groups.consumer.heartbeat import Client
+from penstock.observability.completion import Completion
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
+from penstock.server.context import RequestContext
+
+
+def handle(
+    ctx: RequestContext, request: ConsumerGroupHeartbeatRequest
+) -> ConsumerGroupHeartbeatResponse | Completion[ConsumerGroupHeartbeatResponse]:
+    groups = ctx.broker.groups
+    if not groups.consumers.is_offered:
+        return ConsumerGroupHeartbeatResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
+    shard = groups.find(request.group_id)
+    if isinstance(shard, ErrorCode):
+        return ConsumerGroupHeartbeatResponse(error_code=shard)
+    client = Client(ctx.client_id or "", f"/{ctx.peer.host}")
+    return groups.consumers.heartbeat(shard, request, client, ctx.version)
