@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 import uvloop
 
-from tests.server.live import Client, Live, running_broker
+from tests.server.live import Client, Live, running_broker, within
 
 
 @pytest.fixture(scope="session")
@@ -40,5 +40,5 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
         return None
     runner: asyncio.Runner = pyfuncitem._request.getfixturevalue("runner")
     names = pyfuncitem._fixtureinfo.argnames
-    runner.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
+    runner.run(within(60, pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names})))
     return True

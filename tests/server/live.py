@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import itertools
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -64,6 +64,10 @@ class Live:
         self.services = broker.services
         self.host = broker.endpoints[0].host
         self.port = broker.endpoints[0].port
+
+    def connections(self) -> set[Any]:
+        """The broker's side of every connection."""
+        return set(self.broker.connections)
 
     async def connect(self) -> "Client":
         return Client(await Connection.open(self.host, self.port, client_id="test"))
@@ -307,6 +311,12 @@ async def running_broker(
         yield Live(broker)
     finally:
         await broker.stop()
+
+
+async def within(limit_s: float, scenario: Awaitable[None]) -> None:
+    """A test that waits for what never comes must fail, not hang: uvloop does not let a signal interrupt it."""
+    async with asyncio.timeout(limit_s):
+        await scenario
 
 
 async def until(condition: Any, *, turns_max: int = 20_000) -> None:

@@ -7,7 +7,7 @@ Stop: accept nobody, answer what is in flight, stop the upkeep, sync and close e
 import contextlib
 import logging
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 
 from penstock.cluster.controller import Controller
@@ -27,7 +27,7 @@ from penstock.config.themes import logs, network
 from penstock.groups.coordinator import GroupCoordinator
 from penstock.observability.clock import Clock, SystemClock
 from penstock.observability.offload import ThreadOffload
-from penstock.server.connection import ConnectionHost, Dialect, Limits
+from penstock.server.connection import ConnectionHost, Dialect, Limits, Tracked
 from penstock.server.context import Services
 from penstock.server.dispatch import Dispatcher
 from penstock.server.fetch_sessions import FetchSessions
@@ -77,6 +77,7 @@ class Broker:
         self._random = randomness or random.SystemRandom()
         self._cleanup = contextlib.AsyncExitStack()
         self.endpoints: list[Endpoint] = []
+        self.connections: Collection[Tracked] = ()
         self.services: Services
 
     async def start(self) -> None:
@@ -197,6 +198,7 @@ class Broker:
             connections_per_host_max=self._config[network.MAX_CONNECTIONS_PER_IP],
         )
         host = ConnectionHost(Dispatcher(self.services), limits, self._clock, self._dialects(self.services))
+        self.connections = host.connections
         return Server(host, self._clock, idle_ms_max=self._config[network.CONNECTIONS_MAX_IDLE_MS])
 
     @staticmethod

@@ -71,10 +71,11 @@ class Services:
 class RequestContext:
     """One request on its way through a handler."""
 
-    __slots__ = ("broker", "client_id", "peer", "version")
+    __slots__ = ("broker", "client_id", "number", "peer", "version")
 
     def __init__(self, broker: Services, peer: Peer, version: int, client_id: str | None) -> None:
         self.broker = broker
         self.peer = peer
         self.version = version
         self.client_id = client_id
+        self.number = peer.turns.accepted  # of this request among those of its connection

@@ -42,14 +42,12 @@ async def _respond_later(
 ) -> FetchResponse:
     loop = asyncio.get_running_loop()
     deadline = loop.time() + request.max_wait_ms / 1000
-    async with ctx.peer.reading:
-        await ctx.peer.room()
+    async with ctx.peer.turns.turn(ctx.number):
         await read.from_disk()
     while not read.is_enough(request.min_bytes) and loop.time() < deadline and not ctx.peer.is_leaving:
         read.forget()
         await _news(ctx, read, deadline)
-        async with ctx.peer.reading:
-            await ctx.peer.room()
+        async with ctx.peer.turns.turn(ctx.number):
             read.from_memory()
             await read.from_disk()
     return _respond(ctx, plan, read)
