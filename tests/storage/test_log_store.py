@@ -13,7 +13,7 @@ from penstock.storage.flusher import Flusher
 from penstock.storage.log import Log
 from penstock.storage.log_errors import DirectoryInUse, DirectoryMismatch
 from penstock.storage.log_store import LogStore
-from penstock.testing.disk import FaultyDisk
+from penstock.testing.disk import FaultyDisk, Keep
 from tests.storage.logs import NOW_MS, all_values, append, config_of
 
 T = TypeVar("T")
@@ -104,6 +104,22 @@ def test_what_was_synced_is_there_after_a_power_cut(disk: FaultyDisk) -> None:
     store = open_store(disk.crash())
     assert not store.was_clean
     assert all_values(orders(store)) == ["a"]
+
+
+@pytest.mark.parametrize("power_is_cut", [False, True])
+def test_the_first_records_of_a_log_that_was_made_before_the_last_stop_survive_a_power_cut(
+    disk: FaultyDisk, power_is_cut: bool
+) -> None:
+    store = open_store(disk)
+    orders(store)
+    run(store.close())
+    disk = disk.crash(Keep.PREFIX) if power_is_cut else disk.kill()
+    log = orders(open_store(disk))
+    run(append_durably(log, "a", "b"))
+    disk = disk.crash()
+    store = open_store(disk)
+    assert disk.exists("/data/orders-0/partition.metadata")
+    assert all_values(orders(store)) == ["a", "b"]
 
 
 def test_a_log_that_was_not_opened_is_not_taken_for_recovered(disk: FaultyDisk) -> None:

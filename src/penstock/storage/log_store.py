@@ -162,6 +162,8 @@ class LogStore:
                     name, f"holds the log of topic id {directory_files.encode_uuid(found_id)}"
                 )
                 is_new = True
+            elif found_id is None:  # lost by a power cut before the first record was synced
+                directory_files.write_topic_id(self._files, path, topic_id)
         log = self._create(name, topic_id, config) if is_new else self._open(name, config)
         self._unopened.discard(name)
         self._logs[name] = log
@@ -188,7 +190,8 @@ class LogStore:
             log_start_offset=self._offsets.log_starts.get(name, 0),
         )
         loaded = load_log(self._cache, path, config, checkpointed, self._clock.now_ms())
-        return self._log(name, config, loaded, is_new=False)
+        # A log that never had a record was never synced, not even by a clean stop: the first sync includes its names.
+        return self._log(name, config, loaded, is_new=loaded.log_end_offset == 0)
 
     def delete(self, topic: str, partition: int) -> None:
         """Take the log of this partition out of the directory; its files are removed in the background."""

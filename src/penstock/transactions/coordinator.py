@@ -24,6 +24,7 @@ from penstock.config.broker import BrokerConfig
 from penstock.config.themes import coordinators
 from penstock.observability.clock import Clock
 from penstock.protocol.errors import ErrorCode
+from penstock.storage.log_errors import LogError
 from penstock.transactions import state
 from penstock.transactions.completion import Completions, committed
 from penstock.transactions.ids import TransactionalIds
@@ -234,7 +235,10 @@ class TransactionCoordinator:
                 return Decision(ids)
             decision = decide(ids.state.get(transactional_id), new_producer_id)
             if decision.needs_producer_id:
-                new_producer_id = await self._new_producer_id()
+                try:
+                    new_producer_id = await self._new_producer_id()
+                except LogError:  # no room for a new block of ids
+                    return Decision(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
                 continue
             try:
                 if decision.after is not None:

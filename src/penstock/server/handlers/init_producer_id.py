@@ -50,15 +50,12 @@ async def _init(
     expected = None
     if request.producer_id != NO_PRODUCER_ID:
         expected = Producer(request.producer_id, request.producer_epoch)
-    try:
-        answer = await ctx.broker.transactions.init_producer(
-            transactional_id,
-            timeout_ms=request.transaction_timeout_ms,
-            expected=expected,
-            is_2pc=request.enable2_pc,
-        )
-    except LogError:
-        return _failed(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+    answer = await ctx.broker.transactions.init_producer(
+        transactional_id,
+        timeout_ms=request.transaction_timeout_ms,
+        expected=expected,
+        is_2pc=request.enable2_pc,
+    )
     if answer.error:
         return _failed(told(answer.error, ctx.version, knows_fenced_from=_KNOWS_FENCED_FROM))
     return InitProducerIdResponse(
