@@ -30,6 +30,8 @@ HOUR_MS = 3_600_000
 class Partition:
     """As a replica shows its log to the cleaner."""
 
+    is_open = True
+
     def __init__(self, log: Log) -> None:
         self.log = log
 

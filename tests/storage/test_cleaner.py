@@ -10,11 +10,14 @@ from penstock.observability.offload import InlineOffload
 from penstock.protocol.records.batch import iter_batches_strict
 from penstock.protocol.records.control import EndTxnMarker, build_end_txn_batch
 from penstock.storage.checkpoints import PartitionName, read_offsets
+from penstock.storage.cleaner import Cleaner
 from penstock.storage.compaction_rewrite import CompactionJob, CompactionResult
 from penstock.storage.compaction_worker import OffloadedCompactor
+from penstock.storage.log import Log
+from penstock.storage.log_errors import LogCorrupt
 from penstock.storage.log_values import Origin
 from penstock.testing.disk import Keep, PowerCut
-from tests.storage.keyed_store import HOUR_MS, NOW_MS, KeyedStore
+from tests.storage.keyed_store import HOUR_MS, NOW_MS, KeyedStore, Partition
 
 # -- compaction -----------------------------------------------------------------------------------------
 
@@ -518,3 +521,49 @@ def test_a_compacted_topic_with_retention_loses_old_segments_too() -> None:
     store.put("e=1 d=2 d=3")
     store.compact()
     assert store.text() == "4:e=1 5:d=2 6:d=3"
+
+
+# -- logs that are not open -----------------------------------------------------------------------------
+
+
+class Unopened:
+    """A partition whose log nobody has used yet; opening it may fail."""
+
+    high_watermark = 0
+    last_stable_offset = 0
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.is_open = False
+        self._error = error
+
+    @property
+    def log(self) -> Log:
+        raise self._error or AssertionError("it is opened")
+
+
+def with_another(store: KeyedStore, another: Unopened) -> Cleaner:
+    return Cleaner(
+        "/data",
+        lambda: [another, Partition(store.log)],
+        store.store.secure,
+        files=store.disk,
+        clock=store.clock,
+        offload=InlineOffload(),
+        compactor=OffloadedCompactor(store.disk, InlineOffload()),
+    )
+
+
+@pytest.mark.parametrize("error", [LogCorrupt("damaged"), OSError(errno.EIO, "bad disk")])
+def test_a_log_that_cannot_be_opened_does_not_keep_the_others_from_being_cleaned(error: Exception) -> None:
+    store = KeyedStore(cleanup_policy=["compact", "delete"], retention_ms=HOUR_MS)
+    cleaner = with_another(store, Unopened(error))
+    store.put("a=1 a=2 a=3 b=1")
+    assert store.run(cleaner.compact_filthiest())
+    assert store.text() == "2:a=3 3:b=1"
+    store.clock.advance(2 * HOUR_MS)
+    assert store.run(cleaner.sweep()) == 2
+
+
+def test_choosing_what_to_compact_opens_no_log() -> None:
+    store = KeyedStore()
+    assert not store.run(with_another(store, Unopened()).compact_filthiest())

@@ -1,3 +1,4 @@
+import errno
 from random import Random
 
 import pytest
@@ -47,6 +48,53 @@ def test_a_forgotten_file_stays_open_for_whom_it_is_pinned(cache: FileCache) -> 
     cache.unpin(handle)
     with pytest.raises(OSError):
         handle.file.size()
+
+
+def test_when_the_process_may_open_no_more_files_it_makes_do_with_fewer() -> None:
+    disk = FaultyDisk(Random(1))
+    disk.make_dirs("/d")
+    cache = FileCache(disk, open_files_max=100)
+    for number in range(8):
+        cache.file(f"/d/{number}", create=True)
+    pinned = cache.pin("/d/0")
+    disk.fail("create", "/d/new", error=errno.EMFILE, times=1)
+    cache.file("/d/new", create=True)
+    assert len(cache) == 7, (
+        "one was closed, and another for the new one: so many were open when it was refused"
+    )
+    assert pinned.file.size() == 0
+    for number in range(8):
+        cache.file(f"/d/{number}")
+    assert len(cache) == 7
+
+
+def test_without_a_file_to_close_the_lack_of_descriptors_is_told() -> None:
+    disk = FaultyDisk(Random(1))
+    disk.make_dirs("/d")
+    disk.fail("create", "/d", error=errno.EMFILE)
+    with pytest.raises(OSError, match="Too many open files"):
+        FileCache(disk).file("/d/a", create=True)
+
+
+def test_files_that_were_pinned_beyond_the_limit_are_closed_when_they_are_not_any_more(
+    cache: FileCache,
+) -> None:
+    handles = []
+    for name in "abcde":
+        cache.file(f"/d/{name}", create=True)
+        handles.append(cache.pin(f"/d/{name}"))
+    assert len(cache) == 5
+    for handle in handles:
+        cache.unpin(handle)
+    cache.file("/d/f", create=True)
+    assert len(cache) == 2
+
+
+def test_when_one_of_several_cannot_be_pinned_none_is(cache: FileCache) -> None:
+    cache.file("/d/a", create=True)
+    with pytest.raises(FileNotFoundError):
+        cache.pin_all(["/d/a", "/d/b"])
+    assert cache.pin("/d/a").pin_count == 1
 
 
 def test_closing_closes_everything(cache: FileCache) -> None:

@@ -13,7 +13,7 @@ from penstock.protocol.errors import ErrorCode
 from penstock.storage.files import Buffer
 from penstock.storage.flusher import Flusher
 from penstock.storage.log import Appended, Log, Origin
-from penstock.storage.log_errors import LogError
+from penstock.storage.log_errors import LogCorrupt, LogError
 
 
 class PartitionGone(LogError):
@@ -29,6 +29,7 @@ class Replica:
         "_open_log",
         "_producers",
         "_readers",
+        "_why_not_opened",
         "high_watermark",
         "is_leader",
         "leader_epoch",
@@ -50,6 +51,7 @@ class Replica:
         self.high_watermark = 0
         self._open_log = open_log
         self._log: Log | None = None
+        self._why_not_opened: LogError | None = None
         self._flusher = flusher
         # Appends come in offset order, so whoever waits for the lowest offset stands first.
         self._producers: deque[tuple[int, Completion[None]]] = deque()
@@ -59,11 +61,18 @@ class Replica:
     def log(self) -> Log:
         """Opened when first asked for: a broker with thousands of idle partitions starts at once.
 
-        Raises `LogError` or `OSError`; `Replicas` asks first, so that whoever holds a leader can rely on it.
+        Raises `LogError` or `OSError`; `Replicas` asks first, so that whoever holds a leader can rely on it. A log
+        that is damaged is not read through again before a restart.
         """
         opened = self._log
         if opened is None:
-            opened = self._log = self._open_log()
+            if self._why_not_opened is not None:
+                raise self._why_not_opened.with_traceback(None)
+            try:
+                opened = self._log = self._open_log()
+            except LogCorrupt as error:
+                self._why_not_opened = error
+                raise
             self.high_watermark = opened.committed_offset
             opened.producers.advance_high_watermark(self.high_watermark)  # recovery has replayed the markers
             opened.on_durable = self.advance_high_watermark
@@ -141,7 +150,8 @@ class Replica:
 
     def close(self, reason: str) -> None:
         """The partition is deleted or handed over: nobody waits for it any more."""
-        self._fail_producers(PartitionGone(reason))
+        self._why_not_opened = PartitionGone(reason)  # opening it would make it anew
+        self._fail_producers(self._why_not_opened)
         self.wake_readers()
 
     @property

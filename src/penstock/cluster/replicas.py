@@ -16,7 +16,7 @@ from penstock.protocol.errors import ErrorCode
 from penstock.storage.checkpoints import PartitionName
 from penstock.storage.directory_usage import DirectoryUsage
 from penstock.storage.flusher import Flusher
-from penstock.storage.log_errors import LogError
+from penstock.storage.log_errors import LogError, StorageError
 from penstock.storage.log_store import LogStore
 
 log = logging.getLogger(__name__)
@@ -41,6 +41,7 @@ class Replicas:
         self._configs: dict[str, TopicConfig] = {}  # one for all partitions of a topic
         self._by_name: dict[str, dict[int, Replica]] = {}
         self._by_id: dict[bytes, dict[int, Replica]] = {}
+        self._refusals: dict[Replica, str] = {}  # why their logs could not be opened the last time
 
     def __iter__(self) -> Iterator[Replica]:
         for partitions in self._by_name.values():
@@ -80,14 +81,23 @@ class Replicas:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         return replica if replica.is_open or self._open(replica) else ErrorCode.KAFKA_STORAGE_ERROR
 
-    @staticmethod
-    def _open(replica: Replica) -> bool:
+    def _open(self, replica: Replica) -> bool:
+        """Open the log if it can be."""
         try:
             _ = replica.log
-        except (LogError, OSError):
-            log.exception("cannot open the log of %s-%d: it is offline", replica.topic, replica.partition)
+        except (LogError, OSError) as error:
+            self._note_refusal(replica, error)
             return False
+        if self._refusals.pop(replica, None) is not None:
+            log.info("%s-%d is online again", replica.topic, replica.partition)
         return True
+
+    def _note_refusal(self, replica: Replica, error: Exception) -> None:
+        """Say it once: whoever asks for the partition tries again."""
+        reason = str(error)
+        if self._refusals.get(replica) != reason:
+            self._refusals[replica] = reason
+            log.error("%s-%d is offline: %s", replica.topic, replica.partition, reason)
 
     @staticmethod
     def _why_missing(topic: Topic | None, partition: int, unknown: ErrorCode) -> ErrorCode:
@@ -132,7 +142,8 @@ class Replicas:
     async def delete_records(self, replica: Replica, offset: int) -> None:
         """Move the start of a log forward, durably. Raises `LogError`."""
         replica.log.advance_log_start(offset)
-        await self._store.save_offsets()
+        if not await self._store.save_offsets():
+            raise StorageError(f"the start of {replica.topic}-{replica.partition} could not be written down")
 
     def topic_config(self, topic: str) -> TopicConfig:
         config = self._configs.get(topic)
@@ -163,6 +174,7 @@ class Replicas:
         removed = self._by_name.pop(topic.name, {})
         for replica in removed.values():
             replica.close(f"topic {topic.name} was deleted")
+            self._refusals.pop(replica, None)
         for number in removed:
             async with self.cleaning_paused(topic.name, number):
                 try:

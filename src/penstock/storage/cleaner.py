@@ -29,6 +29,7 @@ from penstock.storage.compaction_rewrite import CompactionResult
 from penstock.storage.compaction_worker import Compactor
 from penstock.storage.files import FileSystem
 from penstock.storage.log import Log
+from penstock.storage.log_errors import LogError
 from penstock.storage.retention import LogFacts, count_to_delete
 
 CHECKPOINT: Final = "cleaner-offset-checkpoint"
@@ -120,8 +121,12 @@ class Cleaner:
         """Delete what has outlived its retention; gives how many segments."""
         count = 0
         for partition in list(self._partitions()):
-            name = _name_of(partition.log)
-            if name in self._passes or name in self._paused or partition.log.failure is not None:
+            try:
+                log = partition.log
+            except (LogError, OSError):  # whoever asks for the partition is told why
+                continue
+            name = _name_of(log)
+            if name in self._passes or name in self._paused or log.failure is not None:
                 continue
             try:
                 count += await self._sweep_log(partition)
@@ -156,6 +161,7 @@ class Cleaner:
     async def compact_filthiest(self) -> bool:
         """Make one pass over the log that needs it most; whether there was one.
 
+        Logs that nobody has used since the start are looked at after the first sweep, which opens them.
         A log whose pass fails is not chosen again before all others that need it have had theirs.
         """
         chosen = self._choose()
@@ -182,6 +188,8 @@ class Cleaner:
         best: tuple[CleanedPartition, LogFacts, Cleanable] | None = None
         names: set[PartitionName] = set()
         for partition in self._partitions():
+            if not partition.is_open:
+                continue
             log, name = partition.log, _name_of(partition.log)
             names.add(name)
             if "compact" not in log.config.cleanup_policy or log.failure is not None:
@@ -244,7 +252,9 @@ class Cleaner:
             self._clean_offsets[name] = result.end_offset
             await self._write_checkpoint()
             return True
-        if isinstance(error, LogChanged) or all(p.log is not log for p in self._partitions()):
+        if isinstance(error, LogChanged) or all(
+            not p.is_open or p.log is not log for p in self._partitions()
+        ):
             _log.info("%s-%d: compaction given up: %s", *name, error)
         elif isinstance(error, OSError) and error.errno in _WAITED_FOR:
             _log.warning("%s-%d: compaction failed and will be tried again: %s", *name, error)

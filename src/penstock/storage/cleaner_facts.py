@@ -19,7 +19,12 @@ class CleanedPartition(Protocol):
     """A partition as its replica on this broker knows it."""
 
     @property
-    def log(self) -> Log: ...
+    def is_open(self) -> bool: ...
+
+    @property
+    def log(self) -> Log:
+        """Opened if need be. Raises `LogError` or `OSError`."""
+        ...
 
     @property
     def high_watermark(self) -> int: ...

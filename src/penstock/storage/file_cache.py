@@ -2,11 +2,21 @@
 
 A file that a thread is using (a sync, a cold read) is pinned and never closed under it: its descriptor number
 could be given to another file meanwhile. Only the event loop calls this; a thread gets the `File` itself.
+
+Connections need descriptors too. When the process has no more of them, the cache makes do with fewer from then on.
 """
 
+import errno
+import itertools
+import logging
 from collections import OrderedDict
+from collections.abc import Iterable
 
 from penstock.storage.files import File, FileSystem
+
+_NO_MORE_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
+
+_log = logging.getLogger(__name__)
 
 
 class Handle:
@@ -44,6 +54,17 @@ class FileCache:
         handle.pin_count += 1
         return handle
 
+    def pin_all(self, paths: Iterable[str]) -> list[Handle]:
+        """All of them or, with an `OSError`, none."""
+        handles: list[Handle] = []
+        try:
+            handles.extend(self.pin(path) for path in paths)
+        except OSError:
+            for handle in handles:
+                self.unpin(handle)
+            raise
+        return handles
+
     def unpin(self, handle: Handle) -> None:
         handle.pin_count -= 1
         if handle.is_forgotten and handle.pin_count == 0:
@@ -63,16 +84,35 @@ class FileCache:
             self.forget(path)
 
     def _open(self, path: str, *, create: bool) -> Handle:
-        handle = Handle(path, self.files.open(path, create=create))
+        try:
+            file = self.files.open(path, create=create)
+        except OSError as error:
+            if error.errno not in _NO_MORE_DESCRIPTORS or not self._make_do_with_fewer():
+                raise
+            file = self.files.open(path, create=create)
+        handle = Handle(path, file)
         self._handles[path] = handle
-        if len(self._handles) > self._open_files_max:
-            self._evict()
+        excess = len(self._handles) - self._open_files_max
+        if excess > 0:
+            self._evict(excess, spared=path)
         return handle
 
-    def _evict(self) -> None:
-        """Close the least recently used file that nobody uses, never the newest."""
-        newest = next(reversed(self._handles))
-        for path, handle in self._handles.items():
-            if handle.pin_count == 0 and path != newest:
-                self.forget(path)
-                return
+    def _make_do_with_fewer(self) -> bool:
+        """Close a part of the files and never again keep so many; whether any could be closed."""
+        count_before = len(self._handles)
+        self._evict(max(1, count_before // 8))
+        self._open_files_max = max(1, len(self._handles))
+        _log.warning(
+            "the process may not open more files (ulimit -n): %d of %d were closed, and no more than %d are kept "
+            "open from now on",
+            count_before - len(self._handles),
+            count_before,
+            self._open_files_max,
+        )
+        return len(self._handles) < count_before
+
+    def _evict(self, count: int, spared: str | None = None) -> None:
+        """Close the least recently used files that nobody uses."""
+        idle = (p for p, handle in self._handles.items() if handle.pin_count == 0 and p != spared)
+        for path in list(itertools.islice(idle, count)):
+            self.forget(path)

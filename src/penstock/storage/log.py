@@ -202,19 +202,23 @@ class Log(ReadableLog):
         return self.durable_offset < chain.end_offset or chain.names_unsynced or bool(chain.unsynced)
 
     def begin_sync(self) -> SyncJob:
-        """What to sync for everything appended so far; run it on a thread and give it to `finish_sync`."""
+        """What to sync for everything appended so far; run it on a thread and give it to `finish_sync`.
+
+        Raises `OSError` when the files cannot be opened; nothing is begun then.
+        """
         chain = self.chain
-        handles = [self._cache.pin(segment.log_path) for segment in chain.unsynced]
-        for segment in chain.unsynced:
-            segment.has_unsynced_size = False
+        paths = [segment.log_path for segment in chain.unsynced]
         directories = [self.directory] if chain.names_unsynced else []
         if self._is_new:
             # Whose records they are must be as sure as the records: by it a new topic tells an old one's log.
-            identity = f"{self.directory}/{PARTITION_METADATA}"
-            handles.append(self._cache.pin(identity))
-            self._cache.forget(identity)
+            paths.append(f"{self.directory}/{PARTITION_METADATA}")
             directories.append(os.path.dirname(self.directory))
+        handles = self._cache.pin_all(paths)
+        if self._is_new:
+            self._cache.forget(paths[-1])
             self._is_new = False
+        for segment in chain.unsynced:
+            segment.has_unsynced_size = False
         chain.unsynced = []
         chain.names_unsynced = False
         job = SyncJob(
@@ -261,7 +265,10 @@ class Log(ReadableLog):
         )
 
     def begin_checkpoint(self) -> CheckpointJob | None:
-        """What to write so that recovery may start at the present end; None when it already may."""
+        """What to write so that recovery may start at the present end; None when it already may.
+
+        Raises `OSError` when the files cannot be opened.
+        """
         end_offset = self.chain.end_offset
         is_up_to_date = end_offset == self.recovery_point and not self._has_deletable
         if is_up_to_date or self.failure is not None:
@@ -272,13 +279,14 @@ class Log(ReadableLog):
             if paths is None:
                 return None  # recovery makes the indexes anew as long as it starts below them
             index_paths += paths
+        sync = self.begin_sync()
         contents = {self._snapshots.path(end_offset): encode_snapshot(self.producers.snapshot())}
         if not self._epochs_are_saved:
             contents[f"{self.directory}/{LEADER_EPOCHS}"] = encode_checkpoint(self.epochs.entries)
             self._epochs_are_saved = True
         self._bytes_at_checkpoint = self.chain.bytes_written
         self._batches_at_checkpoint = self.chain.batches_written
-        self._checkpoint = CheckpointJob(self._cache.files, self.begin_sync(), index_paths, contents)
+        self._checkpoint = CheckpointJob(self._cache.files, sync, index_paths, contents)
         return self._checkpoint
 
     @property
@@ -429,12 +437,12 @@ class Log(ReadableLog):
             return None
         try:
             self.chain.seal()
+            job = self.begin_checkpoint()
+            if job is None and self.chain.unsynced and self.chain.end_offset > 0:
+                job = CheckpointJob(self._cache.files, self.begin_sync(), (), {})
         except OSError as error:
             self.fail(StorageFailure(f"cannot close {self.directory}: {error.strerror}"))
             return None
-        job = self.begin_checkpoint()
-        if job is None and self.chain.unsynced and self.chain.end_offset > 0:
-            job = CheckpointJob(self._cache.files, self.begin_sync(), (), {})
         return job
 
     def finish_close(self, job: CheckpointJob | None, error: OSError | None = None) -> None:

@@ -32,13 +32,14 @@ from penstock.storage.files import FileSystem
 from penstock.storage.flusher import Flusher
 from penstock.storage.log import Log
 from penstock.storage.log_errors import DirectoryInUse, DirectoryMismatch, StorageError
-from penstock.storage.log_sync import CheckpointJob
 from penstock.storage.log_values import LoadedLog
 from penstock.storage.offset_checkpoints import OffsetCheckpoints
 from penstock.storage.recovery import Checkpointed, create_log, load_log
 
 OPEN_FILES_MAX_DEFAULT = 1000
 _IDLE_SWEEPS_TO_RELEASE = 2
+_CHECKPOINTS_AT_ONCE = 2
+_CLOSES_AT_ONCE = 4
 _DELETE = "-delete"
 _STRAY = "-stray"
 
@@ -300,11 +301,27 @@ class LogStore:
         await self._checkpoint(self._logs.values())
 
     async def _checkpoint(self, logs: Iterable[Log]) -> None:
+        """A few at a time: the syncs of a log wait for a checkpoint that has begun, even for one that is queued."""
         async with self._checkpointing:
-            begun = [(log, job) for log in list(logs) if (job := log.begin_checkpoint()) is not None]
-            for log, job in await self._run_all(begun):
-                log.finish_checkpoint(job, job.failure)
+            waiting = iter(list(logs))
+            await asyncio.gather(*(self._checkpoint_each(waiting) for _ in range(_CHECKPOINTS_AT_ONCE)))
         await self.save_offsets()
+
+    async def _checkpoint_each(self, logs: Iterator[Log]) -> None:
+        for log in logs:
+            await self._checkpoint_one(log)
+
+    async def _checkpoint_one(self, log: Log) -> None:
+        try:
+            job = log.begin_checkpoint()
+        except OSError as error:
+            _log.warning(
+                "no checkpoint of %s (%s): recovery would take longer", log.directory, error.strerror
+            )
+            return
+        if job is not None:
+            await self._offload.run(job.run_noting_failure)
+            log.finish_checkpoint(job, job.failure)
 
     async def truncate(self, log: Log, offset: int) -> int:
         """Drop the records from `offset` on; gives the new end offset. Raises `StorageError`, `StorageFailure`.
@@ -324,18 +341,9 @@ class LogStore:
         Compaction asks for it: recovery takes the gaps that it leaves for losses, so it must not look there.
         """
         async with self._checkpointing:
-            job = log.begin_checkpoint()
-            if job is not None:
-                await self._offload.run(job.run_noting_failure)
-                log.finish_checkpoint(job, job.failure)
+            await self._checkpoint_one(log)
         recovery_point = log.recovery_point
         return recovery_point if await self.save_offsets() else 0
-
-    async def _run_all(
-        self, begun: Sequence[tuple[Log, CheckpointJob]]
-    ) -> Sequence[tuple[Log, CheckpointJob]]:
-        await asyncio.gather(*(self._offload.run(job.run_noting_failure) for _, job in begun))
-        return begun
 
     async def save_offsets(self) -> bool:
         """Write down recovery points and log starts; whether the disk took them."""
@@ -389,11 +397,10 @@ class LogStore:
         if self._tasks:
             await asyncio.wait(self._tasks)
         logs = list(self._logs.values())
-        begun = [(log, job) for log in logs if (job := log.begin_close()) is not None]
-        is_clean = all(log.failure is None for log in logs) and (self.was_clean or not self._unopened)
-        for log, job in await self._run_all(begun):
-            log.finish_checkpoint(job, job.failure)
-            is_clean = is_clean and log.recovery_point == log.log_end_offset
+        waiting = iter(logs)
+        await asyncio.gather(*(self._close_each(waiting) for _ in range(_CLOSES_AT_ONCE)))
+        is_clean = all(log.failure is None and log.recovery_point == log.log_end_offset for log in logs)
+        is_clean = is_clean and (self.was_clean or not self._unopened)
         await self.save_offsets()
         for log in logs:
             log.finish_close(None)
@@ -401,6 +408,14 @@ class LogStore:
         if is_clean:
             directory_files.leave_clean_mark(self._files, self.directory)
         self._lock.close()
+
+    async def _close_each(self, logs: Iterator[Log]) -> None:
+        """Not all at once: each holds its files open meanwhile."""
+        for log in logs:
+            job = log.begin_close()
+            if job is not None:
+                await self._offload.run(job.run_noting_failure)
+                log.finish_checkpoint(job, job.failure)
 
 
 def _make_durably(files: FileSystem, directory: str) -> None:

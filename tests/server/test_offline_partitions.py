@@ -1,0 +1,94 @@
+"""Partitions whose log cannot be opened: told once, tried again where that can help, and no burden to the others."""
+
+import errno
+import logging
+from pathlib import Path
+
+import pytest
+
+from penstock.storage.files import File, RealFileSystem
+from tests.server.live import batch, code, running_broker, values_in
+
+
+class CountingFiles(RealFileSystem):
+    """Counts what is opened, and refuses paths that contain `refused`."""
+
+    def __init__(self) -> None:
+        self.opened: list[str] = []
+        self.refused: str | None = None
+
+    def open(self, path: str, *, create: bool = False, writable: bool = True) -> File:
+        self.opened.append(path)
+        if self.refused is not None and self.refused in path:
+            raise OSError(errno.EIO, "Input/output error", path)
+        return super().open(path, create=create, writable=writable)
+
+
+async def test_a_damaged_log_is_read_through_once_and_told_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with running_broker(tmp_path) as live:
+        client = await live.connect()
+        damaged = await client.create_topic()
+        sound = await client.create_topic()
+        await client.produce(damaged, batch(b"a"))
+        await client.produce(damaged, batch(b"b"))
+        await client.produce(sound, batch(b"c"))
+        await client.close()
+    (tmp_path / ".kafka_cleanshutdown").unlink()
+    segment = tmp_path / f"{damaged.name}-0" / "00000000000000000000.log"
+    segment.write_bytes(bytes(segment.stat().st_size))
+    files = CountingFiles()
+    caplog.clear()
+    async with running_broker(tmp_path, files=files) as live:
+        files.opened.clear()
+        client = await live.connect()
+        for _ in range(3):
+            assert code((await client.produce(damaged, batch(b"d"))).error_code) == "KAFKA_STORAGE_ERROR"
+            assert code((await client.fetch(damaged, 0)).error_code) == "KAFKA_STORAGE_ERROR"
+        assert not [path for path in files.opened if damaged.name in path]
+        assert values_in(await client.fetch(sound, 0)) == [b"c"]
+        await client.close()
+    told = [r for r in caplog.records if r.levelno == logging.ERROR]
+    assert [r.getMessage().split(":")[0] for r in told] == [f"{damaged.name}-0 is offline"]
+    assert "no batch begins here" in told[0].getMessage()
+    assert told[0].exc_info is None
+
+
+async def test_a_log_that_the_disk_refused_is_opened_when_it_does_not_any_more(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with running_broker(tmp_path) as live:
+        client = await live.connect()
+        topic = await client.create_topic()
+        await client.produce(topic, batch(b"a"))
+        await client.close()
+    files = CountingFiles()
+    caplog.set_level(logging.INFO, "penstock.cluster.replicas")
+    async with running_broker(tmp_path, files=files) as live:
+        client = await live.connect()
+        files.refused = topic.name
+        for _ in range(3):
+            assert code((await client.produce(topic, batch(b"b"))).error_code) == "KAFKA_STORAGE_ERROR"
+        files.refused = None
+        assert (await client.produce(topic, batch(b"b"))).base_offset == 1
+        await client.close()
+    told = [r.getMessage() for r in caplog.records if r.name == "penstock.cluster.replicas"]
+    assert len(told) == 2, told
+    assert told[0].startswith(f"{topic.name}-0 is offline")
+    assert told[1] == f"{topic.name}-0 is online again"
+
+
+async def test_the_log_of_no_topic_is_set_aside_at_the_next_start(tmp_path: Path) -> None:
+    async with running_broker(tmp_path) as live:
+        client = await live.connect()
+        topic = await client.create_topic()
+        await client.produce(topic, batch(b"a"))
+        await client.close()
+    (tmp_path / f"{topic.name}-0").rename(tmp_path / "forgotten-0")
+    async with running_broker(tmp_path) as live:
+        client = await live.connect()
+        forgotten = await client.create_topic(name="forgotten")
+        assert values_in(await client.fetch(forgotten, 0)) == []
+        await client.close()
+    assert len(list(tmp_path.glob("forgotten-0.*-stray"))) == 1
