@@ -40,6 +40,8 @@ class ReadTurns:
 
     def look_again(self) -> None:
         """Something of the above has changed."""
+        if not self._waiting:
+            return
         waiting, self._waiting = self._waiting, []
         for room in waiting:
             if not room.done():
