@@ -135,8 +135,8 @@ async def committed_offset(client: Client) -> int:
 
 
 def check(known: Known, shown: list[set[int]], offset: int) -> None:
-    debits, credits = shown
-    assert debits == credits, "a transaction is visible in one topic only"
+    debits, credited = shown
+    assert debits == credited, "a transaction is visible in one topic only"
     assert offset == max(debits, default=-2) + 1, "the offset does not go with the records"
     committed = {number for number, commit in enumerate(ENDS) if commit}
     assert debits <= committed & set(known.asked), "what was aborted, or never ended, is visible"

@@ -1,0 +1,195 @@
+"""The way of first records into a partition, with a coordinator that answers when the test lets it."""
+
+import asyncio
+from collections.abc import Collection, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.cluster.replica import Replica
+from penstock.protocol.errors import ErrorCode
+from penstock.transactions.admission import Admission, Admissions, told_to_producer
+from penstock.transactions.guards import Guards
+from penstock.transactions.state import Producer, TopicPartition
+from tests.server.live import Live, batch, running_broker
+
+ME = Producer(1000, 0)
+NOW_MS = 1_700_000_000_000
+
+
+class SlowCoordinator:
+    """Answers a question when told what."""
+
+    def __init__(self) -> None:
+        self.answers: list[asyncio.Future[ErrorCode]] = []
+
+    async def _ask(self) -> ErrorCode:
+        answer: asyncio.Future[ErrorCode] = asyncio.get_running_loop().create_future()
+        self.answers.append(answer)
+        return await answer
+
+    async def verify(
+        self, transactional_id: str, producer: Producer, partitions: Collection[TopicPartition]
+    ) -> dict[TopicPartition, ErrorCode]:
+        return dict.fromkeys(partitions, await self._ask())
+
+    async def add_partitions(
+        self, transactional_id: str, producer: Producer, partitions: Collection[TopicPartition]
+    ) -> ErrorCode:
+        return await self._ask()
+
+
+class Desk:
+    """One partition and requests for it."""
+
+    def __init__(self, live: Live, leader: Replica) -> None:
+        self.leader = leader
+        self.target = TopicPartition(leader.topic, leader.partition)
+        self.guards = Guards()
+        self.coordinator = SlowCoordinator()
+        self.admissions = Admissions(self.guards, self.coordinator)
+
+    async def ask(self, sequence: int, *, adds: bool = False) -> "asyncio.Task[ErrorCode]":
+        """A request whose records begin at this sequence; it appends as soon as it may."""
+        admission = self.admissions.enter(ME, [(self.leader, sequence)])
+        task = asyncio.ensure_future(self._go(admission, sequence, adds))
+        await asyncio.sleep(0)
+        return task
+
+    async def _go(self, admission: Admission, sequence: int, adds: bool) -> ErrorCode:
+        try:
+            code = (await admission.outcome(self.coordinator, "app", adds=adds))[self.target]
+            if not code:
+                self.append(sequence)
+        finally:
+            admission.close()
+        return code
+
+    def append(self, sequence: int) -> None:
+        records = batch(
+            b"%d" % sequence,
+            timestamp=NOW_MS,
+            producer_id=ME.producer_id,
+            epoch=ME.epoch,
+            sequence=sequence,
+            is_transactional=True,
+        )
+        self.leader.append(bytearray(records), NOW_MS)
+
+
+def at_a_desk(tmp_path: Path, scenario: "Any") -> None:
+    async def go() -> None:
+        async with running_broker(tmp_path) as live:
+            client = await live.connect()
+            topic = await client.create_topic()
+            await client.close()
+            leader = live.services.replicas.leader_of(topic.name, 0)
+            assert isinstance(leader, Replica)
+            work: Coroutine[Any, Any, None] = scenario(Desk(live, leader))
+            await work
+
+    asyncio.run(go())
+
+
+def test_records_go_in_once_the_coordinator_agrees_and_the_next_need_not_ask(tmp_path: Path) -> None:
+    async def scenario(desk: Desk) -> None:
+        assert not desk.admissions.is_admitted(desk.leader, ME)
+        first = await desk.ask(0)
+        assert not first.done()
+        desk.coordinator.answers[0].set_result(ErrorCode.NONE)
+        assert await first is ErrorCode.NONE
+        assert desk.admissions.is_admitted(desk.leader, ME)
+        assert len(desk.guards) == 0
+
+    at_a_desk(tmp_path, scenario)
+
+
+def test_a_second_request_waits_for_the_first_whichever_is_answered_first(tmp_path: Path) -> None:
+    async def scenario(desk: Desk) -> None:
+        first, second = await desk.ask(0), await desk.ask(1)
+        desk.coordinator.answers[1].set_result(ErrorCode.NONE)
+        await asyncio.sleep(0)
+        assert not second.done()
+        desk.coordinator.answers[0].set_result(ErrorCode.NONE)
+        assert [await first, await second] == [ErrorCode.NONE, ErrorCode.NONE]
+        assert desk.leader.log.log_end_offset == 2
+
+    at_a_desk(tmp_path, scenario)
+
+
+def test_while_an_earlier_request_waits_none_overtakes_it(tmp_path: Path) -> None:
+    async def scenario(desk: Desk) -> None:
+        first = await desk.ask(0)
+        desk.append(0)  # its transaction is open meanwhile, say by a retry
+        assert not desk.admissions.is_admitted(desk.leader, ME)
+        desk.coordinator.answers[0].set_result(ErrorCode.NONE)
+        await first
+        assert desk.admissions.is_admitted(desk.leader, ME)
+
+    at_a_desk(tmp_path, scenario)
+
+
+def test_records_are_refused_when_the_transaction_ended_while_the_coordinator_was_asked(
+    tmp_path: Path,
+) -> None:
+    async def scenario(desk: Desk) -> None:
+        late = await desk.ask(0)
+        desk.guards.forget(desk.target, ME.producer_id)  # as the marker does
+        desk.coordinator.answers[0].set_result(ErrorCode.NONE)
+        assert await late is ErrorCode.INVALID_TXN_STATE
+        assert desk.leader.log.log_end_offset == 0
+
+    at_a_desk(tmp_path, scenario)
+
+
+def test_no_batch_gets_ahead_of_one_that_will_be_tried_again(tmp_path: Path) -> None:
+    async def scenario(desk: Desk) -> None:
+        first, second = await desk.ask(0), await desk.ask(1)
+        desk.coordinator.answers[0].set_result(ErrorCode.NOT_COORDINATOR)
+        desk.coordinator.answers[1].set_result(ErrorCode.NONE)
+        assert await first is ErrorCode.NOT_COORDINATOR
+        assert await second is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+        again = await desk.ask(0)
+        desk.coordinator.answers[2].set_result(ErrorCode.NONE)
+        assert await again is ErrorCode.NONE
+        assert desk.leader.log.log_end_offset == 1
+
+    at_a_desk(tmp_path, scenario)
+
+
+def test_a_request_whose_client_is_gone_does_not_hold_up_the_next(tmp_path: Path) -> None:
+    async def scenario(desk: Desk) -> None:
+        gone, second = await desk.ask(0), await desk.ask(0)
+        gone.cancel()
+        desk.coordinator.answers[1].set_result(ErrorCode.NONE)
+        assert await second is ErrorCode.NONE
+
+    at_a_desk(tmp_path, scenario)
+
+
+def test_a_refusal_that_is_final_leaves_no_guard_behind(tmp_path: Path) -> None:
+    async def scenario(desk: Desk) -> None:
+        refused = await desk.ask(0)
+        desk.coordinator.answers[0].set_result(ErrorCode.PRODUCER_FENCED)
+        assert await refused is ErrorCode.PRODUCER_FENCED
+        assert len(desk.guards) == 0
+
+    at_a_desk(tmp_path, scenario)
+
+
+@pytest.mark.parametrize(
+    ("code", "by_version"),
+    [
+        ("PRODUCER_FENCED", {9: "INVALID_PRODUCER_EPOCH", 13: "INVALID_PRODUCER_EPOCH"}),
+        ("TRANSACTION_ABORTABLE", {10: "INVALID_TXN_STATE", 11: "TRANSACTION_ABORTABLE"}),
+        ("CONCURRENT_TRANSACTIONS", {11: "NOT_ENOUGH_REPLICAS", 12: "CONCURRENT_TRANSACTIONS"}),
+        ("NOT_COORDINATOR", {11: "NOT_ENOUGH_REPLICAS", 13: "NOT_ENOUGH_REPLICAS"}),
+        ("COORDINATOR_LOAD_IN_PROGRESS", {3: "NOT_ENOUGH_REPLICAS"}),
+        ("INVALID_PRODUCER_ID_MAPPING", {3: "INVALID_PRODUCER_ID_MAPPING"}),
+        ("NONE", {3: "NONE"}),
+    ],
+)
+def test_a_producer_is_told_in_words_that_its_version_knows(code: str, by_version: dict[int, str]) -> None:
+    for version, told in by_version.items():
+        assert told_to_producer(ErrorCode[code], version).name == told
