@@ -34,11 +34,11 @@ class HeldOffload(InlineOffload):
         await asyncio.sleep(0)
 
 
-def new_log(disk: FaultyDisk, name: str = "t-0", **settings: Any) -> Log:
+def new_log(disk: FaultyDisk, name: str = "t-0", cache: FileCache | None = None, **settings: Any) -> Log:
     disk.make_dirs(f"/data/{name}")
     write_topic_id(disk, f"/data/{name}", bytes(16))
     config = config_of(**settings)
-    cache = FileCache(disk)
+    cache = FileCache(disk) if cache is None else cache
     loaded = create_log(cache, f"/data/{name}", config)
     return Log(name, 0, f"/data/{name}", config, cache=cache, loaded=loaded, is_new=True)
 
@@ -103,6 +103,37 @@ def test_syncs_that_begin_in_one_turn_share_the_way_to_the_threads_but_not_their
         failed = [number for number, outcome in enumerate(outcomes) if outcome is not None]
         assert failed == [17]
         assert [log.durable_offset for log in logs] == [0 if n == 17 else 1 for n in range(30)]
+
+    asyncio.run(scenario())
+
+
+def test_no_more_logs_than_allowed_are_synced_at_once_and_all_get_their_turn(disk: FaultyDisk) -> None:
+    async def scenario() -> None:
+        offload = HeldOffload()
+        flusher = Flusher(offload, ManualClock(), in_flight_max=3)
+        cache = FileCache(disk, open_files_max=1)
+        logs = [new_log(disk, f"t-{number}", cache=cache) for number in range(10)]
+        waiting = []
+        for log in logs:
+            append(log, "a")
+            waiting.append(flusher.request(log))
+        append(logs[9], "b")
+        assert flusher.request(logs[9]) is waiting[9], (
+            "one that has not begun serves whoever comes until then"
+        )
+        logs[8].abandon("its topic was deleted")
+        await asyncio.sleep(0)
+        while offload.held:
+            assert len(cache) <= 4, "three that are synced, and the newest"
+            await offload.release()
+            await asyncio.sleep(0)
+        outcomes = await asyncio.gather(*waiting, return_exceptions=True)
+        assert [type(outcome).__name__ for outcome in outcomes] == ["NoneType"] * 8 + [
+            "StorageFailure",
+            "NoneType",
+        ]
+        assert [log.durable_offset for log in logs] == [1] * 8 + [0, 2]
+        await flusher.drain()
 
     asyncio.run(scenario())
 

@@ -29,6 +29,7 @@ from penstock.observability.clock import Clock, SystemClock
 from penstock.observability.offload import ThreadOffload
 from penstock.server.connection import ConnectionHost, Dialect, Limits, Tracked
 from penstock.server.context import Services
+from penstock.server.descriptors import raise_limit, share_out
 from penstock.server.dispatch import Dispatcher
 from penstock.server.fetch_sessions import FetchSessions
 from penstock.server.listeners import advertised_endpoints
@@ -76,6 +77,7 @@ class Broker:
         self._clock = clock or SystemClock()
         self._random = randomness or random.SystemRandom()
         self._cleanup = contextlib.AsyncExitStack()
+        self._descriptors = share_out(raise_limit())
         self.endpoints: list[Endpoint] = []
         self.connections: Collection[Tracked] = ()
         self.services: Services
@@ -113,7 +115,7 @@ class Broker:
         node_id = self._config.node_id
         syncs = self._threads(_SYNC_THREADS, "penstock-sync")
         reads = self._threads(_READ_THREADS, "penstock-read")
-        flusher = Flusher(syncs, self._clock)
+        flusher = Flusher(syncs, self._clock, in_flight_max=max(1, self._descriptors.for_logs // 4))
         store = LogStore.open(
             self._directory(),
             files=self._files,
@@ -122,6 +124,7 @@ class Broker:
             new_directory_id=partial(new_uuid, self._random),
             clock=self._clock,
             offload=reads,
+            open_files_max=self._descriptors.for_logs,
         )
         self._cleanup.push_async_callback(store.close, flusher)
         image = MetadataImage(store.cluster_id)
@@ -194,7 +197,7 @@ class Broker:
             frame_bytes_max=self._config[network.SOCKET_REQUEST_MAX_BYTES],
             in_flight_max=_IN_FLIGHT_MAX,
             in_flight_bytes_max=_IN_FLIGHT_BYTES_MAX,
-            connections_max=self._config[network.MAX_CONNECTIONS],
+            connections_max=min(self._config[network.MAX_CONNECTIONS], self._descriptors.for_connections),
             connections_per_host_max=self._config[network.MAX_CONNECTIONS_PER_IP],
         )
         host = ConnectionHost(Dispatcher(self.services), limits, self._clock, self._dialects(self.services))

@@ -2,12 +2,14 @@
 
 An append asks for a sync. When none is running for that log it begins at once; whatever is appended meanwhile
 waits for the next one, which begins when the first ends. Syncs of different logs run side by side; those that begin
-in one turn of the loop share the hand-over to the threads. Topics that waive the wait (`flush.messages` above 1) are
+in one turn of the loop share the hand-over to the threads, and so many begin that their open files do not exhaust the
+process's descriptors. Topics that waive the wait (`flush.messages` above 1) are
 synced when so many records have gathered, or `flush.ms` after the first of them; nobody waits for that.
 """
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Sequence
 from functools import partial
 
@@ -22,6 +24,7 @@ _log = logging.getLogger(__name__)
 
 _LANES = 8
 """How many threads at most share the syncs of one turn: the kernel joins syncs that run at the same time."""
+IN_FLIGHT_MAX_DEFAULT = 256
 
 
 class _Round:
@@ -38,10 +41,15 @@ class _Round:
 class Flusher:
     """Only the event loop calls it."""
 
-    def __init__(self, offload: Offload, clock: Clock) -> None:
+    def __init__(self, offload: Offload, clock: Clock, in_flight_max: int = IN_FLIGHT_MAX_DEFAULT) -> None:
+        """`in_flight_max` is how many logs are synced at once: each holds its files open meanwhile."""
         self._offload = offload
         self._clock = clock
+        self._in_flight_max = in_flight_max
+        self._in_flight_count = 0
         self._rounds: dict[Log, _Round] = {}
+        self._held: deque[tuple[Log, _Round]] = deque()
+        """Not begun, because too many are in flight."""
         self._ready: list[tuple[Log, _Round]] = []
         """Begun in this turn, and not handed over yet."""
         self._timers: dict[Log, asyncio.Task[None]] = {}
@@ -73,6 +81,8 @@ class Flusher:
             syncs.current = waiter = _new_waiter()
             self._begin(log, syncs)
             return waiter
+        if syncs.job is None and syncs.current is not None:
+            return syncs.current  # not begun yet: it will cover all that is there by then
         if syncs.following is None:
             syncs.following = _new_waiter()
         return syncs.following
@@ -97,6 +107,12 @@ class Flusher:
         self.sync(log)
 
     def _begin(self, log: Log, syncs: _Round) -> None:
+        if self._in_flight_count >= self._in_flight_max:
+            self._held.append((log, syncs))
+            return
+        if log.failure is not None:  # it failed, or was deleted, while it was held
+            self._end(log, syncs)
+            return
         try:
             job = log.begin_sync()
         except OSError as error:
@@ -108,6 +124,7 @@ class Flusher:
             self._end(log, syncs)
             return
         syncs.job = job
+        self._in_flight_count += 1
         self._ready.append((log, syncs))
         if len(self._rounds) == 1:
             self._hand_over()  # nobody to share with: a lone producer does not wait for the end of the turn
@@ -129,7 +146,10 @@ class Flusher:
             if failure is None and error is not None:
                 failure = OSError(str(error))
             log.finish_sync(syncs.job, failure)
+            self._in_flight_count -= 1
             self._end(log, syncs)
+        while self._held and self._in_flight_count < self._in_flight_max:
+            self._begin(*self._held.popleft())
         if error is not None:
             raise error
 

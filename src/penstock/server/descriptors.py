@@ -1,0 +1,40 @@
+"""How the file descriptors that the system allows this process are shared out between logs and connections."""
+
+import logging
+import resource
+
+import msgspec
+
+log = logging.getLogger(__name__)
+
+_SPARE = 64  # the process's own, syncs of directories, checkpoints and indexes being written
+_LOGS_MAX = 1000  # more than that many logs are hardly in use at once, and opening one takes microseconds
+_LITTLE = 1024
+
+
+class Descriptors(msgspec.Struct, frozen=True, kw_only=True):
+    for_logs: int
+    for_connections: int
+
+
+def share_out(limit: int) -> Descriptors:
+    """Logs get half of what there is, up to a number that is enough; connections get the rest."""
+    usable = max(2, limit - _SPARE)
+    for_logs = min(_LOGS_MAX, usable // 2)
+    return Descriptors(for_logs=for_logs, for_connections=usable - for_logs)
+
+
+def raise_limit() -> int:
+    """Take as many descriptors as the system lets us have, as a JVM does; gives how many."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+            soft = hard
+        except (OSError, ValueError) as error:  # macOS has a hard limit that it does not grant
+            log.info("the limit of open files stays at %d: %s", soft, error)
+    if soft == resource.RLIM_INFINITY:
+        return 1 << 20
+    if soft < _LITTLE:
+        log.warning("only %d files and connections may be open at once: raise the limit with ulimit -n", soft)
+    return soft
