@@ -149,11 +149,13 @@ async def test_permitted_operations_are_told_to_who_asks(client: Client, version
     assert response.cluster_authorized_operations == expected
 
 
-async def test_internal_topics_are_marked_whether_they_exist_or_not(client: Client) -> None:
-    found = one((await metadata(client, names=["__consumer_offsets"])).topics)
-    assert (code(found.error_code), found.is_internal) == ("UNKNOWN_TOPIC_OR_PARTITION", True)
-    found = one((await metadata(client, names=["__consumer_offsets"], create=True)).topics)
-    assert (code(found.error_code), found.is_internal, len(found.partitions)) == ("NONE", True, 50)
+async def test_internal_topics_are_marked_whether_they_exist_or_not(tmp_path: Path) -> None:
+    async with running_broker(tmp_path) as live:
+        client = await live.connect()
+        found = one((await metadata(client, names=["__consumer_offsets"])).topics)
+        assert (code(found.error_code), found.is_internal) == ("UNKNOWN_TOPIC_OR_PARTITION", True)
+        found = one((await metadata(client, names=["__consumer_offsets"], create=True)).topics)
+        assert (code(found.error_code), found.is_internal, len(found.partitions)) == ("NONE", True, 50)
 
 
 async def test_advertised_addresses_are_told(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from crc32c import crc32c
 from penstock.client.connection import Disconnected
 from penstock.cluster.replica import Replica
 from penstock.protocol.compression import Codec
-from penstock.protocol.messages.metadata import MetadataRequest
+from penstock.protocol.messages.find_coordinator import FindCoordinatorRequest
+from penstock.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from penstock.protocol.messages.produce import ProduceRequest
 from penstock.protocol.records.batch import parse_header
 from penstock.protocol.records.builder import NewRecord, build_batch
@@ -246,7 +247,9 @@ async def test_a_compacted_topic_names_the_records_without_a_key(client: Client,
 
 
 async def test_internal_topics_are_the_brokers_own(live: Live, client: Client) -> None:
-    internal = await client.create_topic(name="__transaction_state")
+    wanted = MetadataRequest(topics=[MetadataRequestTopic(name="__consumer_offsets")])
+    made = one((await client.send(wanted)).topics)
+    internal = TopicHandle(made.name, made.topic_id)
     answer = await client.produce(internal, batch(b"v", key=b"k"))
     assert code(answer.error_code) == "INVALID_TOPIC_EXCEPTION"
 
@@ -259,6 +262,7 @@ async def test_a_transactional_batch_without_a_transaction_is_refused(
     client: Client, transactional_id: str | None, expected: str
 ) -> None:
     topic = await client.create_topic()
+    await client.send(FindCoordinatorRequest(key_type=1, coordinator_keys=["mine"]))
     records = batch(b"v", producer_id=900, epoch=0, sequence=0, is_transactional=True)
     answer = await client.produce(topic, records, transactional_id=transactional_id)
     assert code(answer.error_code) == expected
