@@ -18,6 +18,7 @@ PATIENCE_S = 40.0
 _JS = Path(__file__).parent / "js"
 COMMANDS: dict[str, list[str]] = {
     "confluent-kafka": [sys.executable, "-m", "tests.interop.members.confluent"],
+    "confluent-kafka (KIP-848)": [sys.executable, "-m", "tests.interop.members.confluent_consumer"],
     "kafka-python": [sys.executable, "-m", "tests.interop.members.kafka_python"],
     "aiokafka": [sys.executable, "-m", "tests.interop.members.aio_kafka"],
     "kafkajs": [str(NODE), str(_JS / "kafkajs-member.js")],

@@ -1,0 +1,298 @@
+"""Members of the consumer protocol (KIP-848) share a topic's partitions, and every record is processed once.
+
+A record counts as processed when the commit of its offset was acknowledged to the member that read it.
+"""
+
+import itertools
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import ConsumerGroupType, Producer
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
+
+from tests.interop.groups import Member, Members
+from tests.support.broker import BrokerProcess
+
+NEW = "confluent-kafka (KIP-848)"
+CLASSIC = "confluent-kafka"
+SETTINGS = {
+    "group.consumer.session.timeout.ms": "3000",
+    "group.consumer.min.session.timeout.ms": "1000",
+    "group.consumer.heartbeat.interval.ms": "200",
+    "group.consumer.min.heartbeat.interval.ms": "100",
+    "group.consumer.assignment.interval.ms": "100",
+    "group.initial.rebalance.delay.ms": "200",
+    "group.min.session.timeout.ms": "1000",
+}
+PARTITIONS = 6
+_numbers = itertools.count()
+
+
+class Stage:
+    """A topic and a group of their own on some broker."""
+
+    def __init__(self, broker: BrokerProcess) -> None:
+        number = next(_numbers)
+        self.broker = broker
+        self.members = Members()
+        self.topic = f"shared-{number}"
+        self.group = f"group-{number}"
+        self.produced: list[str] = []
+        self.admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+        self.create(self.topic, PARTITIONS)
+        self._producer = self.producer()
+
+    def producer(self) -> Producer:
+        return Producer({"bootstrap.servers": self.broker.bootstrap, "linger.ms": 0})
+
+    def grow(self, partitions: int) -> None:
+        self.admin.create_partitions([NewPartitions(self.topic, partitions)])[self.topic].result(20)
+        self._producer = self.producer()  # one that does not remember how many there were
+
+    def create(self, topic: str, partitions: int) -> None:
+        self.admin.create_topics([NewTopic(topic, partitions, 1)])[topic].result(20)
+
+    def produce(self, count: int, topic: str | None = None, partitions: int = PARTITIONS) -> None:
+        for _ in range(count):
+            number = len(self.produced)
+            self.produced.append(f"record-{number}")
+            value = self.produced[-1].encode()
+            self._producer.produce(topic or self.topic, value, partition=number % partitions)
+        assert self._producer.flush(30) == 0, self.broker.log_tail()
+
+    def join(self, client: str = NEW, **more: Any) -> Member:
+        given = {"group": self.group, "session_timeout_ms": 3000, "topic": self.topic, **more}
+        return self.members.start(client, bootstrap=self.broker.bootstrap, **given)
+
+    def until_shared(self, *members: Member) -> None:
+        self.members.until_shared(members, PARTITIONS)
+
+    def until_processed(self) -> None:
+        self.members.until_processed(self.produced)
+
+    def group_type(self) -> ConsumerGroupType:
+        return self.admin.describe_consumer_groups([self.group])[self.group].result(20).type
+
+
+@pytest.fixture(scope="module")
+def group_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
+    broker = BrokerProcess(tmp_path_factory.mktemp("groups"), settings=SETTINGS).start()
+    yield broker
+    broker.stop()
+
+
+@pytest.fixture
+def stage(group_broker: BrokerProcess) -> Iterator[Stage]:
+    made = Stage(group_broker)
+    yield made
+    made.members.end()
+
+
+@pytest.fixture
+def own_stage(tmp_path: Path) -> Iterator[Stage]:
+    """For tests that restart their broker."""
+    broker = BrokerProcess(tmp_path, settings=SETTINGS).start()
+    made = Stage(broker)
+    yield made
+    made.members.end()
+    broker.stop()
+
+
+@pytest.mark.parametrize("assignor", ["uniform", "range"])
+def test_members_share_the_partitions_and_the_last_one_gets_all(assignor: str, stage: Stage) -> None:
+    stage.produce(60)
+    first = stage.join(assignor=assignor)
+    stage.until_shared(first)
+    second = stage.join(assignor=assignor)
+    stage.until_shared(first, second)
+    stage.produce(60)
+    stage.until_processed()
+
+    assert stage.group_type() is ConsumerGroupType.CONSUMER
+    first.leave()
+    stage.until_shared(second)
+    stage.produce(60)
+    stage.until_processed()
+
+
+def test_a_member_keeps_what_it_need_not_give_up(stage: Stage) -> None:
+    first = stage.join()
+    stage.until_shared(first)
+    second = stage.join()
+    stage.until_shared(first, second)
+    stage.produce(60)
+    stage.until_processed()
+
+    assert all(first.history), first.history
+    assert [len(each.partitions) for each in (first, second)] == [3, 3]
+
+
+def test_records_are_processed_once_through_freezes_leaves_and_a_restart(own_stage: Stage) -> None:
+    """A member that is stopped is evicted at its session timeout and comes back; the broker restarts under all."""
+    stage = own_stage
+    members = []
+    for _ in range(3):
+        stage.produce(60)
+        members.append(stage.join())
+        stage.until_shared(*members)
+    stage.until_processed()
+
+    members[1].freeze()
+    stage.until_shared(members[0], members[2])
+    stage.produce(60)
+    stage.until_processed()
+    members[1].thaw()
+    stage.until_shared(*members)
+    stage.produce(60)
+    stage.until_processed()
+
+    members.pop().leave()
+    stage.until_shared(*members)
+    stage.produce(60)
+    stage.until_processed()
+
+    histories = [len(each.history) for each in members]
+    stage.broker.restart()
+    stage.produce(60)
+    stage.until_processed()
+    stage.until_shared(*members)
+    assert [len(each.history) for each in members] == histories, "a restart moves nothing"
+
+
+def test_nothing_is_lost_or_doubled_while_members_come_and_go_under_load(stage: Stage) -> None:
+    stop = threading.Event()
+
+    def keep_producing() -> None:
+        while not stop.is_set():
+            stage.produce(6)
+            stop.wait(0.02)
+
+    producing = threading.Thread(target=keep_producing)
+    producing.start()
+    try:
+        first = stage.join()
+        stage.until_shared(first)
+        second = stage.join()
+        third = stage.join()
+        stage.until_shared(first, second, third)
+        first.leave()
+        stage.until_shared(second, third)
+    finally:
+        stop.set()
+        producing.join()
+    stage.until_processed()
+
+
+def test_a_group_goes_on_after_the_broker_was_killed_under_it(own_stage: Stage) -> None:
+    stage = own_stage
+    stage.produce(60)
+    members = [stage.join(), stage.join()]
+    stage.until_shared(*members)
+    stage.until_processed()
+
+    stage.broker.kill()
+    stage.broker.start()
+    stage.produce(60)
+    stage.until_processed()
+    stage.until_shared(*members)
+
+
+def test_a_group_resumes_where_it_committed(own_stage: Stage) -> None:
+    stage = own_stage
+    stage.produce(60)
+    member = stage.join()
+    stage.until_processed()
+    member.leave()
+
+    stage.broker.kill()
+    stage.broker.start()
+    stage.produce(60)
+    stage.join()
+
+    stage.until_processed()
+
+
+def test_a_static_member_comes_back_to_its_partitions_and_nobody_else_notices(stage: Stage) -> None:
+    first = stage.join(instance_id="one")
+    stage.until_shared(first)
+    second = stage.join(instance_id="two")
+    stage.until_shared(first, second)
+    held, undisturbed = second.partitions, len(first.history)
+
+    second.leave()
+    again = stage.join(instance_id="two")
+    stage.until_shared(first, again)
+    stage.produce(60)
+    stage.until_processed()
+
+    assert again.partitions == held
+    assert len(first.history) == undisturbed, first.history
+
+
+def test_a_pattern_gets_its_topics_also_those_that_are_made_later(stage: Stage) -> None:
+    name = f"pattern-{stage.group}"
+    stage.create(f"{name}-a", 2)
+    stage.create(f"not-{name}", 1)
+    stage.produce(20, f"{name}-a", 2)
+    stage.join(topic=f"^{name}-[a-z]+$")
+    stage.join(topic=f"^{name}-[a-z]+$")
+    stage.until_processed()
+
+    stage.create(f"{name}-b", 2)
+    stage.produce(20, f"{name}-b", 2)
+    stage.until_processed()
+
+    others = [f"other-{number}" for number in range(10)]
+    producer = stage.producer()
+    for each in others:
+        producer.produce(f"not-{name}", each.encode())
+    producer.flush(20)
+    stage.produce(20, f"{name}-a", 2)
+    stage.until_processed()
+    assert not set(stage.members.values()) & set(others)
+
+
+def test_new_partitions_are_read_too(stage: Stage) -> None:
+    stage.produce(60)
+    stage.join()
+    stage.until_processed()
+
+    stage.grow(PARTITIONS + 2)
+    stage.produce(80, partitions=PARTITIONS + 2)
+    stage.until_processed()
+
+
+@pytest.mark.parametrize("assignor", ["roundrobin", "cooperative-sticky"])
+def test_a_rolling_migration_there_and_back_loses_and_doubles_nothing(assignor: str, stage: Stage) -> None:
+    """Members are replaced one by one, with a group of both kinds in between, while records are produced."""
+    stop = threading.Event()
+
+    def keep_producing() -> None:
+        while not stop.is_set():
+            stage.produce(6)
+            stop.wait(0.05)
+
+    producing = threading.Thread(target=keep_producing)
+    members = [stage.join(CLASSIC, assignor=assignor), stage.join(CLASSIC, assignor=assignor)]
+    stage.until_shared(*members)
+    assert stage.group_type() is ConsumerGroupType.CLASSIC
+    producing.start()
+    try:
+        for client, group_type in [
+            (NEW, ConsumerGroupType.CONSUMER),
+            (NEW, ConsumerGroupType.CONSUMER),
+            (CLASSIC, ConsumerGroupType.CONSUMER),
+            (CLASSIC, ConsumerGroupType.CLASSIC),
+        ]:
+            members.append(stage.join(client, assignor=assignor))
+            stage.until_shared(*members)
+            members.pop(0).leave()
+            stage.until_shared(*members)
+            assert stage.group_type() is group_type
+    finally:
+        stop.set()
+        producing.join()
+    stage.until_processed()
