@@ -37,26 +37,36 @@ class Completions:
         self._markers = markers
         self._store = store
         self._tasks: dict[str, tuple[Ids, asyncio.Task[None]]] = {}
+        self._marked: dict[str, asyncio.Future[None]] = {}  # done when every partition has its marker
 
     def begin(self, ids: Ids, prepared: Transaction) -> None:
-        task = asyncio.get_running_loop().create_task(
-            self._complete(ids, prepared), name=f"complete {prepared.transactional_id}"
-        )
-        self._tasks[prepared.transactional_id] = ids, task
-        task.add_done_callback(lambda done: self._forget(prepared.transactional_id, done))
+        transactional_id = prepared.transactional_id
+        loop = asyncio.get_running_loop()
+        marked = self._marked[transactional_id] = loop.create_future()
+        task = loop.create_task(self._complete(ids, prepared, marked), name=f"complete {transactional_id}")
+        self._tasks[transactional_id] = ids, task
+        task.add_done_callback(lambda done: self._forget(transactional_id, done, marked))
 
-    def _forget(self, transactional_id: str, task: "asyncio.Task[None]") -> None:
+    def _forget(
+        self, transactional_id: str, task: "asyncio.Task[None]", marked: "asyncio.Future[None]"
+    ) -> None:
+        if not marked.done():
+            marked.set_result(None)
         known = self._tasks.get(transactional_id)
         if known is not None and known[1] is task:
             del self._tasks[transactional_id]
+            del self._marked[transactional_id]
         if not task.cancelled() and task.exception() is not None:
             log.error("cannot end the transaction of %s", transactional_id, exc_info=task.exception())
 
     async def wait_for(self, transactional_id: str, timeout_s: float) -> None:
-        """Wait until the id's last transaction is complete, but no longer than this."""
-        known = self._tasks.get(transactional_id)
-        if known is not None:
-            await asyncio.wait([known[1]], timeout=timeout_s)
+        """Wait until the id's last transaction has ended everywhere, but no longer than this.
+
+        That this is written down need not be waited for: whatever comes next is written after it.
+        """
+        marked = self._marked.get(transactional_id)
+        if marked is not None:
+            await asyncio.wait([marked], timeout=timeout_s)
 
     def stop_for(self, ids: Ids) -> None:
         """Another broker goes on with the transactions of this partition, or this one after loading it again."""
@@ -70,11 +80,13 @@ class Completions:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _complete(self, ids: Ids, prepared: Transaction) -> None:
+    async def _complete(self, ids: Ids, prepared: Transaction, marked: "asyncio.Future[None]") -> None:
         if not await self._mark_all(ids, prepared):
             return
         try:
-            await committed(self._store(ids, state.complete(prepared, now_ms=self._clock.now_ms())))
+            written = self._store(ids, state.complete(prepared, now_ms=self._clock.now_ms()))
+            marked.set_result(None)
+            await committed(written)
         except CoordinatorError as error:
             # The markers are there; whoever loads the partition next sends them once more and gets here again.
             log.warning("the end of %s is not written yet: %s", prepared.transactional_id, error)
