@@ -1,5 +1,7 @@
 """The transition table is what Kafka's is, and nothing moves beside it."""
 
+from pathlib import Path
+
 import pytest
 
 from penstock.transactions.states import STATE_NAMES, TRANSITIONS, Event, State
@@ -44,3 +46,13 @@ def test_the_states_have_kafkas_numbers_and_names() -> None:
         (7, "PrepareEpochFence"),
     ]
     assert STATE_NAMES["PrepareCommit"] is State.PREPARE_COMMIT
+
+
+def test_the_documentation_shows_the_table_as_it_is() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "transactions.md").read_text()
+    drawn = text.split("stateDiagram-v2\n")[1].split("```")[0]
+    assert drawn.splitlines() == [
+        f"    {before.shown_as} --> {after.shown_as}: {event.value}"
+        for before, ways in TRANSITIONS.items()
+        for event, after in ways.items()
+    ]
