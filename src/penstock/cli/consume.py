@@ -110,7 +110,12 @@ def _join(
 ) -> GroupReader:
     is_read_committed = config["isolation.level"] == "read_committed"
     starts = Starts(admin, topic, position, is_read_committed=is_read_committed)
-    return GroupReader(make_client(_consumer_class(), config), topic, starts.of, follow=follow)
+    return GroupReader(
+        lambda on_commit: make_client(_consumer_class(), {**config, "on_commit": on_commit}),
+        topic,
+        starts.of,
+        follow=follow,
+    )
 
 
 def _bounds(

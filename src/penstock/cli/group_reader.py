@@ -1,12 +1,14 @@
 """`penstock consume --group`: read a topic as a member of a consumer group.
 
 What was shown is committed, never what was not: each batch is written and flushed, then its offsets are committed.
-A reader that dies in between shows those records again the next time (at least once).
+A reader that dies in between shows those records again the next time (at least once). Commits go out while reading
+goes on, one at a time: a library that is told to wait for one waits for a coordinator that is away, deaf to Ctrl-C.
 """
 
 import contextlib
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -19,7 +21,7 @@ from penstock.cli.record_format import Render, shown_message
 
 _POLL_SECONDS = 0.1
 _POLL_RECORDS = 500
-_LAST_COMMIT_SECONDS = 5.0
+_LEAVE_SECONDS = 5.0
 # Without an answer for so long, a reader that is to stop at the end is told that it will not come.
 _SILENCE_SECONDS_MAX = 15.0
 
@@ -75,11 +77,14 @@ class Starts:
 
 
 class GroupReader:
-    """A member of a group; reads for ever, or up to what the ends are when it gets its partitions."""
+    """A member of a group; reads for ever, or up to what the ends are when it gets its partitions.
+
+    `make_consumer` is given what is to be called when a commit is done.
+    """
 
     def __init__(
         self,
-        consumer: Any,
+        make_consumer: Callable[[Callable[[Any, list[Any]], None]], Any],
         topic: str,
         starts_of: Callable[[dict[int, int | None]], dict[int, tuple[int, int]]],
         *,
@@ -87,20 +92,25 @@ class GroupReader:
     ) -> None:
         from confluent_kafka import KafkaError
 
-        self._consumer = consumer
         self._topic = topic
         self._starts_of = starts_of
         self._follow = follow
         self._end_of_partition = KafkaError._PARTITION_EOF  # noqa: SLF001 - its public name begins so
         self._late = KafkaError._MAX_POLL_EXCEEDED  # noqa: SLF001
+        self._passing = {getattr(KafkaError, name, None) for name in _PASSING}
         self._owned: set[int] = set()
         self._ends: dict[int, int] = {}
         self._open: set[int] = set()  # owned, and not read to the end
-        self._next: dict[int, int] = {}  # shown and not yet committed
+        self._next: dict[int, int] = {}  # what follows what was shown
         self._committed: dict[int, int] = {}
+        self._is_committing = False
+        self._refused: Any = None  # why a commit will never succeed
         self._has_joined = False
         self._is_stopped = False
-        consumer.subscribe([topic], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost)
+        self._consumer = make_consumer(self._when_committed)
+        self._consumer.subscribe(
+            [topic], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost
+        )
 
     # -- what the group gives and takes
 
@@ -195,30 +205,40 @@ class GroupReader:
 
     # -- committing
 
-    def _commit(self) -> bool:
-        """Commit what was shown and flushed; False when that has to be tried again."""
-        from confluent_kafka import KafkaError, KafkaException, TopicPartition
+    def _commit(self) -> None:
+        """Have committed what was shown and flushed, unless a commit is under way."""
+        from confluent_kafka import KafkaException, TopicPartition
 
-        due = {at: offset for at, offset in self._next.items() if self._committed.get(at) != offset}
-        if not due:
-            return True
-        try:
-            places = self._consumer.commit(
-                offsets=[TopicPartition(self._topic, at, offset) for at, offset in due.items()],
-                asynchronous=False,
+        if self._refused is not None:
+            raise CommandError(
+                f"cannot commit the offsets of topic {self._topic}: {describe_error(self._refused)}"
             )
-        except KafkaException as failure:
-            errors = [failure.args[0]]
-        else:
-            errors = [place.error for place in places if place.error is not None]
-        for error in errors:
-            if error.code() not in {getattr(KafkaError, name, None) for name in _PASSING}:
-                raise CommandError(
-                    f"cannot commit the offsets of topic {self._topic}: {describe_error(error)}"
-                )
-        if not errors:
-            self._committed |= due
-        return not errors
+        due = {at: offset for at, offset in self._next.items() if self._committed.get(at) != offset}
+        if self._is_committing or not due:
+            return
+        places = [TopicPartition(self._topic, at, offset) for at, offset in due.items()]
+        try:
+            self._consumer.commit(offsets=places, asynchronous=True)
+        except KafkaException as error:
+            raise CommandError(
+                f"cannot commit the offsets of topic {self._topic}: {describe_error(error)}"
+            ) from None
+        self._is_committing = True
+
+    def _when_committed(self, failure: Any, places: list[Any]) -> None:
+        """Take note of what is committed; what failed and may succeed later is sent again with the next commit."""
+        self._is_committing = False
+        for place in places:
+            error = place.error or failure
+            if error is None:
+                if place.partition in self._owned:
+                    self._committed[place.partition] = place.offset
+            elif error.code() not in self._passing:
+                self._refused = error
+
+    @property
+    def _is_all_committed(self) -> bool:
+        return all(self._committed.get(at) == offset for at, offset in self._next.items())
 
     # -- ending
 
@@ -242,14 +262,19 @@ class GroupReader:
                 signal.signal(each, before[each])
 
     def close(self) -> None:
-        """Leave the group, so that others need not wait for the session to time out."""
-        deadline = time.monotonic() + _LAST_COMMIT_SECONDS
+        """Commit the last of what was shown and leave the group, so that others need not wait for its timeout."""
+        deadline = time.monotonic() + _LEAVE_SECONDS
         try:
-            while not self._commit():
-                if time.monotonic() > deadline:
-                    raise CommandError(
-                        "the last records could not be committed, and will be shown again: the coordinator is away"
-                    )
-                self._consumer.poll(_POLL_SECONDS)
+            while not self._is_all_committed and time.monotonic() < deadline:
+                self._commit()
+                self._consumer.poll(_POLL_SECONDS)  # what it gives is neither shown nor committed
         finally:
-            self._consumer.close()
+            is_committed = self._is_all_committed
+            # Leaving waits for a coordinator that is away; whoever stopped the reader does not.
+            leaving = threading.Thread(target=self._consumer.close, daemon=True)
+            leaving.start()
+            leaving.join(_LEAVE_SECONDS if is_committed else _POLL_SECONDS)
+        if not is_committed:
+            raise CommandError(
+                "the last records could not be committed and may be shown again: no broker answers"
+            )
