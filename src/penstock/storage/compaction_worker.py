@@ -95,9 +95,7 @@ def _unpack(output: bytes, exit_code: int | None) -> CompactionResult:
     try:
         outcome = msgspec.msgpack.decode(output, type=Outcome)
     except msgspec.DecodeError:
-        raise CompactionError(
-            f"the compaction process ended with status {exit_code} and no result"
-        ) from None
+        raise CompactionError(f"the compaction process ended with status {exit_code} and no result") from None
     if outcome.result is not None:
         return outcome.result
     if outcome.corruption is not None:
