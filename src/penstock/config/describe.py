@@ -1,6 +1,7 @@
 """What DescribeConfigs answers: each setting with its value, where that comes from, and what else is behind it."""
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 import msgspec
 
@@ -89,9 +90,19 @@ def _selected(table: Mapping[str, Property[object]], names: Iterable[str] | None
 def _described(
     broker: BrokerConfig, prop: Property[object], overrides: Mapping[str, str], own: ConfigSource
 ) -> Described:
+    text = overrides.get(prop.name)
+    return _inherited(broker, prop) if text is None else _made(broker, prop, text, own)
+
+
+@lru_cache(maxsize=256)
+def _inherited(broker: BrokerConfig, prop: Property[object]) -> Described:
+    """The same for every topic or group that does not set it, and tools ask for those of all topics at once."""
+    return _made(broker, prop, None, ConfigSource.DEFAULT)
+
+
+def _made(broker: BrokerConfig, prop: Property[object], text: str | None, own: ConfigSource) -> Described:
     behind = tuple(broker.lookup(prop.synonyms))
     synonyms = tuple(Synonym(each.name, each.value, each.source) for each in behind)
-    text = overrides.get(prop.name)
     if text is not None:
         synonyms = (Synonym(prop.name, text, own), *synonyms)
     elif behind:

@@ -1,6 +1,7 @@
 """What a topic's own settings may be, and what they make together with the broker's: a `TopicConfig`."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 import msgspec
 
@@ -78,6 +79,16 @@ def _value(broker: BrokerConfig, prop: Property[object], overrides: Mapping[str,
             return prop.parse(text)
         except ConfigError:
             pass  # written by another version: the default is nearer to what was meant than a crash
+    return _inherited(broker)[prop.name]
+
+
+@lru_cache(maxsize=2)
+def _inherited(broker: BrokerConfig) -> dict[str, Value]:
+    """What topics and groups have that set nothing of their own: the same for thousands of them."""
+    return {prop.name: _inherited_value(broker, prop) for prop in (*TOPIC.values(), *GROUP.values())}
+
+
+def _inherited_value(broker: BrokerConfig, prop: Property[object]) -> Value:
     for found in broker.lookup(prop.synonyms):
         return in_topic_unit(BROKER[found.name], found.value)
     return prop.default
