@@ -92,7 +92,7 @@ def heartbeat(
     before = _find(group, request, reported)
     member = _updated(before or Member(member_id=request.member_id), request, client)
     subscribe(group, before, member, now, topics_of_regex)
-    shown_before = before.assigned if before is not None else {}
+    shown_before, epoch_before = (before.assigned, before.epoch) if before is not None else ({}, JOIN_EPOCH)
     member = advance(group, request.member_id, reported, now)
     group.timers.expect(member.member_id, now.moment, now.settings.session_timeout_ms)
     is_full = request.member_epoch == JOIN_EPOCH or (
@@ -100,7 +100,8 @@ def heartbeat(
         and (request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None)
         and request.topic_partitions is not None
     )
-    is_told = is_full or member.assigned != shown_before
+    # Whoever comes with the epoch before has missed an answer.
+    is_told = is_full or member.assigned != shown_before or request.member_epoch != epoch_before
     return ConsumerGroupHeartbeatResponse(
         member_id=member.member_id,
         member_epoch=member.epoch,

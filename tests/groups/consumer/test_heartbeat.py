@@ -1,0 +1,451 @@
+"""Transcripts of a KIP-848 group: who says what, and who holds what after it."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from penstock.groups.consumer.errors import Refused
+from penstock.groups.consumer.records import Key
+from penstock.groups.consumer.states import GroupState, MemberState
+from penstock.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from tests.groups.consumer.driver import REBALANCE_MS, SESSION_MS, SETTINGS, Consumer, Driver, settle
+
+
+def refusal(driver: Driver, request: ConsumerGroupHeartbeatRequest, version: int = 1) -> tuple[str, str]:
+    with pytest.raises(Refused) as refused:
+        driver.send(request, version)
+    return refused.value.code.name, refused.value.message
+
+
+def kinds(driver: Driver) -> list[str]:
+    """The records of the last request, in short."""
+
+    def name(key: Key) -> str:
+        return type(key).__name__.removeprefix("ConsumerGroup").removesuffix("Key")
+
+    return [name(key) + ("" if value is not None else " gone") for key, value in driver.written]
+
+
+# -- joining ------------------------------------------------------------------------------------------------
+
+
+def test_a_lone_member_gets_everything_with_its_first_heartbeat() -> None:
+    driver = Driver(a=3)
+
+    alone = Consumer(driver, "m1").join()
+
+    assert alone.numbers == [0, 1, 2]
+    assert alone.epoch == driver.group.epoch == 1
+    assert driver.group.state is GroupState.STABLE
+    assert kinds(driver) == [
+        "MemberMetadata",
+        "Metadata",
+        "TargetAssignmentMember",
+        "TargetAssignmentMetadata",
+        "CurrentMemberAssignment",
+    ]
+
+
+def test_a_partition_changes_hands_only_after_its_holder_gave_it_up() -> None:
+    driver = Driver(a=4)
+    first = Consumer(driver, "m1").join()
+    second = Consumer(driver, "m2").join()
+    assert second.numbers == []
+    assert (second.epoch, driver.group.state) == (2, GroupState.RECONCILING)
+
+    first.beat(obeys=False)
+    assert (first.told, first.epoch) == ({("a", 0), ("a", 1)}, 1), "it is told, and stays in its epoch"
+    second.beat()
+    assert second.numbers == [], "the first has not said that it gave anything up"
+    first.beat(obeys=False)
+    second.beat()
+    assert second.numbers == []
+
+    first.obey()
+    first.beat()
+    assert first.epoch == 2
+    second.beat()
+    assert (first.numbers, second.numbers) == ([0, 1], [2, 3])
+    assert driver.group.state is GroupState.STABLE
+
+
+def test_a_quiet_heartbeat_writes_nothing_and_tells_nothing() -> None:
+    driver = Driver()
+    member = Consumer(driver, "m1").join()
+
+    request = ConsumerGroupHeartbeatRequest(group_id="g", member_id="m1", member_epoch=member.epoch)
+    answer = driver.send(request)
+
+    assert driver.written == []
+    assert answer.assignment is None
+    assert answer.heartbeat_interval_ms == SETTINGS.heartbeat_interval_ms
+
+
+def test_a_full_heartbeat_is_told_the_assignment_again() -> None:
+    driver = Driver(a=1)
+    member = Consumer(driver, "m1").join()
+    epoch, member.epoch = member.epoch, 0
+    request = msgspec.structs.replace(member.request(), member_epoch=epoch)
+
+    answer = driver.send(request)
+
+    assert answer.assignment is not None
+    assert [each.partitions for each in answer.assignment.topic_partitions] == [[0]]
+
+
+def test_a_member_that_missed_an_answer_goes_on() -> None:
+    """The answer that raised its epoch was lost: it comes with the epoch before."""
+    driver = Driver(a=4)
+    first = Consumer(driver, "m1").join()
+    second = Consumer(driver, "m2").join()
+    settle(first, second)
+    Consumer(driver, "m3").join()
+    held_before, epoch_before = set(first.held), first.epoch
+    first.beat().beat()
+    assert first.epoch == epoch_before + 1
+
+    first.epoch = epoch_before
+    first.beat()
+
+    assert first.epoch == epoch_before + 1
+    assert first.held <= held_before
+
+
+def test_a_join_that_is_sent_again_makes_no_second_member() -> None:
+    driver = Driver(a=2)
+    member = Consumer(driver, "m1").join()
+
+    again = Consumer(driver, "m1").join()
+
+    assert again.numbers == member.numbers == [0, 1]
+    assert again.epoch == member.epoch
+    assert list(driver.group.members) == ["m1"]
+
+
+@pytest.mark.parametrize(("epoch", "comparison"), [(7, "greater"), (2, "smaller")])
+def test_a_member_of_another_epoch_is_fenced(epoch: int, comparison: str) -> None:
+    driver = Driver()
+    first = Consumer(driver, "m1").join()
+    second = Consumer(driver, "m2").join()
+    Consumer(driver, "m3").join()
+    settle(first, second)
+    assert first.epoch == 3
+    first.epoch = epoch
+
+    code, message = refusal(driver, first.request())
+
+    assert code == "FENCED_MEMBER_EPOCH"
+    assert comparison in message
+    assert first.join().epoch == 3, "it may join again under its id"
+
+
+def test_nobody_reports_who_did_not_join() -> None:
+    driver = Driver()
+    Consumer(driver, "m1").join()
+    stranger = Consumer(driver, "m2")
+    stranger.epoch = 1
+
+    assert refusal(driver, stranger.request())[0] == "UNKNOWN_MEMBER_ID"
+
+
+def test_a_full_group_takes_nobody_new() -> None:
+    driver = Driver(msgspec.structs.replace(SETTINGS, size_max=1))
+    first = Consumer(driver, "m1").join()
+
+    assert refusal(driver, Consumer(driver, "m2").request())[0] == "GROUP_MAX_SIZE_REACHED"
+    first.beat()
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"group_id": ""}, "INVALID_REQUEST"),
+        ({"instance_id": ""}, "INVALID_REQUEST"),
+        ({"rack_id": ""}, "INVALID_REQUEST"),
+        ({"member_id": ""}, "INVALID_REQUEST"),
+        ({"member_epoch": -3}, "INVALID_REQUEST"),
+        ({"member_epoch": -2}, "INVALID_REQUEST"),
+        ({"rebalance_timeout_ms": -1}, "INVALID_REQUEST"),
+        ({"topic_partitions": None}, "INVALID_REQUEST"),
+        ({"subscribed_topic_names": None}, "INVALID_REQUEST"),
+        ({"subscribed_topic_names": []}, "INVALID_REQUEST"),
+        ({"server_assignor": "sticky"}, "UNSUPPORTED_ASSIGNOR"),
+        ({"subscribed_topic_regex": "a("}, "INVALID_REGULAR_EXPRESSION"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(change: dict[str, Any], code: str) -> None:
+    driver = Driver()
+    request = msgspec.structs.replace(Consumer(driver, "m1").request(), **change)
+
+    assert refusal(driver, request)[0] == code
+    assert not driver.group.members
+
+
+def test_in_version_0_a_member_may_join_without_an_id() -> None:
+    driver = Driver()
+    request = msgspec.structs.replace(Consumer(driver, "m1").request(), member_id="")
+
+    from penstock.groups.consumer.heartbeat import check_request
+
+    check_request(request, 0, SETTINGS)
+    assert refusal(driver, request, 1)[0] == "INVALID_REQUEST"
+
+
+# -- leaving and being late ---------------------------------------------------------------------------------
+
+
+def test_what_a_leaving_member_held_goes_to_the_others() -> None:
+    driver = Driver(a=4)
+    first, second = Consumer(driver, "m1").join(), Consumer(driver, "m2").join()
+    settle(first, second)
+
+    driver.leave("m2")
+    assert kinds(driver)[:3] == [
+        "CurrentMemberAssignment gone",
+        "TargetAssignmentMember gone",
+        "MemberMetadata gone",
+    ]
+    first.beat()
+
+    assert first.numbers == [0, 1, 2, 3]
+
+
+def test_a_silent_member_is_removed_at_its_session_timeout() -> None:
+    driver = Driver(a=2)
+    first, second = Consumer(driver, "m1").join(), Consumer(driver, "m2").join()
+    settle(first, second)
+
+    driver.advance(SESSION_MS - 1)
+    first.beat()
+    assert driver.advance(1) == ["m2"]
+    first.beat()
+
+    assert first.numbers == [0, 1]
+    assert refusal(driver, second.request())[0] == "UNKNOWN_MEMBER_ID"
+
+
+def test_a_member_that_does_not_give_up_its_partitions_is_removed_at_its_rebalance_timeout() -> None:
+    driver = Driver(a=2)
+    stubborn = Consumer(driver, "m1").join()
+    Consumer(driver, "m2").join()
+    other = Consumer(driver, "m2")
+    removed = []
+    for _ in range(REBALANCE_MS // 10_000):
+        stubborn.beat(obeys=False)
+        other.join()
+        removed += driver.advance(10_000)
+
+    assert removed == ["m1"]
+    assert other.join().numbers == [0, 1]
+
+
+def test_an_obedient_member_has_no_rebalance_timeout() -> None:
+    driver = Driver(a=2)
+    first, second = Consumer(driver, "m1").join(), Consumer(driver, "m2").join()
+    settle(first, second)
+    for _ in range(8):
+        assert driver.advance(10_000) == []
+        first.beat()
+        second.beat()
+
+
+# -- static members -----------------------------------------------------------------------------------------
+
+
+def test_a_static_member_that_left_for_a_while_comes_back_to_its_partitions() -> None:
+    driver = Driver(a=4)
+    first = Consumer(driver, "m1", instance_id="one").join()
+    second = Consumer(driver, "m2", instance_id="two").join()
+    settle(first, second)
+    held, epoch = second.numbers, driver.group.epoch
+
+    driver.leave("m2", -2, "two")
+    assert first.beat().numbers == [0, 1], "nobody gets what it held"
+    again = Consumer(driver, "m3", instance_id="two").join()
+
+    assert again.numbers == held
+    assert again.epoch == epoch == driver.group.epoch
+    assert set(driver.group.members) == {"m1", "m3"}
+
+
+def test_a_static_member_that_does_not_come_back_is_removed() -> None:
+    driver = Driver(a=4)
+    first = Consumer(driver, "m1").join()
+    second = Consumer(driver, "m2", instance_id="two").join()
+    settle(first, second)
+    driver.leave("m2", -2, "two")
+
+    driver.advance(SESSION_MS - 1)
+    first.beat()
+    assert driver.advance(1) == ["m2"]
+    assert first.beat().numbers == [0, 1, 2, 3]
+
+
+def test_an_instance_is_not_taken_from_a_member_that_is_there() -> None:
+    driver = Driver()
+    Consumer(driver, "m1", instance_id="one").join()
+
+    code, _ = refusal(driver, Consumer(driver, "m2", instance_id="one").request())
+
+    assert code == "UNRELEASED_INSTANCE_ID"
+
+
+def test_the_older_self_of_a_static_member_is_fenced() -> None:
+    driver = Driver()
+    old = Consumer(driver, "m1", instance_id="one").join()
+    driver.leave("m1", -2, "one")
+    Consumer(driver, "m2", instance_id="one").join()
+
+    assert refusal(driver, old.request())[0] == "FENCED_INSTANCE_ID"
+    with pytest.raises(Refused, match="fenced"):
+        driver.leave("m1", -1, "one")
+
+
+def test_an_unknown_instance_reports_in_vain() -> None:
+    driver = Driver()
+    Consumer(driver, "m1").join()
+    stranger = Consumer(driver, "m1", instance_id="one")
+    stranger.epoch = 1
+
+    assert refusal(driver, stranger.request())[0] == "UNKNOWN_MEMBER_ID"
+
+
+# -- subscriptions and topics -------------------------------------------------------------------------------
+
+
+def test_a_changed_subscription_begins_a_new_epoch() -> None:
+    driver = Driver(a=2, b=2)
+    member = Consumer(driver, "m1", "a").join()
+
+    request = msgspec.structs.replace(member.request(), subscribed_topic_names=["b"])
+    member.take(driver.send(request))
+    member.obey()
+    member.beat()
+
+    assert member.held == {("b", 0), ("b", 1)}
+    assert member.epoch == driver.group.epoch == 2
+
+
+def test_a_topic_that_grows_begins_a_new_epoch_at_the_next_heartbeat() -> None:
+    driver = Driver(a=2)
+    member = Consumer(driver, "m1").join()
+
+    driver.change_topics(a=3)
+    member.beat()
+
+    assert (member.numbers, member.epoch) == ([0, 1, 2], 2)
+
+
+def test_a_topic_that_is_made_later_is_read_and_one_that_is_deleted_is_not() -> None:
+    driver = Driver(a=1)
+    member = Consumer(driver, "m1", "a", "later").join()
+    assert member.held == {("a", 0)}
+
+    driver.change_topics(later=2)
+    assert member.beat().held == {("a", 0), ("later", 0), ("later", 1)}
+
+    driver.change_topics(a=0)
+    assert member.beat().beat().held == {("later", 0), ("later", 1)}
+
+
+def test_topics_that_nobody_reads_change_nothing() -> None:
+    driver = Driver(a=1)
+    member = Consumer(driver, "m1").join()
+
+    driver.change_topics(other=5)
+    member.beat()
+
+    assert driver.written == []
+
+
+def test_a_pattern_stands_for_the_topics_that_match_it_as_a_whole() -> None:
+    driver = Driver(orders=1, orders_eu=1, reorders=1)
+    member = Consumer(driver, "m1", regex="orders(_..)?").join()
+    assert member.held == {("orders", 0), ("orders_eu", 0)}
+
+    driver.change_topics(orders_us=1, orders_=1)
+    assert member.beat().held == {("orders", 0), ("orders_eu", 0), ("orders_us", 0)}
+
+    driver.change_topics(orders_eu=0)
+    assert member.beat().beat().held == {("orders", 0), ("orders_us", 0)}
+
+
+def test_a_pattern_is_forgotten_with_its_last_subscriber() -> None:
+    driver = Driver(a=1, b=1)
+    first, second = Consumer(driver, "m1", regex="a").join(), Consumer(driver, "m2", regex="a").join()
+    settle(first, second)
+
+    driver.leave("m1")
+    assert set(driver.group.regexes) == {"a"}
+    request = msgspec.structs.replace(
+        second.request(), subscribed_topic_regex="", subscribed_topic_names=["b"]
+    )
+    second.take(driver.send(request))
+    assert "RegularExpression gone" in kinds(driver)
+    second.obey()
+    assert second.beat().held == {("b", 0)}
+
+
+def test_names_and_a_pattern_add_up() -> None:
+    driver = Driver(a=1, b=1, c=1)
+    member = Consumer(driver, "m1", "a", regex="[ab]").join()
+
+    assert member.held == {("a", 0), ("b", 0)}
+
+
+# -- targets ------------------------------------------------------------------------------------------------
+
+
+def test_members_that_come_together_cost_one_target() -> None:
+    """KIP-1263: between two targets there is an interval."""
+    driver = Driver(msgspec.structs.replace(SETTINGS, assignment_interval_ms=1000), a=6)
+    members = [Consumer(driver, f"m{n}").join() for n in range(3)]
+    assert [len(m.held) for m in members] == [6, 0, 0]
+    assert driver.group.state is GroupState.ASSIGNING
+    assert driver.group.assignment_epoch == 1
+
+    driver.advance(1000)
+    settle(*members)
+
+    assert [len(m.held) for m in members] == [2, 2, 2]
+    assert driver.group.assignment_epoch == 3
+
+
+def test_a_member_gives_up_what_it_no_longer_subscribes_to_before_there_is_a_new_target() -> None:
+    driver = Driver(msgspec.structs.replace(SETTINGS, assignment_interval_ms=1000), a=1, b=1)
+    member = Consumer(driver, "m1", "a", "b").join()
+
+    request = msgspec.structs.replace(member.request(), subscribed_topic_names=["b"])
+    member.take(driver.send(request))
+
+    assert member.told == {("b", 0)}
+    assert driver.group.assignment_epoch == 1
+
+
+def test_a_lone_member_that_restarts_need_not_wait_for_the_interval() -> None:
+    driver = Driver(msgspec.structs.replace(SETTINGS, assignment_interval_ms=1000), a=2)
+    Consumer(driver, "m1").join()
+    driver.leave("m1")
+
+    assert Consumer(driver, "m2").join().numbers == [0, 1]
+
+
+def test_the_assignor_is_the_one_that_most_members_ask_for() -> None:
+    driver = Driver(a=2, b=2)
+    members = [Consumer(driver, f"m{n}", "a", "b", assignor="range").join() for n in range(2)]
+    members.append(Consumer(driver, "m2", "a", "b", assignor="uniform").join())
+    settle(*members)
+
+    assert [sorted(m.held) for m in members] == [[("a", 0), ("b", 0)], [("a", 1), ("b", 1)], []]
+
+
+def test_the_state_of_each_member_is_in_the_log() -> None:
+    driver = Driver(a=2)
+    first = Consumer(driver, "m1").join()
+    Consumer(driver, "m2").join()
+    first.beat(obeys=False)
+
+    states = {m.member_id: m.state for m in driver.replayed().members.values()}
+
+    assert states == {"m1": MemberState.UNREVOKED_PARTITIONS, "m2": MemberState.UNRELEASED_PARTITIONS}
