@@ -128,7 +128,7 @@ def _lag_row(lag: Lag) -> list[object]:
 @app.command()
 def lag(
     *,
-    names: list[str] = typer.Argument(None, metavar="[NAME...]", show_default="all", help="The groups."),
+    names: list[str] = typer.Argument(None, metavar="NAME...", show_default="all", help="The groups."),
     as_json: bool = AsJson,
     server: str = BootstrapServer,
     client: list[str] = ClientSetting,

@@ -58,7 +58,7 @@ def list_(
 @app.command()
 def describe(
     *,
-    ids: list[str] = typer.Argument(None, metavar="[ID...]", help="Transactional ids."),
+    ids: list[str] = typer.Argument(None, metavar="ID...", help="Transactional ids."),
     topic: str | None = typer.Option(None, metavar="NAME", help="Or a topic, whose producers are shown."),
     partition: int | None = typer.Option(
         None, min=0, metavar="N", show_default="all", help="Only this partition of the topic."

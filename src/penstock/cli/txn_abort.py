@@ -22,7 +22,7 @@ _DRY_RUN = "nothing was changed: add --execute to do it"
 def abort(
     *,
     transactional_id: str | None = typer.Argument(
-        None, metavar="[ID]", help="The transactional id whose open transaction is to be aborted."
+        None, metavar="ID", help="The transactional id whose open transaction is to be aborted."
     ),
     topic: str | None = typer.Option(
         None, metavar="NAME", help="Or where a hanging transaction is: its topic,"
