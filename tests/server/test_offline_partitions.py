@@ -2,10 +2,12 @@
 
 import errno
 import logging
+import shutil
 from pathlib import Path
 
 import pytest
 
+from penstock.server.broker import StartFailed
 from penstock.storage.files import File, RealFileSystem
 from tests.server.live import batch, code, running_broker, values_in
 
@@ -85,10 +87,33 @@ async def test_the_log_of_no_topic_is_set_aside_at_the_next_start(tmp_path: Path
         topic = await client.create_topic()
         await client.produce(topic, batch(b"a"))
         await client.close()
-    (tmp_path / f"{topic.name}-0").rename(tmp_path / "forgotten-0")
+    shutil.copytree(tmp_path / f"{topic.name}-0", tmp_path / "forgotten-0")
     async with running_broker(tmp_path) as live:
         client = await live.connect()
         forgotten = await client.create_topic(name="forgotten")
         assert values_in(await client.fetch(forgotten, 0)) == []
         await client.close()
     assert len(list(tmp_path.glob("forgotten-0.*-stray"))) == 1
+
+
+@pytest.mark.parametrize("damage", ["gone", "zeros"])
+async def test_a_directory_whose_metadata_is_gone_is_not_taken_for_a_new_one(
+    tmp_path: Path, damage: str
+) -> None:
+    async with running_broker(tmp_path) as live:
+        client = await live.connect()
+        topic = await client.create_topic()
+        await client.produce(topic, batch(b"a"))
+        await client.close()
+    metadata = tmp_path / "__cluster_metadata-0"
+    if damage == "gone":
+        shutil.rmtree(metadata)
+    else:
+        (tmp_path / ".kafka_cleanshutdown").unlink()
+        (tmp_path / "recovery-point-offset-checkpoint").unlink()
+        segment = metadata / "00000000000000000000.log"
+        segment.write_bytes(bytes(segment.stat().st_size))
+    with pytest.raises(StartFailed, match="restore it from a backup"):
+        async with running_broker(tmp_path):
+            pass
+    assert (tmp_path / f"{topic.name}-0").is_dir()

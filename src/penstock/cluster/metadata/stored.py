@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 
+from penstock.cluster.metadata.errors import MetadataError
 from penstock.cluster.topic_names import CLUSTER_METADATA
 from penstock.config.topic import TopicConfig
 from penstock.protocol.wire import Buffer
@@ -19,8 +20,16 @@ class StoredMetadata:
     """A `RecordSink` for `MetadataLog`: a single node is a quorum of one, so what is durable is committed."""
 
     def __init__(self, store: LogStore, flusher: Flusher) -> None:
+        """Raises `MetadataError` when the metadata of a directory with topics in it is gone."""
         self._log = store.open_or_create(CLUSTER_METADATA, METADATA_TOPIC_ID, 0, _CONFIG)
         self._flusher = flusher
+        others = sorted(name for name in store.partitions if name.topic != CLUSTER_METADATA)
+        if others and self._log.log_end_offset == 0:
+            # A topic's metadata is durable before its logs are made: this is damage, not a first start.
+            raise MetadataError(
+                f"{self._log.directory} is empty, but {store.directory} holds logs of {len(others)} partitions "
+                f"({others[0].directory}, …): restore it from a backup, or move the logs away to begin anew"
+            )
 
     async def append(self, batch: bytes, now_ms: int) -> int:
         appended = self._log.append(
