@@ -1,0 +1,82 @@
+"""Who may commit and fetch offsets of a KIP-848 group."""
+
+import pytest
+
+from penstock.groups.consumer.commits import check_commit, check_fetch
+from penstock.groups.consumer.group import ConsumerGroup
+from tests.groups.consumer.driver import Consumer, Driver, settle, topic_id
+
+A = topic_id("a")
+
+
+def commit(driver: Driver, member_id: str, epoch: int, *partitions: int, knows_epochs: bool = True) -> str:
+    wanted = [(A, p) for p in partitions or (0,)]
+    return check_commit(driver.group, member_id, epoch, wanted, knows_epochs=knows_epochs).name
+
+
+def two_members() -> tuple[Driver, Consumer, Consumer]:
+    """m1 holds 0 and 1 since epoch 1, m2 holds 2 and 3 since epoch 2."""
+    driver = Driver(a=4)
+    first, second = Consumer(driver, "m1").join(), Consumer(driver, "m2").join()
+    settle(first, second)
+    return driver, first, second
+
+
+def test_a_member_commits_in_its_epoch() -> None:
+    driver, first, _ = two_members()
+
+    assert commit(driver, "m1", first.epoch) == "NONE"
+    assert commit(driver, "m1", first.epoch + 1) == "STALE_MEMBER_EPOCH"
+    assert commit(driver, "nobody", first.epoch) == "UNKNOWN_MEMBER_ID"
+
+
+@pytest.mark.parametrize(("partition", "code"), [(0, "NONE"), (1, "NONE"), (2, "STALE_MEMBER_EPOCH")])
+def test_an_older_epoch_does_for_what_it_holds_since(partition: int, code: str) -> None:
+    """KIP-1251: a commit that was on its way when the epoch rose is not lost."""
+    driver, _, _ = two_members()
+
+    assert commit(driver, "m1", 1, partition) == code
+
+
+def test_an_older_epoch_does_not_do_for_what_came_later() -> None:
+    driver, _, _ = two_members()
+
+    assert commit(driver, "m2", 1, 2) == "STALE_MEMBER_EPOCH"
+    assert commit(driver, "m1", 1, 0, 2) == "STALE_MEMBER_EPOCH", "all or nothing"
+
+
+def test_what_it_was_told_to_give_up_may_still_be_committed() -> None:
+    driver = Driver(a=2)
+    first = Consumer(driver, "m1").join()
+    Consumer(driver, "m2").join()
+    first.beat(obeys=False)
+
+    assert commit(driver, "m1", 1, 0, 1) == "NONE"
+
+
+def test_old_versions_know_no_epochs() -> None:
+    driver, first, _ = two_members()
+
+    assert commit(driver, "m1", first.epoch, knows_epochs=False) == "UNSUPPORTED_VERSION"
+
+
+def test_an_empty_group_takes_offsets_from_anyone_without_an_epoch() -> None:
+    group = ConsumerGroup("g")
+
+    assert check_commit(group, "", -1, [(A, 0)], knows_epochs=True).name == "NONE"
+    assert check_commit(group, "m1", 1, [(A, 0)], knows_epochs=True).name == "UNKNOWN_MEMBER_ID"
+
+
+def test_a_group_with_members_takes_none_from_others() -> None:
+    driver, _, _ = two_members()
+
+    assert commit(driver, "", -1) == "UNKNOWN_MEMBER_ID"
+
+
+def test_a_fetch_is_for_members_of_this_epoch_and_for_those_who_are_none() -> None:
+    driver, first, _ = two_members()
+
+    assert check_fetch(driver.group, "m1", first.epoch).name == "NONE"
+    assert check_fetch(driver.group, None, -1).name == "NONE"
+    assert check_fetch(driver.group, "m1", first.epoch - 1).name == "STALE_MEMBER_EPOCH"
+    assert check_fetch(driver.group, "m9", 1).name == "UNKNOWN_MEMBER_ID"

@@ -1,0 +1,109 @@
+"""One step of a member towards its target."""
+
+import msgspec
+import pytest
+
+from penstock.groups.consumer.member import Member
+from penstock.groups.consumer.reconcile import Goal, reconcile
+from penstock.groups.consumer.states import TRANSITIONS, Finding, MemberState
+
+T = b"t" * 16
+STABLE = Member(member_id="m", epoch=3, previous_epoch=2, assigned={T: {0: 1, 1: 3}})
+
+
+def goal(*partitions: int, epoch: int = 5) -> Goal:
+    return Goal(epoch, {T: frozenset(partitions)} if partitions else {})
+
+
+def free(*_place: object) -> bool:
+    return True
+
+
+def taken(*_place: object) -> bool:
+    return False
+
+
+def test_a_member_that_is_there_stays_as_it_is() -> None:
+    assert reconcile(STABLE, goal(0, 1, epoch=3), None, taken) is STABLE
+
+
+def test_new_partitions_come_with_the_epoch_in_which_they_are_given() -> None:
+    moved = reconcile(STABLE, goal(0, 1, 2), None, free)
+
+    assert (moved.state, moved.epoch, moved.previous_epoch) == (MemberState.STABLE, 5, 3)
+    assert moved.assigned == {T: {0: 1, 1: 3, 2: 5}}
+
+
+def test_partitions_that_others_hold_are_waited_for_in_the_new_epoch() -> None:
+    moved = reconcile(STABLE, goal(0, 1, 2), None, taken)
+
+    assert (moved.state, moved.epoch) == (MemberState.UNRELEASED_PARTITIONS, 5)
+    assert moved.assigned == STABLE.assigned
+    assert reconcile(moved, goal(0, 1, 2), None, taken) is moved
+    assert reconcile(moved, goal(0, 1, 2), None, free).assigned == {T: {0: 1, 1: 3, 2: 5}}
+
+
+def test_revoking_comes_before_taking_and_in_the_old_epoch() -> None:
+    moved = reconcile(STABLE, goal(0, 2), {T: frozenset({0, 1})}, free)
+
+    assert (moved.state, moved.epoch) == (MemberState.UNREVOKED_PARTITIONS, 3)
+    assert (moved.assigned, moved.revoking) == ({T: {0: 1}}, {T: {1: 3}})
+
+
+@pytest.mark.parametrize("reported", [None, {T: frozenset({1})}])
+def test_who_may_still_hold_a_partition_does_not_get_on(reported: dict[bytes, frozenset[int]] | None) -> None:
+    revoking = reconcile(STABLE, goal(0, 2), None, free)
+
+    assert reconcile(revoking, goal(0, 2), reported, free) is revoking
+
+
+def test_who_gave_up_its_partitions_gets_the_rest() -> None:
+    revoking = reconcile(STABLE, goal(0, 2), None, free)
+
+    moved = reconcile(revoking, goal(0, 2), {T: frozenset({0})}, free)
+
+    assert (moved.state, moved.epoch, moved.revoking) == (MemberState.STABLE, 5, {})
+    assert moved.assigned == {T: {0: 1, 2: 5}}
+
+
+def test_a_target_that_moved_on_meanwhile_is_followed_one_epoch_at_a_time() -> None:
+    revoking = reconcile(STABLE, goal(0, 2, epoch=5), None, free)
+
+    moved = reconcile(revoking, goal(2, epoch=7), {T: frozenset({0})}, free)
+
+    assert (moved.state, moved.epoch) == (MemberState.UNREVOKED_PARTITIONS, 4)
+    assert (moved.assigned, moved.revoking) == ({}, {T: {0: 1}})
+
+
+def test_who_holds_nothing_any_more_need_not_be_told_to_give_it_up() -> None:
+    moved = reconcile(STABLE, goal(), {}, free)
+
+    assert (moved.state, moved.epoch, moved.assigned) == (MemberState.STABLE, 5, {})
+
+
+def test_what_it_no_longer_reads_is_revoked_though_the_target_stands() -> None:
+    moved = reconcile(STABLE, goal(epoch=3), None, free)
+
+    assert (moved.state, moved.revoking) == (MemberState.UNREVOKED_PARTITIONS, STABLE.assigned)
+
+
+def test_every_state_knows_what_to_do_with_every_finding() -> None:
+    assert all(TRANSITIONS[state].keys() == set(Finding) for state in MemberState)
+
+
+def test_a_state_of_the_future_is_found_out_anew() -> None:
+    stored = msgspec.structs.replace(STABLE.progress(), state=9)
+
+    assert Member(member_id="m").with_progress(stored).state is MemberState.UNRELEASED_PARTITIONS
+
+
+def test_older_records_without_epochs_of_partitions_are_read() -> None:
+    stored = STABLE.progress()
+    older = msgspec.structs.replace(
+        stored,
+        assigned_partitions=[
+            msgspec.structs.replace(each, assignment_epochs=None) for each in stored.assigned_partitions
+        ],
+    )
+
+    assert Member(member_id="m").with_progress(older).assigned == {T: {0: 3, 1: 3}}
