@@ -6,6 +6,7 @@ Loaded by `tests/conftest.py`, so that the summary also appears where xdist's wo
 import contextlib
 import itertools
 import shutil
+import signal
 from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path
 
@@ -54,6 +55,12 @@ def running_broker(directory: Path, settings: Mapping[str, str] | None = None) -
     finally:
         broker.stop()
         _running.remove(broker)
+
+
+def pytest_configure() -> None:
+    """Commands under test must hear Ctrl-C, which a suite that runs in the background of a shell is made to ignore."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(wrapper=True)
