@@ -5,7 +5,6 @@ moved to another of its topic's readers that has at least two fewer.
 """
 
 import heapq
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from penstock.groups.consumer.assignors.spec import MemberSpec, TargetAssignments
@@ -87,15 +86,16 @@ def _spread(
             readers.setdefault(topic_id, []).append(member.member_id)
     # Topics with few readers first: whoever reads more can still be given something else.
     topic_ids = sorted(readers, key=lambda topic_id: (len(readers[topic_id]), topic_id))
-    free = _unheld(held, frozenset(readers), partition_counts)
+    free: dict[bytes, list[_Place]] = {}
+    for place in _unheld(held, frozenset(readers), partition_counts):
+        free.setdefault(place[1], []).append(place)
     for topic_id in topic_ids:
         loads = [(len(held[each]), each) for each in readers[topic_id]]
         heapq.heapify(loads)
-        for place in free:
-            if place[1] == topic_id:
-                load, member_id = loads[0]
-                held[member_id].append(place)
-                heapq.heapreplace(loads, (load + 1, member_id))
+        for place in free.get(topic_id, ()):
+            load, member_id = loads[0]
+            held[member_id].append(place)
+            heapq.heapreplace(loads, (load + 1, member_id))
     # Ends: every move makes the sum of the squared loads smaller.
     while sum(_level(held, topic_id, readers[topic_id]) for topic_id in topic_ids):
         pass
@@ -103,7 +103,9 @@ def _spread(
 
 def _level(held: dict[str, list[_Place]], topic_id: bytes, readers: Sequence[str]) -> bool:
     """Move partitions of one topic from the most to the least loaded of its readers; whether any was moved."""
-    loads = Counter({each: len(held[each]) for each in readers})
+    loads = {each: len(held[each]) for each in readers}
+    if max(loads.values()) - min(loads.values()) < 2:
+        return False
     movable = {each: [place for place in held[each] if place[1] == topic_id] for each in readers}
     moved = False
     while True:
