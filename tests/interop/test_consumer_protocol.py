@@ -265,8 +265,33 @@ def test_new_partitions_are_read_too(stage: Stage) -> None:
     stage.until_processed()
 
 
-@pytest.mark.parametrize("assignor", ["roundrobin", "cooperative-sticky"])
-def test_a_rolling_migration_there_and_back_loses_and_doubles_nothing(assignor: str, stage: Stage) -> None:
+def test_a_group_of_both_kinds_goes_on_after_the_broker_was_killed_under_it(own_stage: Stage) -> None:
+    stage = own_stage
+    stage.produce(60)
+    members = [stage.join(CLASSIC, assignor="roundrobin"), stage.join()]
+    stage.until_shared(*members)
+    stage.until_processed()
+
+    stage.broker.kill()
+    stage.broker.start()
+    stage.produce(60)
+    stage.until_processed()
+    stage.until_shared(*members)
+    assert stage.group_type() is ConsumerGroupType.CONSUMER
+
+
+@pytest.mark.parametrize(
+    ("classic", "assignor"),
+    [
+        (CLASSIC, "roundrobin"),
+        (CLASSIC, "cooperative-sticky"),
+        ("aiokafka", "roundrobin"),
+        ("kafka-python", "roundrobin"),
+    ],
+)
+def test_a_rolling_migration_there_and_back_loses_and_doubles_nothing(
+    classic: str, assignor: str, stage: Stage
+) -> None:
     """Members are replaced one by one, with a group of both kinds in between, while records are produced."""
     stop = threading.Event()
 
@@ -276,7 +301,7 @@ def test_a_rolling_migration_there_and_back_loses_and_doubles_nothing(assignor: 
             stop.wait(0.05)
 
     producing = threading.Thread(target=keep_producing)
-    members = [stage.join(CLASSIC, assignor=assignor), stage.join(CLASSIC, assignor=assignor)]
+    members = [stage.join(classic, assignor=assignor), stage.join(classic, assignor=assignor)]
     stage.until_shared(*members)
     assert stage.group_type() is ConsumerGroupType.CLASSIC
     producing.start()
@@ -284,8 +309,8 @@ def test_a_rolling_migration_there_and_back_loses_and_doubles_nothing(assignor: 
         for client, group_type in [
             (NEW, ConsumerGroupType.CONSUMER),
             (NEW, ConsumerGroupType.CONSUMER),
-            (CLASSIC, ConsumerGroupType.CONSUMER),
-            (CLASSIC, ConsumerGroupType.CLASSIC),
+            (classic, ConsumerGroupType.CONSUMER),
+            (classic, ConsumerGroupType.CLASSIC),
         ]:
             members.append(stage.join(client, assignor=assignor))
             stage.until_shared(*members)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from penstock.groups.consumer.group import ConsumerGroup
+from penstock.groups.shard import GroupShard
 from penstock.observability.clock import ManualClock
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest, DescribedGroup
@@ -138,10 +139,14 @@ def consumer(runner: asyncio.Runner, client: Client, topic: TopicHandle) -> Cons
     return runner.run(Consumer(client, unique_group(), "m1", topic).find())
 
 
-def group_of(live: Live) -> ConsumerGroup:
+def shard_of(live: Live) -> GroupShard:
     shard = live.services.groups.find("g")
     assert not isinstance(shard, ErrorCode)
-    return shard.state.consumers["g"]
+    return shard.state
+
+
+def group_of(live: Live) -> ConsumerGroup:
+    return shard_of(live).consumers["g"]
 
 
 async def settle(*consumers: Consumer) -> None:
@@ -307,6 +312,23 @@ async def test_a_restart_finds_topics_that_were_made_for_a_pattern_meanwhile(tmp
         await settle(consumer)
 
         assert len(consumer.held) == 2
+
+
+async def test_a_group_is_as_before_when_its_record_is_too_large_for_the_log(
+    consumer: Consumer, topic: TopicHandle
+) -> None:
+    names = [f"{topic.name}-{number:0200}" for number in range(6000)]
+    answer = await consumer.join(subscribed_topic_names=names)
+    assert code(answer.error_code) == "UNKNOWN_SERVER_ERROR"
+
+    async def is_loaded() -> bool:
+        return code((await consumer.describe()).error_code) == "GROUP_ID_NOT_FOUND"
+
+    for _ in range(100):
+        if await is_loaded():
+            break
+    assert await is_loaded()
+    assert code((await consumer.join()).error_code) == "NONE"
 
 
 # -- describing, listing, deleting --------------------------------------------------------------------------
@@ -495,6 +517,25 @@ async def test_a_group_changes_its_kind_while_it_works_and_after_a_restart_it_is
         assert await classic.heartbeat() == "NONE"
         answer = await classic.client.send(DescribeGroupsRequest(groups=["g"]))
         assert one(answer.groups).group_state == "Stable"
+
+
+async def test_a_group_is_classic_again_when_the_last_new_member_is_silent(tmp_path: Path) -> None:
+    clock = ManualClock()
+    async with running_broker(tmp_path, SETTINGS, clock=clock) as live:
+        client = await live.connect()
+        topic = await client.create_topic(partitions=2)
+        consumer = await Consumer(client, "g", "m1", topic).find()
+        await consumer.join()
+        classic = GroupClient(client, "g")
+        await classic.join(topics=[topic.name], session_timeout_ms=100_000, rebalance_timeout_ms=100_000)
+        await classic.sync()
+
+        clock.advance(45_000)
+        await until(lambda: "g" not in shard_of(live).consumers)
+
+        assert await classic.heartbeat() == "ILLEGAL_GENERATION"
+        await classic.join(topics=[topic.name])
+        assert code((await classic.sync(assignments={classic.member_id: b"all"})).error_code) == "NONE"
 
 
 async def test_whoever_waits_for_a_classic_group_that_changes_is_told_to_join_again(
