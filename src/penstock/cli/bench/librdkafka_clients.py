@@ -29,10 +29,14 @@ def _producer(bootstrap: str, **settings: Any) -> Any:
     )
 
 
-def produce_bulk(bootstrap: str, topic: str, message_bytes: int, count: int) -> float:
+def produce_bulk(
+    bootstrap: str, topic: str, message_bytes: int, count: int, *, is_idempotent: bool = False
+) -> float:
     """Seconds from the first `produce` to the last acknowledgement, with librdkafka's own batching."""
     failures: list[str] = []
-    producer = _producer(bootstrap, **{"delivery.report.only.error": True})
+    producer = _producer(
+        bootstrap, **{"delivery.report.only.error": True, "enable.idempotence": is_idempotent}
+    )
     _connect(producer, topic)
     payload = b"x" * message_bytes
     produce = producer.produce
@@ -48,6 +52,27 @@ def produce_bulk(bootstrap: str, topic: str, message_bytes: int, count: int) -> 
     if left or failures:
         raise DeliveryFailed(f"{left} messages were not acknowledged; failures: {failures[:1]}")
     return took_s
+
+
+def produce_in_transactions(
+    bootstrap: str, topic: str, message_bytes: int, count: int, commit_interval_s: float
+) -> float:
+    """Seconds from the first `produce` to the last commit, with one commit in each interval."""
+    producer = _producer(bootstrap, **{"transactional.id": topic})
+    _connect(producer, topic)
+    producer.init_transactions(_FLUSH_S)
+    payload = b"x" * message_bytes
+    began = time.perf_counter()
+    producer.begin_transaction()
+    commit_at = began + commit_interval_s
+    for number in range(count):
+        producer.produce(topic, payload, partition=0)
+        if number % 64 == 0 and time.perf_counter() >= commit_at:
+            producer.commit_transaction(_FLUSH_S)  # raises when a message was not delivered
+            producer.begin_transaction()
+            commit_at = time.perf_counter() + commit_interval_s
+    producer.commit_transaction(_FLUSH_S)
+    return time.perf_counter() - began
 
 
 class LoneProducer:

@@ -24,6 +24,7 @@ from penstock.cli.bench.workloads import (
     produce_rate,
     recovery,
     start_and_memory,
+    transactions,
 )
 
 
@@ -47,6 +48,7 @@ WORKLOADS: tuple[Workload, ...] = (
     many_partitions,
     recovery,
     groups,
+    transactions,
 )
 
 
