@@ -37,7 +37,7 @@ test: install  ## the whole suite, with the clients it needs (npm packages, kcat
 	$(BIN)/python -m pytest -n 2 --dist loadgroup tests
 
 soak: install  ## kill brokers under load for SOAK_SECONDS (default 300)
-	SOAK_SECONDS=$${SOAK_SECONDS:-300} $(BIN)/python -m pytest -n 2 -m soak -s --timeout 0 tests/crash tests/storage
+	SOAK_SECONDS=$${SOAK_SECONDS:-300} $(BIN)/python -m pytest -n 2 -m soak -s --timeout 0 tests
 
 bench: install  ## measure the broker against this machine (QUICK=1: small sizes, docs left alone; BENCH_LOG_GB=5)
 	$(BIN)/penstock bench $(if $(QUICK),--quick,--write-docs docs/benchmarks.md)
