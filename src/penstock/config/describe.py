@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from itertools import dropwhile
 
 import msgspec
 
@@ -102,7 +103,9 @@ def _inherited(broker: BrokerConfig, prop: Property[object]) -> Described:
 
 def _made(broker: BrokerConfig, prop: Property[object], text: str | None, own: ConfigSource) -> Described:
     behind = tuple(broker.lookup(prop.synonyms))
-    synonyms = tuple(Synonym(each.name, each.value, each.source) for each in behind)
+    synonyms = tuple(
+        Synonym(each.name, each.value, each.source) for each in _told(behind, (*prop.synonyms, prop.name)[0])
+    )
     if text is not None:
         synonyms = (Synonym(prop.name, text, own), *synonyms)
     elif behind:
@@ -121,14 +124,22 @@ def _made(broker: BrokerConfig, prop: Property[object], text: str | None, own: C
     )
 
 
+def _told(found: Iterable[Found], name: str) -> list[Found]:
+    """What Kafka tells of the values behind a setting: nothing that counts more than the first of its own name.
+
+    So one that is set by a synonym only, `log.retention.hours` say, passes for a default.
+    """
+    return list(dropwhile(lambda each: each.name != name, found))
+
+
 def _described_broker(name: str, prop: Property[object], found: tuple[Found, ...]) -> Described:
-    own = [each for each in found if each.name == name]
+    told = _told(found, name)
     return Described(
         name=name,
-        value=None if prop.sensitive or not own else own[0].value,
-        source=found[0].source if found else ConfigSource.DEFAULT,
+        value=None if prop.sensitive or not told else told[0].value,
+        source=told[0].source if told else ConfigSource.DEFAULT,
         synonyms=tuple(
-            Synonym(each.name, None if prop.sensitive else each.value, each.source) for each in found
+            Synonym(each.name, None if prop.sensitive else each.value, each.source) for each in told
         ),
         kind=prop.kind,
         doc=prop.doc,
