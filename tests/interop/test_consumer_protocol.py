@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import ConsumerGroupType, Producer
+from confluent_kafka import Consumer, ConsumerGroupType, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from tests.interop.groups import Member, Members
@@ -253,6 +253,44 @@ def test_a_pattern_gets_its_topics_also_those_that_are_made_later(stage: Stage) 
     stage.produce(20, f"{name}-a", 2)
     stage.until_processed()
     assert not set(stage.members.values()) & set(others)
+
+
+def test_offsets_are_committed_in_a_transaction(stage: Stage) -> None:
+    """Consume, transform, produce: what was not committed is read again by whoever comes next."""
+    stage.produce(30)
+    settings = {
+        "bootstrap.servers": stage.broker.bootstrap,
+        "group.id": stage.group,
+        "group.protocol": "consumer",
+    }
+    output = f"{stage.topic}-out"
+    stage.create(output, 1)
+    written: list[bytes] = []
+    for is_committed in (False, True):
+        consumer = Consumer({**settings, "auto.offset.reset": "earliest", "enable.auto.commit": False})
+        consumer.subscribe([stage.topic])
+        producer = Producer({"bootstrap.servers": stage.broker.bootstrap, "transactional.id": stage.group})
+        producer.init_transactions(20)
+        producer.begin_transaction()
+        records: list[Any] = []
+        while len(records) < 30:
+            records += [r for r in consumer.consume(30, timeout=20) if r.error() is None]
+        for record in records:
+            producer.produce(output, record.value())
+        ends = {r.partition(): r.offset() + 1 for r in records}
+        offsets = [TopicPartition(stage.topic, p, o) for p, o in ends.items()]
+        producer.send_offsets_to_transaction(offsets, consumer.consumer_group_metadata(), 20)
+        if is_committed:
+            producer.commit_transaction(20)
+            written += [r.value() for r in records]
+        else:
+            producer.abort_transaction(20)
+        consumer.close()
+    assert sorted(written) == sorted(each.encode() for each in stage.produced)
+
+    stage.produce(6)
+    stage.join()
+    stage.members.until_processed(stage.produced[30:])
 
 
 def test_new_partitions_are_read_too(stage: Stage) -> None:

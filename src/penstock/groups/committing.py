@@ -64,6 +64,7 @@ def commit(
             committer.generation,
             [(value.topic_id, key.partition) for key, value in commits],
             knows_epochs=committer.version >= _KNOWS_MISSING_GROUPS or producer is not None,
+            is_transactional=producer is not None,
         )
         return code or _keep(shard, commits, moment, producer)
     group = shard.state.groups.get(committer.group_id)

@@ -73,6 +73,19 @@ def test_a_group_with_members_takes_none_from_others() -> None:
     assert commit(driver, "", -1) == "UNKNOWN_MEMBER_ID"
 
 
+def test_a_transaction_may_commit_without_saying_for_whom() -> None:
+    driver, _, _ = two_members()
+
+    def in_transaction(member_id: str, epoch: int) -> str:
+        code = check_commit(
+            driver.group, member_id, epoch, [(A, 0)], knows_epochs=True, is_transactional=True
+        )
+        return code.name
+
+    assert in_transaction("", -1) == "NONE"
+    assert in_transaction("m1", -1) == "STALE_MEMBER_EPOCH"
+
+
 def test_a_fetch_is_for_members_of_this_epoch_and_for_those_who_are_none() -> None:
     driver, first, _ = two_members()
 

@@ -269,6 +269,18 @@ def test_a_static_member_that_left_for_a_while_comes_back_to_its_partitions() ->
     assert set(driver.group.members) == {"m1", "m3"}
 
 
+def test_a_static_member_that_is_away_is_not_heard_in_its_old_epoch() -> None:
+    driver = Driver(a=2)
+    member = Consumer(driver, "m1", instance_id="one").join()
+    Consumer(driver, "m2").join()
+    settle(member)
+    driver.leave("m1", -2, "one")
+
+    for epoch in (member.epoch, member.epoch - 1):
+        member.epoch = epoch
+        assert refusal(driver, member.request())[0] == "FENCED_MEMBER_EPOCH"
+
+
 def test_a_static_member_that_does_not_come_back_is_removed() -> None:
     driver = Driver(a=4)
     first = Consumer(driver, "m1").join()

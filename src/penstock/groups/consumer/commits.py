@@ -14,9 +14,14 @@ def check_commit(
     partitions: Iterable[tuple[bytes, int]],
     *,
     knows_epochs: bool,
+    is_transactional: bool = False,
 ) -> ErrorCode:
-    """Whether these may commit offsets of these partitions. An empty group takes them from anyone without an epoch."""
-    if epoch < 0 and not group.members:
+    """Whether these may commit offsets of these partitions.
+
+    An empty group takes them from anyone without an epoch. So does every group in a transaction, whose producer need
+    not say for which member it commits (before KIP-447 none did).
+    """
+    if epoch < 0 and (not group.members or (is_transactional and not member_id)):
         return ErrorCode.NONE
     member = group.members.get(member_id)
     if member is None:

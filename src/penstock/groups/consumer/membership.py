@@ -34,7 +34,8 @@ def remove(group: ConsumerGroup, members: list[Member], now: Situation) -> None:
 
 def leave_for_a_while(group: ConsumerGroup, member: Member) -> None:
     """A static member goes and will come back: what it has stays its own until its session ends (KIP-345)."""
-    group.put_progress(msgspec.structs.replace(member, epoch=LEAVE_STATIC_EPOCH, revoking={}))
+    away = {"epoch": LEAVE_STATIC_EPOCH, "previous_epoch": LEAVE_STATIC_EPOCH}
+    group.put_progress(msgspec.structs.replace(member, **away, revoking={}))
     group.timers.revoked(member.member_id)
 
 

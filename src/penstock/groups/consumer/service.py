@@ -115,7 +115,7 @@ class ConsumerGroups:
                 if group.regexes and (made or gone):
                     subscription.follow_topics(group, made, gone, self.situation(group.group_id))
                     self._store(shard, group)
-                if not changed.isdisjoint(group.topic_names()):
+                if any(map(group.is_subscribed_to, changed)):
                     group.must_refresh = True
 
     # -- members of the new protocol ------------------------------------------------------------------
