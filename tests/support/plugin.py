@@ -13,20 +13,31 @@ from pathlib import Path
 import pytest
 
 from tests.support.broker import BrokerProcess
+from tools.setup_interop import JAVA_CLIENT
 
 # A tool that `tools/setup_interop.py` could not install, and what a person would have to run.
-INSTALL_COMMANDS = {"kcat": "sudo apt-get install -y kcat"}
+INSTALL_COMMANDS = {
+    "kcat": "sudo apt-get install -y kcat",
+    "kafka-clients": "sudo apt-get install -y default-jdk-headless maven && python -m tools.setup_interop",
+}
 _MISSING = "not run: {tool} is missing, install it with `{command}`"
 
 _running: list[BrokerProcess] = []
 
 
 def require_tool(tool: str) -> str:
-    """The tool's path. The only skip of the suite: where it is missing and could not be installed."""
+    """The tool's path. Where it is missing and could not be installed, its tests are skipped, and that is told."""
     path = shutil.which(tool)
     if path is None:
         pytest.skip(_MISSING.format(tool=tool, command=INSTALL_COMMANDS[tool]))
     return path
+
+
+def require_java_client() -> str:
+    """The class path of Kafka's Java client; like `require_tool` where there is no Java or no Maven to fetch it."""
+    if not JAVA_CLIENT.is_dir() or shutil.which("java") is None:
+        pytest.skip(_MISSING.format(tool="kafka-clients", command=INSTALL_COMMANDS["kafka-clients"]))
+    return f"{JAVA_CLIENT}/*"
 
 
 @pytest.fixture(scope="session")
