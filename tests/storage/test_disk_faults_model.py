@@ -41,8 +41,10 @@ class History:
         self.values: list[str] = []
         self.maybe: list[str] = []
         """Of the append during which the power went: stored or not."""
-        self.refused: list[list[str]] = []
-        """Appends refused since the last that was not: told so, but a crash may bring one of them to light."""
+        self.refused: list[tuple[int, list[str]]] = []
+        """Appends that were refused, and where they would have stood. Whoever sent one was told so, but a crash may
+        bring it to light, even in place of a later one that nobody was told is stored.
+        """
         self.acknowledged = 0
         self.start_durable = 0
         self.value_count = 0
@@ -86,12 +88,11 @@ class History:
         except StorageError:
             assert self.room_is_short, self.context
             self.maybe = []
-            self.refused.append(values)
+            self.refused.append((len(self.values), values))
             return False
         assert offset == len(self.values), self.context
         self.values += values
         self.maybe = []
-        self.refused = []
         return True
 
     def sync(self) -> None:
@@ -102,6 +103,7 @@ class History:
 
     def acknowledge(self) -> None:
         self.acknowledged = self.machine.log.durable_offset
+        self.refused = [(offset, values) for offset, values in self.refused if offset >= self.acknowledged]
         for client in self.clients:
             client.unacknowledged = [
                 (sequence, values)
@@ -171,18 +173,25 @@ class History:
     def check_recovered(self) -> None:
         log = self.machine.log
         assert self.acknowledged <= log.log_end_offset, self.context
-        extra_count = log.log_end_offset - len(self.values)
-        extra = self.machine.values(len(self.values))[-extra_count:] if extra_count > 0 else []
-        assert extra in ([], self.maybe, *self.refused), self.context
-        candidates = [*self.values, *extra]
         assert self.start_durable <= log.log_start_offset, self.context
         assert not log.damage, self.context
-        self.values = candidates[: log.log_end_offset]
+        self.values = self.explanation(log.log_end_offset)
         self.maybe = []
         self.refused = []
         self.check()
         self.acknowledged = log.durable_offset
         assert self.acknowledged == log.log_end_offset, self.context
+
+    def explanation(self, end_offset: int) -> list[str]:
+        """What the log may hold that ends there: what was stored, then perhaps one append whose fate was open."""
+        count = end_offset - self.acknowledged
+        tail = self.machine.values(self.acknowledged)[-count:] if count else []
+        possible = [[*self.values, *self.maybe]]
+        possible += [[*self.values[:offset], *values] for offset, values in self.refused]
+        for values in possible:
+            if len(values) >= end_offset and values[self.acknowledged : end_offset] == tail:
+                return values[:end_offset]
+        raise AssertionError(f"{self.context}: nobody sent what stands at the end")
 
     def retry(self) -> None:
         """Every client sends again what it was not told of: stored once, whichever way the crash went."""
