@@ -36,8 +36,10 @@ test: install  ## the whole suite, with the clients it needs (npm packages, kcat
 	$(BIN)/python -m tools.setup_interop
 	$(BIN)/python -m pytest -n 2 --dist loadgroup tests
 
-soak: install  ## kill brokers under load for SOAK_SECONDS (default 300)
+soak: install  ## kill brokers under load for SOAK_SECONDS (default 300), then thousands of random histories
 	SOAK_SECONDS=$${SOAK_SECONDS:-300} $(BIN)/python -m pytest -n 2 -m soak -s --timeout 0 tests
+	HISTORIES=$${HISTORIES:-3000} $(BIN)/python -m pytest -n 2 --timeout 0 \
+	    tests/groups/classic/test_model.py tests/groups/consumer/test_model.py tests/transactions/test_model.py
 
 bench: install  ## measure the broker against this machine (QUICK=1: small sizes, docs left alone; BENCH_LOG_GB=5)
 	$(BIN)/penstock bench $(if $(QUICK),--quick,--write-docs docs/benchmarks.md)

@@ -1,13 +1,14 @@
 """Random histories of a group: clients join, sync, crash, leave and restart; the coordinator crashes and is reloaded.
 
 Checked throughout: within a generation no partition has two owners, a member gets what that generation's leader gave
-it, and no request is answered twice. In the end, when
-nobody crashes any more: every client that lives is in one stable generation, every partition has its owner, and nobody
-who is gone is still a member.
+it, and no request is answered twice. In the end, when nobody crashes any more: every client that lives is in one stable
+generation, every partition has its owner, and nobody who is gone is still a member. HISTORIES in the environment asks
+for more of them.
 """
 
 import enum
 import itertools
+import os
 from collections.abc import Iterator
 
 from hypothesis import HealthCheck, settings
@@ -248,7 +249,7 @@ class GroupMachine(RuleBasedStateMachine):
 
 TestGroup = GroupMachine.TestCase
 TestGroup.settings = settings(
-    max_examples=400,
+    max_examples=int(os.environ.get("HISTORIES", "400")),
     stateful_step_count=40,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

@@ -1,8 +1,9 @@
 """Random histories of a KIP-848 group: clients that are slow, miss answers, leave, freeze and come back; topics that
 are made, grow and go; coordinators that fail over. At no time do two members hold a partition, and when all is quiet
-again nothing is left out and the loads are even.
+again nothing is left out and the loads are even. HISTORIES in the environment asks for more of them.
 """
 
+import os
 from collections import Counter
 
 import msgspec
@@ -232,7 +233,9 @@ def shown(group: ConsumerGroup) -> tuple[object, ...]:
     )
 
 
-GroupModel.TestCase.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
+GroupModel.TestCase.settings = settings(
+    max_examples=int(os.environ.get("HISTORIES", "100")), stateful_step_count=40, deadline=None
+)
 TestGroupModel = GroupModel.TestCase
 
 
