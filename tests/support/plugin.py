@@ -5,6 +5,7 @@ Loaded by `tests/conftest.py`, so that the summary also appears where xdist's wo
 
 import contextlib
 import itertools
+import logging
 import shutil
 import signal
 from collections.abc import Generator, Iterator, Mapping
@@ -72,6 +73,8 @@ def pytest_configure() -> None:
     """Commands under test must hear Ctrl-C, which a suite that runs in the background of a shell is made to ignore."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # kafka-python's threads outlive a test by a moment, and would log into a stream that pytest has closed.
+    logging.getLogger("kafka").setLevel(logging.CRITICAL)
 
 
 @pytest.hookimpl(wrapper=True)
