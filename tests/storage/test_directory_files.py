@@ -70,3 +70,10 @@ def test_the_mark_of_a_clean_stop_is_taken_once(disk: FaultyDisk) -> None:
     disk = disk.crash()
     assert directory_files.take_clean_mark(disk, "/data")
     assert not directory_files.take_clean_mark(disk.crash(), "/data")
+
+
+def test_the_text_of_a_uuid_is_read_back_and_nothing_else_is() -> None:
+    identifier = bytes(range(16))
+    assert directory_files.decode_uuid(directory_files.encode_uuid(identifier)) == identifier
+    assert directory_files.encode_uuid(bytes(16)) == "AAAAAAAAAAAAAAAAAAAAAA"
+    assert directory_files.decode_uuid("AAAA") is None

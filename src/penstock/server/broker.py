@@ -179,9 +179,8 @@ class Broker:
         upkeep = Upkeep(store, replicas, controller, self._cleaner(store, replicas, reads), self._clock)
         self._cleanup.push_async_callback(upkeep.stop)
         upkeep.start()
-        self._cleanup.push_async_callback(
-            groups.stop
-        )  # before the server: who waits for a group gets an answer
+        # Stopped before the server: who waits for a group gets an answer.
+        self._cleanup.push_async_callback(groups.stop)
         groups.start()
         self._cleanup.push_async_callback(transactions.stop)
         transactions.start()

@@ -74,7 +74,6 @@ class PassInPlace:
         self._files = files
         self._offload = offload
         self._log = log
-        self._job = job
         wanted = {segment.base_offset for segment in job.segments}
         self._sources = {s.base_offset: s for s in log.segments if s.base_offset in wanted}
         self._sizes_bytes = {segment.base_offset: segment.size_bytes for segment in job.segments}

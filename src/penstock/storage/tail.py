@@ -29,10 +29,6 @@ class Tail:
         """Whether the batch that contains `offset`, or would, is among those kept."""
         return offset > self._lasts[0]
 
-    def end_position_below(self, offset_limit: int) -> int:
-        """Where the last batch that lies wholly below `offset_limit` ends; only for a limit that is covered."""
-        return self._ends[bisect_left(self._lasts, offset_limit) - 1]
-
     def span(
         self, offset: int, offset_limit: int, size_bytes_max: int, at_least_one: bool
     ) -> tuple[int, int, int] | None:
