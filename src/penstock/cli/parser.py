@@ -10,7 +10,20 @@ import penstock
 from penstock.cli.errors import EXIT_USAGE, CommandError, one_line
 
 # In the order of the help. Each module has an `app` (a group of commands) or a function of the command's name.
-_COMMANDS = ("up", "topic", "produce", "consume", "group", "txn", "config", "log", "bench")
+_COMMANDS = (
+    "up",
+    "topic",
+    "produce",
+    "consume",
+    "group",
+    "txn",
+    "config",
+    "log",
+    "pipeline",
+    "table",
+    "dlq",
+    "bench",
+)
 
 _HELP = """A message broker that speaks Kafka's protocol and keeps what it acknowledged.
 
