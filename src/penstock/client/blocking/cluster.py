@@ -183,10 +183,10 @@ class Cluster:
         partition = self._metadata.leader(where)
         if partition is None:
             topic = self._refreshed(frozenset([where.topic])).topics.get(where.topic)
+            if topic is not None and topic.error and not is_retriable(topic.error):
+                raise BrokerError(topic.error, f"looking for topic {where.topic!r}")
             if topic is None or where.partition not in topic.partitions:
                 raise Retry(f"{where} does not exist")
-            if topic.error and not is_retriable(topic.error):
-                raise BrokerError(topic.error, f"looking for topic {where.topic!r}")
             partition = self._metadata.leader(where)
         if partition is None:
             raise Retry(f"{where} has no leader at the moment")

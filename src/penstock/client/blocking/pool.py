@@ -29,6 +29,7 @@ class ConnectionPool:
         try:
             yield connection
         except OSError:
+            connection.close()
             self._forget(address)  # the others to this broker are likely to be dead too
             raise
         finally:
