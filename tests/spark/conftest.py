@@ -13,9 +13,15 @@ from penstock.spark.session import start_session
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+def spark_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the session's log lines are."""
+    return tmp_path_factory.mktemp("spark") / "spark.log"
+
+
+@pytest.fixture(scope="session")
+def spark(spark_log: Path) -> Iterator[SparkSession]:
     """A local session. PySpark's JVM ends when this process does, stopped or not."""
-    home: Path = tmp_path_factory.mktemp("spark")
+    home = spark_log.parent
     session = start_session(
         "penstock-tests",
         master="local[2]",
@@ -25,8 +31,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
             "spark.sql.warehouse.dir": str(home / "warehouse"),
             "spark.sql.streaming.checkpointLocation": str(home / "checkpoints"),
             "spark.local.dir": str(home / "local"),
-            "spark.log.level": "ERROR",
         },
+        is_short_run=True,
+        log_path=str(spark_log),
     )
     yield session
     session.stop()

@@ -1,7 +1,13 @@
 """The session that every pipeline runs in."""
 
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 from pyspark.sql import SparkSession
+
+from penstock.spark.launch import settings_of
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -13,12 +19,30 @@ def test_times_are_utc_whatever_the_machine_says(spark: SparkSession) -> None:
 
 
 def test_python_workers_run_this_interpreter(spark: SparkSession) -> None:
-    def interpreter(rows: object) -> list[str]:
+    def interpreter(_rows: object) -> Iterator[str]:
         import sys
 
-        return [sys.executable]
-
-    import sys
+        yield sys.executable
 
     found = spark.sparkContext.parallelize([1], 1).mapPartitions(interpreter).collect()
     assert found == [sys.executable]
+
+
+def test_spark_on_this_machine_listens_on_loopback_only() -> None:
+    for master in ("local[2]", "spark://127.0.0.1:7077"):
+        assert settings_of("a", master, [], {})["spark.driver.bindAddress"] == "127.0.0.1"
+    assert "spark.driver.bindAddress" not in settings_of("a", "spark://host:7077", [], {})
+
+
+def test_settings_of_the_user_win_and_their_jvm_options_are_added() -> None:
+    given = {"spark.driver.extraJavaOptions": "-Dx=1", "spark.ui.enabled": "true"}
+    settings = settings_of("a", "local[2]", ["-Xint"], given)
+    assert settings["spark.driver.extraJavaOptions"] == "-Xint -Dx=1"
+    assert settings["spark.ui.enabled"] == "true"
+
+
+def test_log_lines_of_spark_go_to_the_file(spark: SparkSession, spark_log: Path) -> None:
+    jvm = spark.sparkContext._jvm
+    assert jvm is not None
+    jvm.org.apache.logging.log4j.LogManager.getLogger("test").error("seen in the file")
+    assert "ERROR test: seen in the file" in spark_log.read_text()

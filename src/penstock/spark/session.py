@@ -1,36 +1,30 @@
 """Starts the Spark session that Penstock's pipelines run in.
 
-One place decides what every session of ours shares: workers run this interpreter, times are UTC, nothing listens beyond
-the loopback interface when Spark runs on this machine, and no web interface is opened unless it is asked for.
+One place decides what every session of ours shares: which Java, workers that run this interpreter, times in UTC,
+nothing that listens beyond the loopback interface when Spark runs on this machine, no web interface unless it is asked
+for, and log lines in a file instead of on the terminal (docs/adr/0008-spark-session.md).
 """
 
 import os
-import sys
 from collections.abc import Mapping
 from types import MappingProxyType
 
 from pyspark.sql import SparkSession
 
+from penstock.spark.class_archive import archive_path, reading_options
+from penstock.spark.java import bundled_java_home, cache_directory, find_java
+from penstock.spark.launch import (
+    COMMON_SETTINGS,
+    SparkDidNotStart,
+    configured,
+    launch_session,
+    settings_of,
+)
+
 NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 
-# A short local run is over before C2 and G1 have paid for themselves.
-QUICK_START_JVM_OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
-
-COMMON_SETTINGS = MappingProxyType(
-    {
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.execution.arrow.pyspark.enabled": "true",
-    }
-)
-LOCAL_SETTINGS = MappingProxyType(
-    {
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.driver.extraJavaOptions": " ".join(QUICK_START_JVM_OPTIONS),
-    }
-)
+# A short run is over before C2 and G1 have paid for themselves.
+_SHORT_RUN_JVM_OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 
 def start_session(
@@ -39,20 +33,33 @@ def start_session(
     master: str = "local[*]",
     remote: str | None = None,
     settings: Mapping[str, str] = NO_SETTINGS,
+    is_short_run: bool = False,
+    show_logs: bool = False,
+    log_path: str | None = None,
 ) -> SparkSession:
-    """A session on `master`, or on the Spark Connect server at `remote`; `settings` win over what is set here."""
+    """A session on `master`, or on the Spark Connect server at `remote`; `settings` win over what is set here.
+
+    Where this process has a session already, that one is given back. `is_short_run` starts sooner and computes slower.
+    Spark's log lines go to `log_path` (by default a file in the cache directory), or to the terminal with `show_logs`.
+    """
     if remote is not None:
-        return _configured(SparkSession.builder.remote(remote), app_name, {**COMMON_SETTINGS, **settings})
-    # Without this, workers run whatever `python3` the PATH names, which has no pyarrow.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    local = LOCAL_SETTINGS if master.startswith("local") else {}
-    return _configured(
-        SparkSession.builder.master(master), app_name, {**COMMON_SETTINGS, **local, **settings}
-    )
+        return configured(
+            SparkSession.builder.remote(remote), {"spark.app.name": app_name, **COMMON_SETTINGS, **settings}
+        )
+    cache = cache_directory(os.environ)
+    java = find_java(os.environ, cache, bundled_java_home())
+    archive = archive_path(java, cache)
+    jvm_options = _SHORT_RUN_JVM_OPTIONS if is_short_run else ()
+    log = None if show_logs else log_path or str(cache / "logs" / f"{_file_name(app_name)}.log")
+    quick = settings_of(app_name, master, [*reading_options(archive), *jvm_options], settings)
+    try:
+        return launch_session(java, quick, log_path=log)
+    except SparkDidNotStart:
+        if not archive.exists():
+            raise
+        archive.unlink(missing_ok=True)  # it may be to blame: a damaged one can crash a JVM
+    return launch_session(java, settings_of(app_name, master, jvm_options, settings), log_path=log)
 
 
-def _configured(builder: SparkSession.Builder, app_name: str, settings: Mapping[str, str]) -> SparkSession:
-    builder = builder.appName(app_name)
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    return builder.getOrCreate()
+def _file_name(app_name: str) -> str:
+    return "".join(each if each.isalnum() or each in "-_." else "_" for each in app_name)

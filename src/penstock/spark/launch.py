@@ -1,0 +1,110 @@
+"""Starts Spark's JVM with given settings, and a session in it.
+
+The JVM is launched here rather than by the session builder, so that what it writes to standard error goes to the log.
+Its standard output stays: that is where Spark's console sink prints.
+"""
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from pyspark import SparkConf, SparkContext, java_gateway
+from pyspark.errors import PySparkRuntimeError
+from pyspark.sql import SparkSession
+
+from penstock.spark.java import Java
+
+_JVM_OPTIONS_SETTING = "spark.driver.extraJavaOptions"
+_LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
+_LOG_TAIL_BYTES = 2000
+
+COMMON_SETTINGS = MappingProxyType(
+    {"spark.sql.session.timeZone": "UTC", "spark.sql.execution.arrow.pyspark.enabled": "true"}
+)
+_QUIET = MappingProxyType({"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"})
+_LOOPBACK = MappingProxyType({"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"})
+
+
+class SparkDidNotStart(Exception):
+    """The message says what Spark wrote last."""
+
+
+def settings_of(
+    app_name: str, master: str, jvm_options: Iterable[str], settings: Mapping[str, str]
+) -> dict[str, str]:
+    """Every setting of a session. JVM options of the user are added to ours; all else of theirs replaces ours."""
+    options = [*jvm_options, settings.get(_JVM_OPTIONS_SETTING, "")]
+    return {
+        "spark.app.name": app_name,
+        "spark.master": master,
+        **COMMON_SETTINGS,
+        **_QUIET,
+        **(_LOOPBACK if _is_on_this_machine(master) else {}),
+        **settings,
+        _JVM_OPTIONS_SETTING: " ".join(filter(None, options)),
+    }
+
+
+def _is_on_this_machine(master: str) -> bool:
+    host = master.partition("://")[2].rpartition(":")[0]
+    return master.startswith("local") or host in ("127.0.0.1", "localhost", "[::1]")
+
+
+def launch_session(java: Java, settings: Mapping[str, str], *, log_path: str | None) -> SparkSession:
+    """Start a JVM with these settings, unless this process has one, and the session in it."""
+    os.environ["JAVA_HOME"] = java.home
+    # Without this, workers run whatever `python3` the PATH names, which has no pyarrow.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if _is_on_this_machine(settings["spark.master"]):
+        os.environ.setdefault("SPARK_LOCAL_IP", _LOOPBACK["spark.driver.host"])  # else executors take eth0's
+    conf = SparkConf(loadDefaults=False)
+    for name, value in settings.items():
+        conf.set(name, value)
+    conf.set(_JVM_OPTIONS_SETTING, f"{settings[_JVM_OPTIONS_SETTING]} {_log_options(log_path)}")
+    if SparkContext._gateway is None:  # noqa: SLF001 - one JVM serves all sessions of a process, and only this tells
+        SparkContext(conf=conf, gateway=_launch_jvm(conf, log_path))
+    return configured(SparkSession.builder, settings)
+
+
+def _launch_jvm(conf: SparkConf, log_path: str | None) -> Any:
+    """A JVM that ends with this process. What it writes to standard error goes to the log as well."""
+    if log_path is not None:
+        os.makedirs(os.path.dirname(log_path) or ".", exist_ok=True)
+    launch: Any = java_gateway.launch_gateway  # untyped
+    with contextlib.ExitStack() as opened:
+        log = opened.enter_context(open(log_path, "ab")) if log_path is not None else None
+        begin = log.tell() if log is not None else 0
+        try:
+            return launch(conf, {"stderr": log})
+        except PySparkRuntimeError:
+            told = _read_from(log_path, begin) if log_path is not None else "see above"
+            raise SparkDidNotStart(f"Spark's JVM ended as it started: {told}") from None
+
+
+def _read_from(path: str, position: int) -> str:
+    with open(path, "rb") as log:
+        log.seek(max(position, os.path.getsize(path) - _LOG_TAIL_BYTES))
+        return log.read().decode(errors="replace").strip()
+
+
+def _log_options(log_path: str | None) -> str:
+    options = [f"-Dlog4j2.configurationFile={_LOG_CONFIGURATION.as_uri()}"]
+    if log_path is not None:
+        options += ["-Dpenstock.spark.log.appender=file", f"-Dpenstock.spark.log.file={log_path}"]
+    return " ".join(_quoted(option) for option in options)
+
+
+def _quoted(option: str) -> str:
+    """Spark splits the options as a shell does."""
+    return f'"{option}"' if " " in option else option
+
+
+def configured(builder: SparkSession.Builder, settings: Mapping[str, str]) -> SparkSession:
+    """The session that the builder makes with these settings, or finds."""
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
