@@ -23,6 +23,7 @@ def test_a_broker_registers_with_its_addresses_rack_and_features() -> None:
         "metadata.version": (25, 25),
         "transaction.version": (0, 2),
         "group.version": (0, 1),
+        "eligible.leader.replicas.version": (0, 1),
     }
 
 

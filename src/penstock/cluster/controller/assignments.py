@@ -67,11 +67,12 @@ def new_partition(
         leader=isr[0],
         leader_epoch=0,
         partition_epoch=0,
-        directories=[_directory(image, each) for each in replicas],
+        directories=[directory_of(image, each) for each in replicas],
     )
 
 
-def _directory(image: MetadataImage, broker_id: int) -> bytes:
+def directory_of(image: MetadataImage, broker_id: int) -> bytes:
     """A broker with one directory has no choice; one with several chooses when it makes the log (KIP-858)."""
-    log_dirs = image.brokers[broker_id].log_dirs
+    broker = image.brokers.get(broker_id)
+    log_dirs = () if broker is None else broker.log_dirs
     return log_dirs[0] if len(log_dirs) == 1 else DIRECTORY_UNASSIGNED

@@ -1,0 +1,127 @@
+"""Decides AlterPartition: a leader asks to change the in-sync set of what it leads (KIP-497).
+
+The leader's idea of the partition must be the current one, by leader epoch and by partition epoch: of two changes that
+know nothing of each other, the second is refused and its sender looks again.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from penstock.cluster.controller.brokers import check_broker_epoch
+from penstock.cluster.controller.decision import Decision, Refusal
+from penstock.cluster.controller.election_rules import ElectionRules
+from penstock.cluster.controller.partition_change import RECOVERED, RECOVERING, Wish, change_partition
+from penstock.cluster.metadata.image import MetadataImage
+from penstock.cluster.metadata.state import NO_LEADER_CHANGE, Partition, Topic
+from penstock.config.broker import BrokerConfig
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.metadata_records import MetadataRecord, PartitionChangeRecord
+
+_EPOCH_UNKNOWN = -1
+
+
+class InSyncChange(msgspec.Struct, frozen=True, kw_only=True):
+    """The in-sync set that a leader wants: pairs of a broker and the epoch it registered with."""
+
+    topic_id: bytes
+    partition: int
+    leader_epoch: int
+    partition_epoch: int
+    isr: tuple[tuple[int, int], ...]
+    recovery_state: int = RECOVERED
+
+
+class InSyncChanged(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of it; `after` is the partition as it is now, when `error` is NONE."""
+
+    topic_id: bytes
+    partition: int
+    error: ErrorCode = ErrorCode.NONE
+    after: Partition | None = None
+
+
+def decide_alter_partitions(
+    image: MetadataImage,
+    config: BrokerConfig,
+    broker_id: int,
+    broker_epoch: int,
+    changes: Sequence[InSyncChange],
+) -> Decision[list[InSyncChanged]]:
+    """Decide on every partition by itself. Raises `Refusal` when the sender is not who registered."""
+    check_broker_epoch(image, broker_id, broker_epoch)
+    rules = ElectionRules(image, config)
+    records: list[MetadataRecord] = []
+    results: list[InSyncChanged] = []
+    for change in changes:
+        try:
+            topic, partition = _find(image, change)
+            _check_current(broker_id, partition, change)
+            _check_members(image, partition, change)
+        except Refusal as refusal:
+            results.append(_answer(change, refusal.code))
+            continue
+        wish = Wish(
+            isr=tuple(each for each, _ in change.isr),
+            is_recovered=change.recovery_state == RECOVERED,
+        )
+        record = change_partition(topic.topic_id, change.partition, partition, wish, rules.of(topic.name))
+        if record is not None:
+            records.append(record)
+        results.append(_granted(broker_id, change, partition, record))
+    return Decision(records, results)
+
+
+def _find(image: MetadataImage, change: InSyncChange) -> tuple[Topic, Partition]:
+    topic = image.topic_by_id(change.topic_id)
+    if topic is None:
+        raise Refusal(ErrorCode.UNKNOWN_TOPIC_ID, "no such topic")
+    partition = topic.partitions.get(change.partition)
+    if partition is None:
+        raise Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "no such partition")
+    return topic, partition
+
+
+def _check_current(broker_id: int, partition: Partition, change: InSyncChange) -> None:
+    is_ahead = (
+        change.leader_epoch > partition.leader_epoch or change.partition_epoch > partition.partition_epoch
+    )
+    if is_ahead:
+        raise Refusal(
+            ErrorCode.NOT_CONTROLLER, "the sender knows more than this node: another one decides now"
+        )
+    if change.leader_epoch < partition.leader_epoch:
+        raise Refusal(ErrorCode.FENCED_LEADER_EPOCH, "an older leader epoch")
+    if broker_id != partition.leader:
+        raise Refusal(ErrorCode.INVALID_REQUEST, "not the leader")
+    if change.partition_epoch < partition.partition_epoch:
+        raise Refusal(ErrorCode.INVALID_UPDATE_VERSION, "an older partition epoch")
+
+
+def _check_members(image: MetadataImage, partition: Partition, change: InSyncChange) -> None:
+    members = [each for each, _ in change.isr]
+    is_recovering = change.recovery_state == RECOVERING
+    if len(set(members)) != len(members) or not set(members) <= set(partition.replicas):
+        raise Refusal(ErrorCode.INVALID_REQUEST, "in sync are replicas, each once")
+    if partition.leader not in members:
+        raise Refusal(ErrorCode.INVALID_REQUEST, "a leader is in sync with itself")
+    if is_recovering and (len(members) > 1 or partition.leader_recovery_state == RECOVERED):
+        raise Refusal(ErrorCode.INVALID_REQUEST, "a leader recovers alone, and not again")
+    for broker_id, epoch in change.isr:
+        broker = image.brokers.get(broker_id)
+        is_same = broker is not None and epoch in (_EPOCH_UNKNOWN, broker.epoch)
+        if broker is None or not broker.is_active or not is_same:
+            raise Refusal(ErrorCode.INELIGIBLE_REPLICA, f"broker {broker_id} is not fit to be in sync")
+
+
+def _granted(
+    broker_id: int, change: InSyncChange, before: Partition, record: PartitionChangeRecord | None
+) -> InSyncChanged:
+    after = before if record is None else before.changed(record)
+    if record is not None and record.leader not in (NO_LEADER_CHANGE, broker_id):
+        return _answer(change, ErrorCode.NEW_LEADER_ELECTED)  # a reassignment ended without the sender
+    return InSyncChanged(topic_id=change.topic_id, partition=change.partition, after=after)
+
+
+def _answer(change: InSyncChange, error: ErrorCode) -> InSyncChanged:
+    return InSyncChanged(topic_id=change.topic_id, partition=change.partition, error=error)

@@ -1,0 +1,95 @@
+"""Decides ElectLeaders: the preferred leaders, or any leader at all, where somebody asks for it.
+
+The same decision, for partitions whose preferred leader could lead but does not, is what the controller's own
+rebalancing asks for now and then.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from penstock.cluster.controller.decision import RECORDS_PER_DECISION_MAX, Decision
+from penstock.cluster.controller.election_rules import ElectionRules
+from penstock.cluster.controller.partition_change import Election, Wish, change_partition
+from penstock.cluster.metadata.image import MetadataImage
+from penstock.cluster.metadata.state import NO_LEADER
+from penstock.config.broker import BrokerConfig
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.metadata_records import MetadataRecord
+
+
+class Elected(msgspec.Struct, frozen=True, kw_only=True):
+    topic: str
+    partition: int
+    error: ErrorCode = ErrorCode.NONE
+    message: str | None = None
+
+
+def decide_elect_leaders(
+    image: MetadataImage, config: BrokerConfig, wanted: Iterable[tuple[str, int]] | None, election: Election
+) -> Decision[list[Elected]]:
+    """Hold an election for each, or for all that need one when none is named."""
+    rules = ElectionRules(image, config)
+    records: list[MetadataRecord] = []
+    results: list[Elected] = []
+    for name, number in _everything(image) if wanted is None else wanted:
+        result, record = _elect(image, rules, name, number, election)
+        if record is not None:
+            records.append(record)
+        if wanted is not None or result.error is not ErrorCode.ELECTION_NOT_NEEDED:
+            results.append(result)
+    return Decision(records, results)
+
+
+def decide_rebalance(image: MetadataImage, config: BrokerConfig, tolerated_percent: int) -> Decision[int]:
+    """Give leaderships back to preferred replicas where more than a tolerated share of a broker's is elsewhere."""
+    preferred: dict[int, int] = {}
+    missing: dict[int, list[tuple[str, int]]] = {}
+    for name, number in _everything(image):
+        partition = image.topics[name].partitions[number]
+        first = partition.replicas[0]
+        preferred[first] = preferred.get(first, 0) + 1
+        if partition.leader != first and first in partition.isr:
+            missing.setdefault(first, []).append((name, number))
+    wanted = [
+        each
+        for broker_id, theirs in missing.items()
+        if len(theirs) * 100 > preferred[broker_id] * tolerated_percent
+        for each in theirs
+    ][:RECORDS_PER_DECISION_MAX]
+    records, results = decide_elect_leaders(image, config, wanted, Election.PREFERRED)
+    return Decision(records, sum(each.error is ErrorCode.NONE for each in results))
+
+
+def _everything(image: MetadataImage) -> Iterator[tuple[str, int]]:
+    for name, topic in image.topics.items():
+        for number in topic.partitions:
+            yield name, number
+
+
+def _elect(
+    image: MetadataImage, rules: ElectionRules, name: str, number: int, election: Election
+) -> tuple[Elected, MetadataRecord | None]:
+    topic = image.topic(name)
+    partition = None if topic is None else topic.partitions.get(number)
+    if topic is None or partition is None:
+        return _refused(
+            name, number, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such partition as {name}-{number}"
+        )
+    is_preferred = election is Election.PREFERRED
+    is_needed = partition.leader != partition.replicas[0] if is_preferred else partition.leader == NO_LEADER
+    if not is_needed:
+        return _refused(name, number, ErrorCode.ELECTION_NOT_NEEDED)
+    record = change_partition(topic.topic_id, number, partition, Wish(), rules.of(name, election))
+    if record is not None:
+        return Elected(topic=name, partition=number), record
+    missing = (
+        ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE if is_preferred else ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
+    )
+    return _refused(name, number, missing)
+
+
+def _refused(
+    name: str, number: int, error: ErrorCode, message: str | None = None
+) -> tuple[Elected, MetadataRecord | None]:
+    return Elected(topic=name, partition=number, error=error, message=message), None

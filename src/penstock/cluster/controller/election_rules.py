@@ -1,0 +1,51 @@
+"""What the settings and the health of brokers say about the elections of one topic."""
+
+from collections.abc import Callable
+
+from penstock.cluster.controller.assignments import directory_of
+from penstock.cluster.controller.partition_change import Election, Rules
+from penstock.cluster.metadata.image import MetadataImage
+from penstock.cluster.metadata.state import ELIGIBLE_LEADER_REPLICAS_VERSION
+from penstock.config.broker import BrokerConfig
+from penstock.config.overrides import topic_config
+from penstock.config.topic import TopicConfig
+
+
+class ElectionRules:
+    """The rules of each topic as of one state of the image; `may_lead` says which brokers are fit to."""
+
+    __slots__ = ("_config", "_has_elr", "_image", "_may_lead", "_topics")
+
+    def __init__(
+        self, image: MetadataImage, config: BrokerConfig, may_lead: Callable[[int], bool] | None = None
+    ) -> None:
+        self._image = image
+        self._config = config
+        self._may_lead = may_lead or self._is_active
+        self._has_elr = image.features.finalized.get(ELIGIBLE_LEADER_REPLICAS_VERSION, 0) > 0
+        self._topics: dict[str, TopicConfig] = {}
+
+    def of(self, topic: str, election: Election | None = None) -> Rules:
+        """Give the rules of a topic; without an election the one that its settings allow."""
+        config = self.config_of(topic)
+        if election is None:
+            is_unclean_allowed = config.unclean_leader_election_enable
+            election = Election.UNCLEAN if is_unclean_allowed else Election.ONLINE
+        return Rules(
+            may_lead=self._may_lead,
+            min_isr=config.min_insync_replicas,
+            has_elr=self._has_elr,
+            election=election,
+            directory_of=lambda broker_id: directory_of(self._image, broker_id),
+        )
+
+    def config_of(self, topic: str) -> TopicConfig:
+        config = self._topics.get(topic)
+        if config is None:
+            settings = self._image.topic_settings(topic)
+            config = self._topics[topic] = topic_config(self._config, settings)
+        return config
+
+    def _is_active(self, broker_id: int) -> bool:
+        broker = self._image.brokers.get(broker_id)
+        return broker is not None and broker.is_active

@@ -1,0 +1,150 @@
+"""Decides what becomes of partitions when a broker fails, returns, drains or leaves for good.
+
+A fenced broker leads nothing and is in no in-sync set. One in controlled shutdown hands its leaderships over while it
+still serves; it may go when it leads nothing any more that somebody else could lead.
+"""
+
+from collections.abc import Callable, Iterator
+
+from penstock.cluster.controller.decision import Decision, Refusal
+from penstock.cluster.controller.election_rules import ElectionRules
+from penstock.cluster.controller.partition_change import Wish, change_partition
+from penstock.cluster.metadata.image import MetadataImage
+from penstock.cluster.metadata.state import NO_LEADER, Partition, Topic
+from penstock.config.broker import BrokerConfig
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.metadata_records import (
+    BrokerRegistrationChangeRecord,
+    MetadataRecord,
+    PartitionChangeRecord,
+    UnregisterBrokerRecord,
+)
+
+_SET = 1
+_CLEARED = -1
+
+
+def decide_fence(image: MetadataImage, config: BrokerConfig, broker_id: int) -> Decision[None]:
+    """A broker is not heard of any more."""
+    broker = image.brokers.get(broker_id)
+    if broker is None or broker.fenced:
+        return Decision([], None)
+    change = BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=broker.epoch, fenced=_SET)
+    return Decision([change, *leave_in_sync_sets(image, config, broker_id)], None)
+
+
+def decide_unfence(image: MetadataImage, config: BrokerConfig, broker_id: int) -> Decision[None]:
+    """A broker is up and knows the metadata: it may lead what nobody else could."""
+    broker = image.brokers[broker_id]
+    if not broker.fenced:
+        return Decision([], None)
+    change = BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=broker.epoch, fenced=_CLEARED)
+    return Decision([change, *_elect_leaderless(image, config, broker_id)], None)
+
+
+def decide_controlled_shutdown(image: MetadataImage, config: BrokerConfig, broker_id: int) -> Decision[None]:
+    """A broker wants to stop: others take over what they can."""
+    broker = image.brokers[broker_id]
+    if broker.in_controlled_shutdown:
+        return Decision([], None)
+    change = BrokerRegistrationChangeRecord(
+        broker_id=broker_id, broker_epoch=broker.epoch, in_controlled_shutdown=_SET
+    )
+    return Decision([change, *_hand_over(image, config, broker_id)], None)
+
+
+def decide_unregister(image: MetadataImage, config: BrokerConfig, broker_id: int) -> Decision[None]:
+    """A broker left for good. Its name stays in the replicas of partitions until they are reassigned."""
+    broker = image.brokers.get(broker_id)
+    if broker is None:
+        raise Refusal(
+            ErrorCode.BROKER_ID_NOT_REGISTERED, f"Broker ID {broker_id} is not currently registered"
+        )
+    gone = UnregisterBrokerRecord(broker_id=broker_id, broker_epoch=broker.epoch)
+    return Decision([*leave_in_sync_sets(image, config, broker_id), gone], None)
+
+
+def has_leaderships(image: MetadataImage, broker_id: int) -> bool:
+    """Whether it leads something that another in-sync replica could take over."""
+    return any(
+        partition.leader == broker_id and len(partition.isr) > 1 for _, _, partition in _partitions(image)
+    )
+
+
+def leave_in_sync_sets(
+    image: MetadataImage, config: BrokerConfig, broker_id: int, *, lost_data: bool = False
+) -> list[MetadataRecord]:
+    """Take a broker out of every in-sync set and leadership."""
+
+    def is_concerned(partition: Partition) -> bool:
+        return broker_id in partition.isr or (lost_data and broker_id in partition.elr)
+
+    def may_lead(each: int) -> bool:
+        return each != broker_id and _is_active(image, each)
+
+    lost = frozenset({broker_id}) if lost_data else frozenset()
+    return _change_all(
+        image,
+        ElectionRules(image, config, may_lead),
+        is_concerned,
+        lambda partition: Wish(
+            isr=tuple(each for each in partition.isr if each != broker_id), lost_data=lost
+        ),
+    )
+
+
+def _hand_over(image: MetadataImage, config: BrokerConfig, broker_id: int) -> list[MetadataRecord]:
+    """Leave the in-sync sets that have others in them; what only this broker holds it leads until it is gone."""
+
+    def may_lead(each: int) -> bool:
+        return each != broker_id and _is_active(image, each)
+
+    def is_concerned(partition: Partition) -> bool:
+        return broker_id in partition.isr and any(may_lead(each) for each in partition.isr)
+
+    return _change_all(
+        image,
+        ElectionRules(image, config, may_lead),
+        is_concerned,
+        lambda partition: Wish(isr=tuple(each for each in partition.isr if each != broker_id)),
+    )
+
+
+def _elect_leaderless(image: MetadataImage, config: BrokerConfig, broker_id: int) -> list[MetadataRecord]:
+    def may_lead(each: int) -> bool:
+        return each == broker_id or _is_active(image, each)
+
+    return _change_all(
+        image,
+        ElectionRules(image, config, may_lead),
+        lambda partition: partition.leader == NO_LEADER and broker_id in partition.replicas,
+        lambda _partition: Wish(),
+    )
+
+
+def _change_all(
+    image: MetadataImage,
+    rules: ElectionRules,
+    is_concerned: Callable[[Partition], bool],
+    wish_of: Callable[[Partition], Wish],
+) -> list[MetadataRecord]:
+    records: list[MetadataRecord] = []
+    for topic, number, partition in _partitions(image):
+        if is_concerned(partition):
+            change: PartitionChangeRecord | None = change_partition(
+                topic.topic_id, number, partition, wish_of(partition), rules.of(topic.name)
+            )
+            if change is not None:
+                records.append(change)
+    return records
+
+
+def _partitions(image: MetadataImage) -> Iterator[tuple[Topic, int, Partition]]:
+    for topic in image.topics.values():
+        for number, partition in topic.partitions.items():
+            yield topic, number, partition
+
+
+def _is_active(image: MetadataImage, broker_id: int) -> bool:
+    broker = image.brokers.get(broker_id)
+    return broker is not None and broker.is_active

@@ -1,0 +1,63 @@
+import pytest
+
+from penstock.cluster.controller.heartbeats import Condition, Sessions, Verdict, Wanted, judge
+
+FENCED = Condition(is_fenced=True, is_draining=False, registered_at=10, has_leaderships=False)
+ACTIVE = Condition(is_fenced=False, is_draining=False, registered_at=10, has_leaderships=True)
+DRAINING = Condition(is_fenced=False, is_draining=True, registered_at=10, has_leaderships=True)
+DRAINED = Condition(is_fenced=False, is_draining=True, registered_at=10, has_leaderships=False)
+
+
+@pytest.mark.parametrize(
+    ("condition", "wanted", "has_drained", "verdict"),
+    [
+        (FENCED, Wanted(metadata_offset=9), True, Verdict.STAY),
+        (FENCED, Wanted(metadata_offset=10), True, Verdict.UNFENCE),
+        (FENCED, Wanted(metadata_offset=10, wants_fence=True), True, Verdict.STAY),
+        (FENCED, Wanted(metadata_offset=10, wants_shutdown=True), True, Verdict.STOP),
+        (ACTIVE, Wanted(metadata_offset=10), True, Verdict.STAY),
+        (ACTIVE, Wanted(metadata_offset=10, wants_fence=True), True, Verdict.FENCE),
+        (ACTIVE, Wanted(metadata_offset=10, wants_fence=True, wants_shutdown=True), True, Verdict.STOP),
+        (ACTIVE, Wanted(metadata_offset=10, wants_shutdown=True), True, Verdict.DRAIN),
+        (DRAINING, Wanted(metadata_offset=10, wants_shutdown=True), True, Verdict.STAY),
+        (DRAINED, Wanted(metadata_offset=10, wants_shutdown=True), False, Verdict.STAY),
+        (DRAINED, Wanted(metadata_offset=10, wants_shutdown=True), True, Verdict.STOP),
+    ],
+)
+def test_a_heartbeat_is_judged_by_what_the_broker_is_and_wants(
+    condition: Condition, wanted: Wanted, has_drained: bool, verdict: Verdict
+) -> None:
+    assert judge(condition, wanted, has_drained=has_drained) is verdict
+
+
+def test_a_broker_expires_after_a_session_of_silence() -> None:
+    sessions = Sessions(timeout_ms=100)
+    assert sessions.next_expiry_ms() is None
+    sessions.heard(1, 0, 5)
+    sessions.heard(2, 50, 5)
+    assert sessions.next_expiry_ms() == 100
+    assert sessions.expired(99) == []
+    assert sessions.expired(100) == [1]
+    assert sessions.expired(200) == [1, 2]
+    sessions.heard(1, 120, 5)
+    assert sessions.expired(150) == [2]
+    sessions.forget(2)
+    assert sessions.expired(1000) == [1]
+
+
+def test_a_broker_known_from_the_metadata_has_a_session_to_show_itself() -> None:
+    sessions = Sessions(timeout_ms=100)
+    sessions.expect(1, 1000)
+    sessions.expect(1, 1050)
+    assert sessions.is_alive(1, 1099)
+    assert sessions.expired(1100) == [1]
+
+
+def test_a_broker_has_drained_when_the_others_know_the_new_leaders() -> None:
+    sessions = Sessions(timeout_ms=100)
+    sessions.heard(1, 0, 5)
+    sessions.heard(2, 0, 5)
+    sessions.draining(1, 20)
+    assert not sessions.has_drained(1)
+    sessions.heard(2, 10, 20)
+    assert sessions.has_drained(1)

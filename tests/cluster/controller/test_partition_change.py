@@ -1,0 +1,150 @@
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.cluster.controller.partition_change import (
+    RECOVERED,
+    RECOVERING,
+    Election,
+    Rules,
+    Wish,
+    change_partition,
+)
+from penstock.cluster.metadata.state import NO_LEADER, Partition
+
+ID = b"t" * 16
+
+
+def partition(
+    replicas: tuple[int, ...] = (1, 2, 3),
+    isr: tuple[int, ...] = (1, 2, 3),
+    leader: int = 1,
+    **more: tuple[int, ...],
+) -> Partition:
+    directories = tuple(bytes([each] * 16) for each in replicas)
+    base = Partition(
+        replicas=replicas, isr=isr, leader=leader, leader_epoch=5, partition_epoch=9, directories=directories
+    )
+    return msgspec.structs.replace(base, **more)
+
+
+def rules(
+    alive: tuple[int, ...] = (1, 2, 3, 4), *, min_isr: int = 2, election: Election = Election.ONLINE
+) -> Rules:
+    return Rules(
+        may_lead=alive.__contains__,
+        min_isr=min_isr,
+        election=election,
+        directory_of=lambda each: bytes([each] * 16),
+    )
+
+
+def changed(before: Partition, wish: Wish, given_rules: Rules) -> Partition:
+    record = change_partition(ID, 0, before, wish, given_rules)
+    return before if record is None else before.changed(record)
+
+
+def test_nothing_changes_without_a_reason() -> None:
+    assert change_partition(ID, 0, partition(), Wish(), rules()) is None
+
+
+def test_the_next_in_sync_replica_leads_when_the_leader_dies() -> None:
+    after = changed(partition(), Wish(isr=(2, 3)), rules((2, 3)))
+    assert (after.leader, after.isr, after.leader_epoch, after.elr) == (2, (2, 3), 6, ())
+
+
+def test_a_follower_that_leaves_costs_no_leader_epoch() -> None:
+    after = changed(partition(), Wish(isr=(1, 3)), rules((1, 3)))
+    assert (after.leader, after.leader_epoch, after.partition_epoch) == (1, 5, 10)
+
+
+def test_who_leaves_a_set_that_is_too_small_to_commit_may_still_lead_later() -> None:
+    before = partition(isr=(1, 2))
+    one_left = changed(before, Wish(isr=(1,)), rules((1,)))
+    assert (one_left.isr, one_left.elr) == ((1,), (2,))
+    none_left = changed(one_left, Wish(isr=()), rules(()))
+    assert (none_left.isr, none_left.elr, none_left.leader) == ((), (1, 2), NO_LEADER)
+    back = changed(none_left, Wish(), rules((2,)))
+    assert (back.leader, back.isr, back.elr) == (2, (2,), (1,))
+
+
+def test_who_left_a_set_that_could_commit_without_it_never_leads_cleanly() -> None:
+    before = partition(isr=(1, 2))  # 3 left while two others stayed
+    dead = changed(before, Wish(isr=()), rules((3,)))
+    assert (dead.leader, dead.elr) == (NO_LEADER, (1, 2))
+    assert changed(dead, Wish(), rules((3,))).leader == NO_LEADER
+
+
+def test_a_broker_that_may_have_lost_data_is_not_eligible() -> None:
+    after = changed(partition(isr=(1,), elr=(2,)), Wish(isr=(), lost_data=frozenset({2})), rules(()))
+    assert (after.elr, after.last_known_elr) == ((1,), (2,))
+
+
+def test_eligible_replicas_are_forgotten_when_enough_are_in_sync_again() -> None:
+    after = changed(partition(isr=(1,), elr=(2,)), Wish(isr=(1, 3)), rules())
+    assert (after.isr, after.elr) == ((1, 3), ())
+
+
+def test_an_unclean_election_takes_any_replica_that_is_alive_and_says_so() -> None:
+    before = partition(isr=(), leader=NO_LEADER, elr=(1, 2))
+    after = changed(before, Wish(), rules((3,), election=Election.UNCLEAN))
+    assert (after.leader, after.isr, after.elr, after.leader_recovery_state) == (3, (3,), (), RECOVERING)
+    recovered = changed(after, Wish(isr=(3,), is_recovered=True), rules((3,)))
+    assert recovered.leader_recovery_state == RECOVERED
+
+
+def test_a_clean_leader_is_preferred_where_an_unclean_one_is_allowed() -> None:
+    after = changed(partition(isr=(1, 3)), Wish(isr=(3,)), rules((2, 3), election=Election.UNCLEAN))
+    assert (after.leader, after.leader_recovery_state) == (3, RECOVERED)
+
+
+def test_without_eligible_replicas_the_last_in_sync_one_stays_in_the_set() -> None:
+    given_rules = msgspec.structs.replace(rules(()), has_elr=False)
+    after = changed(partition(isr=(1,)), Wish(isr=()), given_rules)
+    assert (after.leader, after.isr, after.elr) == (NO_LEADER, (1,), ())
+
+
+def test_the_preferred_leader_gets_its_place_back() -> None:
+    before = partition(leader=2)
+    after = changed(before, Wish(), rules(election=Election.PREFERRED))
+    assert (after.leader, after.leader_epoch) == (1, 6)
+    assert changed(before, Wish(), rules((2, 3), election=Election.PREFERRED)) == before
+
+
+def test_a_move_ends_when_all_that_stay_are_in_sync() -> None:
+    moving = changed(partition(), Wish(replicas=(4, 2, 3, 1), adding=(4,), removing=(1,)), rules())
+    assert (moving.replicas, moving.adding_replicas, moving.leader) == ((4, 2, 3, 1), (4,), 1)
+    assert moving.directories[0] == bytes([4] * 16)
+    behind = changed(moving, Wish(isr=(1, 4, 2)), rules())
+    assert behind.adding_replicas == (4,)
+    done = changed(behind, Wish(isr=(1, 4, 2, 3)), rules())
+    assert (done.replicas, done.isr, done.adding_replicas) == ((4, 2, 3), (4, 2, 3), ())
+    assert (done.removing_replicas, done.leader, len(done.directories)) == ((), 4, 3)
+
+
+def test_a_leader_that_stays_begins_a_new_epoch_when_a_replica_goes() -> None:
+    moving = partition(replicas=(1, 4, 3), isr=(1, 3), adding_replicas=(4,), removing_replicas=(3,))
+    done = changed(moving, Wish(isr=(1, 4)), rules())
+    assert (done.replicas, done.leader, done.leader_epoch) == ((1, 4), 1, 6)
+
+
+@pytest.mark.parametrize("election", list(Election))
+@given(
+    isr=st.sets(st.integers(1, 3)),
+    elr=st.sets(st.integers(1, 3)),
+    alive=st.sets(st.integers(1, 4)),
+    wanted=st.sets(st.integers(1, 3)),
+)
+def test_a_leader_is_always_alive_and_in_sync_with_itself(
+    election: Election, isr: set[int], elr: set[int], alive: set[int], wanted: set[int]
+) -> None:
+    leader = min(isr) if isr else NO_LEADER
+    before = partition(isr=tuple(sorted(isr)), leader=leader, elr=tuple(sorted(elr - isr)))
+    after = changed(before, Wish(isr=tuple(sorted(wanted & isr))), rules(tuple(alive), election=election))
+    if after.leader != NO_LEADER:
+        assert after.leader in alive
+        assert after.leader in after.isr
+    if election is not Election.UNCLEAN and after.leader != NO_LEADER:
+        assert after.leader in isr | elr
+    assert not set(after.isr) & set(after.elr)
