@@ -1,0 +1,177 @@
+"""A leader's view of its followers: who is in sync, and up to where everything is held by all who are. Pure.
+
+A follower tells where it stands by what it fetches: everything below its fetch offset is on its disk. It counts as
+caught up as long as it had, within `lag_ms_max`, all that the leader had when it asked. Who is caught up belongs in the
+in-sync set, who is not does not; the controller decides about that (`wanted`, then `asked`, then `confirmed` or
+`refused`), and until it has the larger of the two sets counts, so that nothing is committed that either lacks.
+"""
+
+from collections.abc import Callable
+
+import msgspec
+
+from penstock.cluster.metadata.state import Partition
+
+_NEVER_MS = -(2**62)
+_UNKNOWN_OFFSET = -1
+_EPOCH_UNKNOWN = -1
+
+
+class _Follower:
+    __slots__ = ("asked_ms", "broker_epoch", "caught_up_ms", "end_offset", "leader_end_when_asked")
+
+    def __init__(self, caught_up_ms: int) -> None:
+        self.end_offset = _UNKNOWN_OFFSET
+        self.broker_epoch = _EPOCH_UNKNOWN
+        self.caught_up_ms = caught_up_ms
+        self.asked_ms = _NEVER_MS
+        self.leader_end_when_asked = _UNKNOWN_OFFSET
+
+    def is_caught_up(self, leader_end: int, now_ms: int, lag_ms_max: int) -> bool:
+        return self.end_offset >= leader_end or now_ms - self.caught_up_ms <= lag_ms_max
+
+
+class WantedSet(msgspec.Struct, frozen=True, kw_only=True):
+    """An in-sync set to ask the controller for: brokers with the epochs they fetch with."""
+
+    members: tuple[tuple[int, int], ...]
+    leader_epoch: int
+    partition_epoch: int
+
+
+class Followers:
+    """Of one partition in one leader epoch. `may_join` says whether a broker is fit, as it fetches with its epoch."""
+
+    __slots__ = (
+        "_asked",
+        "_followers",
+        "_in_sync",
+        "_lag_ms_max",
+        "_leader",
+        "_leader_epoch",
+        "_may_join",
+        "_partition_epoch",
+        "epoch_start",
+    )
+
+    def __init__(
+        self,
+        leader: int,
+        partition: Partition,
+        *,
+        epoch_start: int,
+        now_ms: int,
+        lag_ms_max: int,
+        may_join: Callable[[int, int], bool],
+    ) -> None:
+        self._leader = leader
+        self._leader_epoch = partition.leader_epoch
+        self._partition_epoch = partition.partition_epoch
+        self._in_sync = frozenset(partition.isr)
+        self._asked: frozenset[int] | None = None
+        self._lag_ms_max = lag_ms_max
+        self._may_join = may_join
+        self.epoch_start = epoch_start
+        self._followers = {
+            each: _Follower(now_ms if each in partition.isr else _NEVER_MS)
+            for each in partition.replicas
+            if each != leader
+        }
+
+    @property
+    def in_sync(self) -> frozenset[int]:
+        return self._in_sync
+
+    def __contains__(self, broker_id: int) -> bool:
+        return broker_id in self._followers
+
+    def __len__(self) -> int:
+        return len(self._followers)
+
+    def follow(self, partition: Partition, now_ms: int) -> None:
+        """Take in what the controller decided, within the same leader epoch."""
+        if partition.partition_epoch <= self._partition_epoch:
+            return
+        self._partition_epoch = partition.partition_epoch
+        self._in_sync = frozenset(partition.isr)
+        self._asked = None
+        others = [each for each in partition.replicas if each != self._leader]
+        self._followers = {
+            each: self._followers.get(each) or _Follower(now_ms if each in self._in_sync else _NEVER_MS)
+            for each in others
+        }
+
+    def fetched(
+        self, broker_id: int, broker_epoch: int, fetch_offset: int, leader_end: int, now_ms: int
+    ) -> None:
+        """A follower asked for what begins at `fetch_offset`: all below is on its disk."""
+        follower = self._followers[broker_id]
+        if fetch_offset >= leader_end:
+            follower.caught_up_ms = now_ms
+        elif fetch_offset >= follower.leader_end_when_asked >= 0:
+            follower.caught_up_ms = max(follower.caught_up_ms, follower.asked_ms)
+        follower.end_offset = fetch_offset
+        follower.broker_epoch = broker_epoch
+        follower.asked_ms = now_ms
+        follower.leader_end_when_asked = leader_end
+
+    def high_watermark(self, own_end: int, now_ms: int, min_isr: int) -> int | None:
+        """Up to where all hold everything, or None while too few are in sync to commit anything (KIP-966).
+
+        Who is about to join counts too: else a follower could run behind a watermark that never waits for it.
+        """
+        if len(self._in_sync) < min_isr:
+            return None
+        lowest = own_end
+        for broker_id, follower in self._followers.items():
+            if follower.end_offset < lowest and (
+                self._counts(broker_id) or self._is_joining(broker_id, follower, own_end, now_ms)
+            ):
+                lowest = follower.end_offset
+        return lowest if lowest >= 0 else None
+
+    def _counts(self, broker_id: int) -> bool:
+        return broker_id in self._in_sync or (self._asked is not None and broker_id in self._asked)
+
+    def _is_joining(self, broker_id: int, follower: _Follower, leader_end: int, now_ms: int) -> bool:
+        return (
+            follower.end_offset >= 0
+            and follower.is_caught_up(leader_end, now_ms, self._lag_ms_max)
+            and self._may_join(broker_id, follower.broker_epoch)
+        )
+
+    def wanted(self, leader_end: int, high_watermark: int, now_ms: int) -> WantedSet | None:
+        """The in-sync set to ask for, or None when the current one is right or a question is open."""
+        if self._asked is not None:
+            return None
+        members = {self._leader}
+        for broker_id, follower in self._followers.items():
+            if broker_id in self._in_sync:
+                belongs = follower.is_caught_up(leader_end, now_ms, self._lag_ms_max)
+            else:
+                belongs = follower.end_offset >= max(high_watermark, self.epoch_start) and self._may_join(
+                    broker_id, follower.broker_epoch
+                )
+            if belongs:
+                members.add(broker_id)
+        if members == self._in_sync:
+            return None
+        return WantedSet(
+            members=tuple((each, self._epoch_of(each)) for each in sorted(members)),
+            leader_epoch=self._leader_epoch,
+            partition_epoch=self._partition_epoch,
+        )
+
+    def _epoch_of(self, broker_id: int) -> int:
+        follower = self._followers.get(broker_id)
+        return _EPOCH_UNKNOWN if follower is None else follower.broker_epoch
+
+    def asked(self, wanted: WantedSet) -> None:
+        self._asked = frozenset(each for each, _ in wanted.members)
+
+    def refused(self) -> None:
+        """The controller did not agree; it may be asked anew.
+
+        Never for an answer that did not come: it may have agreed, and then who was asked for counts already.
+        """
+        self._asked = None
