@@ -1,0 +1,226 @@
+"""Delta tables, through `deltalake`. A batch is recorded as the table's application transaction `(query id, batch id)`.
+
+Delta's log is the decision: the commit that adds the files also records the batch, and is refused if another commit
+recorded one of the same query since the table was read. New columns are added in a commit of their own before it, which
+changes no row; Delta has no way to widen a type that all its readers know.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+import deltalake
+import pyarrow as pa
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+from deltalake.transaction import AddAction, create_table_with_add_actions
+
+from penstock.spark.lake.errors import CommitConflict, TableError
+from penstock.spark.lake.files import DataFile, FileLayout
+from penstock.spark.lake.schema import SchemaChange, table_schema
+from penstock.spark.lake.shares import dataset_shares
+from penstock.spark.lake.table import (
+    COMMIT_ATTEMPTS_MAX,
+    Commit,
+    Compaction,
+    Fit,
+    Share,
+    Size,
+    TableState,
+    Version,
+    fit,
+)
+
+_HOUR_MS = 3_600_000
+_QUERY, _BATCH, _ROWS, _ADDED = (f"penstock.{name}" for name in ("queryId", "batchId", "rows", "files"))
+
+
+class DeltaTable:
+    """The table at a path, whether it exists or not."""
+
+    __slots__ = ("_now_ms", "path")
+    can_widen = False
+
+    def __init__(self, path: str, now_ms: Callable[[], int] = lambda: int(time.time() * 1000)) -> None:
+        self.path = path
+        self._now_ms = now_ms
+
+    def state(self) -> TableState | None:
+        table = self._load()
+        return _state(table) if table else None
+
+    def layout(self, schema: pa.Schema, partition_by: tuple[str, ...]) -> FileLayout:
+        return FileLayout(root=self.path, schema=schema, partition_by=partition_by)
+
+    def create(self, schema: pa.Schema, partition_by: tuple[str, ...]) -> None:
+        self.commit(Commit(files=(), schema=schema, partition_by=partition_by))
+
+    def commit(self, commit: Commit) -> bool:
+        for _ in range(COMMIT_ATTEMPTS_MAX):
+            table = self._load()
+            if table and _is_committed(table, commit):
+                return False
+            fitted = fit(
+                self,
+                _state(table) if table else None,
+                commit.schema,
+                commit.partition_by,
+                merge_schema=commit.merge_schema,
+            )
+            if table is None:
+                if self._start(commit, fitted):
+                    return True
+                continue
+            try:
+                self._append(table, commit, fitted)
+            except CommitFailedError:
+                continue  # another commit of this query, or one that changed the columns
+            return True
+        raise CommitConflict(
+            f"table {self.path} was changed by others {COMMIT_ATTEMPTS_MAX} times while committing: try again"
+        )
+
+    def _start(self, commit: Commit, fitted: Fit) -> bool:
+        try:
+            create_table_with_add_actions(
+                self.path,
+                deltalake.Schema.from_arrow(fitted.change.schema),
+                self._adds(commit),
+                mode="error",
+                partition_by=list(fitted.partition_by),
+                commit_properties=_properties(commit),
+            )
+        except DeltaError:
+            if self._load() is not None:  # another writer was first
+                return False
+            raise
+        return True
+
+    def _append(self, table: Any, commit: Commit, fitted: Fit) -> None:
+        if fitted.change:
+            _add_columns(table, fitted.change)
+        if not commit.files and not commit.replaces_all:
+            return
+        table.create_write_transaction(
+            self._adds(commit),
+            mode="overwrite" if commit.replaces_all else "append",
+            schema=table.schema(),
+            partition_by=list(fitted.partition_by),
+            commit_properties=_properties(commit),
+        )
+
+    def _adds(self, commit: Commit) -> list[Any]:
+        return [_add(file, self._now_ms()) for file in commit.files]
+
+    def live_paths(self) -> set[str]:
+        return {os.path.relpath(path, self.path) for path in self._existing().file_uris()}
+
+    def size(self) -> Size:
+        adds = pa.table(self._existing().get_add_actions(flatten=True))
+        rows: list[Any] = adds["num_records"].to_pylist()
+        sizes: list[Any] = adds["size_bytes"].to_pylist()
+        known = sum(rows) if None not in rows else self._existing().count()
+        return Size(rows=known, files=adds.num_rows, size_bytes=sum(sizes))
+
+    def shares(self, predicate: Any | None) -> list[Share]:
+        table = self._existing()
+        try:
+            dataset = table.to_pyarrow_dataset()
+        except DeltaError as error:  # a feature of Delta that this library does not read
+            raise TableError(f"table {self.path} cannot be read: {error}") from error
+        return list(dataset_shares(dataset, predicate, _state(table).schema))
+
+    def history(self, limit: int) -> list[Version]:
+        return [_version(entry) for entry in self._existing().history(limit)]
+
+    def compact(self, file_size_bytes: int) -> Compaction:
+        metrics = self._existing().optimize.compact(target_size=file_size_bytes)
+        return Compaction(
+            files_before=metrics["numFilesRemoved"],
+            files_after=metrics["numFilesAdded"],
+        )
+
+    def vacuum(self, age_ms: int, *, is_dry_run: bool) -> list[str]:
+        """Delta counts the age in hours, so a part of one is one more."""
+        found: list[str] = self._existing().vacuum(
+            retention_hours=-(-age_ms // _HOUR_MS),
+            dry_run=is_dry_run,
+            enforce_retention_duration=False,
+            full=True,
+        )
+        return found
+
+    def _existing(self) -> Any:
+        table = self._load()
+        if table is None:
+            raise TableError(f"there is no Delta table at {self.path}")
+        return table
+
+    def _load(self) -> Any | None:
+        if not os.path.isdir(os.path.join(self.path, "_delta_log")):
+            return None
+        try:
+            return deltalake.DeltaTable(self.path)
+        except TableNotFoundError:
+            return None
+
+
+def open_table(path: str) -> DeltaTable:
+    return DeltaTable(path)
+
+
+def _state(table: Any) -> TableState:
+    return TableState(
+        schema=table_schema(pa.schema(table.schema().to_arrow())),
+        partition_by=tuple(table.metadata().partition_columns),
+    )
+
+
+def _is_committed(table: Any, commit: Commit) -> bool:
+    if commit.batch is None:
+        return False
+    last = table.transaction_version(commit.batch.query_id)
+    return last is not None and last >= commit.batch.batch_id
+
+
+def _add_columns(table: Any, change: SchemaChange) -> None:
+    added = pa.schema([change.schema.field(name) for name in change.added])
+    table.alter.add_columns(list(deltalake.Schema.from_arrow(added).fields))
+    table.update_incremental()
+
+
+def _add(file: DataFile, now_ms: int) -> Any:
+    return AddAction(
+        path=file.path,
+        size=file.size_bytes,
+        partition_values=file.partition,
+        modification_time=now_ms,
+        data_change=True,
+        stats=file.statistics,
+    )
+
+
+def _properties(commit: Commit) -> Any:
+    told: dict[str, Any] = {_ROWS: sum(file.rows for file in commit.files), _ADDED: len(commit.files)}
+    if commit.batch is None:
+        return deltalake.CommitProperties(custom_metadata=told)
+    batch = commit.batch
+    return deltalake.CommitProperties(
+        custom_metadata={**told, _QUERY: batch.query_id, _BATCH: batch.batch_id},
+        app_transactions=[deltalake.Transaction(batch.query_id, batch.batch_id)],
+    )
+
+
+def _version(entry: dict[str, Any]) -> Version:
+    metrics = entry.get("operationMetrics") or {}
+    batch_id = entry.get(_BATCH)
+    return Version(
+        version=str(entry["version"]),
+        timestamp_ms=entry["timestamp"],
+        operation=entry["operation"].lower(),
+        rows_added=entry.get(_ROWS),
+        files_added=entry.get(_ADDED, metrics.get("numFilesAdded")),
+        files_removed=metrics.get("numFilesRemoved"),
+        query_id=entry.get(_QUERY),
+        batch_id=None if batch_id is None else int(batch_id),
+    )

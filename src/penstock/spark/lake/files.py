@@ -1,0 +1,198 @@
+"""Writes rows to Parquet files of bounded size, one set for each combination of partition values.
+
+Memory is bounded too: rows wait until there are enough of them for a row group worth reading, all of a task's files
+together hold at most `BUFFER_BYTES_MAX` of them, and of many partitions only `OPEN_FILES_MAX` have a file open.
+"""
+
+import os
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from penstock.spark.lake.partitions import Values, directory_of, split
+from penstock.spark.lake.schema import conform
+from penstock.spark.lake.statistics import statistics_of
+
+BUFFER_BYTES_MAX = 64 << 20
+ROW_GROUP_BYTES = 32 << 20
+OPEN_FILES_MAX = 64
+STAGED_SUFFIX = ".staged"  # so that not even a glob of *.parquet takes it for data
+
+
+Compression = Literal["zstd", "snappy", "gzip", "lz4", "none"]
+
+
+class DataFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that was written and is not yet part of the table. `path` is below the table's root."""
+
+    path: str
+    size_bytes: int
+    rows: int
+    partition: dict[str, str | None]
+    statistics: str
+
+
+class FileLayout(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a table wants its files, and what is in them.
+
+    `directory` is below the root. Where `staging` is set, files wait there under their own name alone, and are moved to
+    their path when they are committed.
+    """
+
+    root: str
+    schema: pa.Schema
+    partition_by: tuple[str, ...] = ()
+    directory: str = ""
+    staging: str | None = None
+    keeps_partition_columns: bool = False
+    compression: Compression = "zstd"
+    file_size_bytes: int = 128 << 20
+
+    def place_of(self, path: str) -> str:
+        """Where the file of this path lies until it is committed."""
+        return os.path.join(self.root, staged_path(path, self.staging))
+
+    @property
+    def file_schema(self) -> pa.Schema:
+        if self.keeps_partition_columns:
+            return self.schema
+        return pa.schema([field for field in self.schema if field.name not in self.partition_by])
+
+
+def staged_path(path: str, staging: str | None) -> str:
+    """Where a file waits, below the root, before it lies at `path`."""
+    return path if staging is None else f"{staging}/{os.path.basename(path)}{STAGED_SUFFIX}"
+
+
+def new_file_name() -> str:
+    return f"part-{uuid.uuid4()}.parquet"
+
+
+class TableFiles:
+    """The files one task writes. `close` gives them; `abandon` removes them."""
+
+    __slots__ = ("_buffered_bytes", "_done", "_layout", "_new_name", "_open")
+
+    def __init__(self, layout: FileLayout, new_name: Callable[[], str] = new_file_name) -> None:
+        self._layout = layout
+        self._new_name = new_name
+        self._open: dict[Values, _OpenFile] = {}
+        self._done: list[DataFile] = []
+        self._buffered_bytes = 0
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        conformed = conform(batch, self._layout.schema)
+        for values, rows in split(conformed, self._layout.partition_by):
+            file = self._open.pop(values, None) or self._start(values)
+            self._open[values] = file  # the last used is the last
+            before = file.buffered_bytes
+            file.add(rows.select(self._layout.file_schema.names))
+            self._buffered_bytes += file.buffered_bytes - before
+            if file.size_bytes >= self._layout.file_size_bytes:
+                self._finish(values)
+        if self._buffered_bytes > BUFFER_BYTES_MAX:
+            for file in self._open.values():
+                file.flush()
+            self._buffered_bytes = 0
+
+    def close(self) -> list[DataFile]:
+        for values in list(self._open):
+            self._finish(values)
+        return self._done
+
+    def abandon(self) -> None:
+        """Remove what was written: the task failed."""
+        for file in self._open.values():
+            file.discard()
+        remove_files(self._layout, [each.path for each in self._done])
+
+    def _start(self, values: Values) -> "_OpenFile":
+        while len(self._open) >= OPEN_FILES_MAX:
+            self._finish(next(iter(self._open)))
+        directory = self._layout.directory + directory_of(self._layout.partition_by, values)
+        return _OpenFile(self._layout, directory + self._new_name(), values)
+
+    def _finish(self, values: Values) -> None:
+        file = self._open.pop(values)
+        self._buffered_bytes -= file.buffered_bytes
+        self._done.append(file.close())
+
+
+class _OpenFile:
+    __slots__ = ("_buffer", "_footers", "_layout", "_path", "_place", "_values", "_writer", "buffered_bytes")
+
+    def __init__(self, layout: FileLayout, path: str, values: Values) -> None:
+        self._layout = layout
+        self._path = path
+        self._values = values
+        self._place = layout.place_of(path)
+        self._buffer: list[pa.RecordBatch] = []
+        self._footers: list[pq.FileMetaData] = []
+        self.buffered_bytes = 0
+        os.makedirs(os.path.dirname(self._place), exist_ok=True)
+        self._writer = pq.ParquetWriter(
+            self._place,
+            layout.file_schema,
+            compression=layout.compression,
+            metadata_collector=self._footers,
+        )
+
+    @property
+    def size_bytes(self) -> int:
+        """What is on disk; rows that wait are not counted, since they shrink on the way."""
+        return os.path.getsize(self._place) if not self._buffer else 0
+
+    def add(self, rows: pa.RecordBatch) -> None:
+        self._buffer.append(rows)
+        self.buffered_bytes += rows.nbytes
+        if self.buffered_bytes >= ROW_GROUP_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        if self._buffer:
+            rows = pa.Table.from_batches(self._buffer)
+            self._writer.write_table(rows, row_group_size=rows.num_rows)
+            self._buffer = []
+            self.buffered_bytes = 0
+
+    def close(self) -> DataFile:
+        self.flush()
+        self._writer.close()
+        with open(self._place, "rb") as file:
+            os.fsync(file.fileno())
+        return DataFile(
+            path=self._path,
+            size_bytes=os.path.getsize(self._place),
+            rows=self._footers[0].num_rows,
+            partition=dict(zip(self._layout.partition_by, self._values, strict=True)),
+            statistics=statistics_of(self._footers[0]),
+        )
+
+    def discard(self) -> None:
+        self._writer.close()
+        os.unlink(self._place)
+
+
+def write_files(layout: FileLayout, batches: Iterator[pa.RecordBatch]) -> list[DataFile]:
+    """All rows as files, or none of them."""
+    files = TableFiles(layout)
+    try:
+        for batch in batches:
+            files.write(batch)
+        return files.close()
+    except BaseException:
+        files.abandon()
+        raise
+
+
+def remove_files(layout: FileLayout, paths: Sequence[str]) -> None:
+    """Remove files that will not be committed; one that is gone already is no matter."""
+    for path in paths:
+        try:
+            os.unlink(layout.place_of(path))
+        except FileNotFoundError:
+            continue

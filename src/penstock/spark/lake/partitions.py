@@ -1,0 +1,113 @@
+"""Partition values: how rows are split by them, and how they are written as text and as directories. Pure.
+
+The text of a value is Delta's (which the Parquet tables here use too); null has none. Directories are Hive's,
+`column=value`, with the ASCII characters escaped that Spark escapes and others as they are, since Spark does not decode
+UTF-8 that is percent-encoded. An empty string is null, as it is in Delta and in Hive's directories.
+"""
+
+import datetime as dt
+import decimal
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.spark.lake.errors import TableError
+
+Values = tuple[str | None, ...]
+
+_NULL_DIRECTORY = "__HIVE_DEFAULT_PARTITION__"
+_ESCAPED = frozenset("\"#%'*/:=?\\{}[]^") | {chr(code) for code in (*range(0x20), 0x7F)}
+_NAME_BYTES_MAX = 255
+
+
+def check_columns(schema: pa.Schema, partition_by: Sequence[str], where: str) -> None:
+    """Refuse what no table can be partitioned by."""
+    unknown = [name for name in partition_by if name not in schema.names]
+    if unknown:
+        raise TableError(
+            f"table {where} cannot be partitioned by {', '.join(unknown)}: the rows have {', '.join(schema.names)}"
+        )
+    for name in partition_by:
+        kind = schema.field(name).type
+        if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_floating(kind):
+            raise TableError(
+                f"table {where} cannot be partitioned by {name}, a {kind}: "
+                "use a string, integer, boolean, date, timestamp or decimal column"
+            )
+    if partition_by and len(set(partition_by)) == len(schema.names):
+        raise TableError(
+            f"table {where} cannot be partitioned by all of its columns: leave one for the files"
+        )
+
+
+def split(batch: pa.RecordBatch, columns: Sequence[str]) -> Iterator[tuple[Values, pa.RecordBatch]]:
+    """The rows of each combination of values, which are told as text."""
+    if not columns:
+        yield (), batch
+        return
+    if not batch.num_rows:
+        return
+    codes = np.zeros(batch.num_rows, dtype=np.int64)
+    texts: list[list[str | None]] = []
+    for name in columns:
+        encoded: Any = pc.dictionary_encode(batch.column(name), null_encoding="encode")
+        texts.append([text_of(value) for value in encoded.dictionary.to_pylist()])
+        codes = codes * len(texts[-1]) + np.asarray(encoded.indices)
+    order = np.argsort(codes, kind="stable")
+    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
+    ends = np.append(starts[1:], batch.num_rows)
+    for start, end in zip(starts, ends, strict=True):
+        rows = order[start:end]
+        part = batch if len(rows) == batch.num_rows else batch.take(rows)
+        yield _decode(int(codes[rows[0]]), texts), part
+
+
+def _decode(code: int, texts: Sequence[Sequence[str | None]]) -> Values:
+    values: list[str | None] = []
+    for known in reversed(texts):
+        code, at = divmod(code, len(known))
+        values.append(known[at])
+    return tuple(reversed(values))
+
+
+def text_of(value: Any) -> str | None:
+    """A value as text. Times are in UTC."""
+    if value is None or value == "":
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dt.datetime):
+        return value.strftime("%Y-%m-%d %H:%M:%S.%f").rjust(26, "0")
+    if isinstance(value, decimal.Decimal):
+        return format(value, "f")
+    return str(value)
+
+
+def value_of(text: str | None, kind: pa.DataType) -> "pa.Scalar[pa.DataType]":
+    """The value that was written as `text`."""
+    if text is None:
+        return pa.scalar(None, kind)
+    if pa.types.is_timestamp(kind):
+        return pa.scalar(text).cast(pa.timestamp("us")).cast(kind)
+    return pa.scalar(text).cast(kind)
+
+
+def directory_of(columns: Sequence[str], values: Values) -> str:
+    """Where the files of these values lie below the table, with a slash at the end unless there are no values."""
+    names = [
+        f"{_escape(name)}={_NULL_DIRECTORY if value is None else _escape(value)}"
+        for name, value in zip(columns, values, strict=True)
+    ]
+    for name in names:
+        if len(name.encode()) > _NAME_BYTES_MAX:
+            raise TableError(
+                f"a partition value is too long for a directory ({name[:60]}…): partition by a shorter column"
+            )
+    return "".join(f"{name}/" for name in names)
+
+
+def _escape(text: str) -> str:
+    return "".join(f"%{ord(char):02X}" if char in _ESCAPED else char for char in text)

@@ -1,0 +1,70 @@
+"""Reads a table of any format into Spark as Arrow batches, so that no jar is needed."""
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
+
+from penstock.spark.lake.errors import TableError
+from penstock.spark.lake.filters import expression_of
+from penstock.spark.lake.formats import existing_table
+from penstock.spark.lake.options import LakeOptions
+from penstock.spark.lake.table import Share, Table
+
+
+class SharePartition(InputPartition):
+    """The part of the table that one task reads."""
+
+    def __init__(self, share: Share) -> None:
+        super().__init__(share)
+        self.share = share
+
+
+class TableReader(DataSourceReader):
+    """Reads every file. Spark hands a Python source neither the wanted columns nor, unless it is set to, filters."""
+
+    def __init__(self, options: LakeOptions, columns: Sequence[str]) -> None:
+        self._options = options
+        self._columns = list(columns)
+        self._filters: list[Filter] = []
+
+    def partitions(self) -> Sequence[InputPartition]:
+        table = existing_table(self._options.path)
+        return [SharePartition(share) for share in table.shares(expression_of(self._filters))]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, SharePartition)
+        return partition.share.batches(self._columns)
+
+
+class FilteringTableReader(TableReader):
+    """Skips files and rows by Spark's filters.
+
+    A class of its own, since Spark refuses a source that takes filters where `spark.sql.python.filterPushdown.enabled`
+    is not set.
+    """
+
+    def pushFilters(self, filters: list[Filter]) -> list[Filter]:  # noqa: N802  Spark's name
+        self._filters = filters
+        return filters  # Spark checks them again: what is skipped here is only what could not match
+
+
+def spark_schema(options: LakeOptions) -> StructType:
+    """The schema of the table, or of the columns that are asked for."""
+    table = existing_table(options.path)
+    schema = _known_schema(table)
+    unknown = [name for name in options.columns if name not in schema.names]
+    if unknown:
+        raise TableError(
+            f"table {options.path} has no column {', '.join(unknown)}: it has {', '.join(schema.names)}"
+        )
+    names = options.columns or tuple(schema.names)
+    return from_arrow_schema(pa.schema([schema.field(name) for name in names]))
+
+
+def _known_schema(table: Table) -> pa.Schema:
+    state = table.state()
+    assert state is not None, table.path
+    return state.schema

@@ -1,0 +1,75 @@
+"""Parts of a table that one task reads each, of files that Arrow reads by itself."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
+
+import msgspec
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+SHARE_BYTES = 128 << 20  # Spark's own default for files (spark.sql.files.maxPartitionBytes)
+_BATCH_ROWS_MAX = 10_000  # Spark's own default (spark.sql.execution.arrow.maxRecordsPerBatch)
+
+T = TypeVar("T")
+
+
+def packed(items: Iterable[T], size_of: Callable[[T], int], limit_bytes: int) -> list[list[T]]:
+    """The items in their order, in groups of at most `limit_bytes`, or of one where that one is larger."""
+    groups: list[list[T]] = []
+    room = 0
+    for item in items:
+        if size_of(item) > room:
+            groups.append([])
+            room = limit_bytes
+        groups[-1].append(item)
+        room -= size_of(item)
+    return groups
+
+
+class DatasetShare(msgspec.Struct, frozen=True, kw_only=True):
+    """Fragments of an Arrow dataset. Each knows its partition values; old ones may lack columns."""
+
+    fragments: list[ds.FileFragment]
+    schema: pa.Schema
+    predicate: ds.Expression | None
+    size_bytes: int
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        wanted = pa.schema([self.schema.field(name) for name in columns])
+        for fragment in self.fragments:
+            scanner = fragment.scanner(
+                schema=self.schema,
+                columns=list(columns),
+                filter=self.predicate,
+                batch_size=_BATCH_ROWS_MAX,
+                use_threads=False,
+            )
+            for batch in scanner.to_batches():
+                yield batch.cast(wanted)
+
+
+def dataset_shares(
+    dataset: ds.Dataset, predicate: ds.Expression | None, schema: pa.Schema
+) -> list[DatasetShare]:
+    """The files that may hold rows for which the predicate is true."""
+    found = [(fragment, _size(fragment)) for fragment in _files(dataset, predicate)]
+    return [
+        DatasetShare(
+            fragments=[fragment for fragment, _ in group],
+            schema=schema,
+            predicate=predicate,
+            size_bytes=sum(size for _, size in group),
+        )
+        for group in packed(found, lambda each: each[1], SHARE_BYTES)
+    ]
+
+
+def _files(dataset: ds.Dataset, predicate: ds.Expression | None) -> Iterator[ds.FileFragment]:
+    for fragment in dataset.get_fragments(filter=predicate):
+        assert isinstance(fragment, ds.FileFragment)
+        yield fragment
+
+
+def _size(fragment: ds.FileFragment) -> int:
+    info = fragment.filesystem.get_file_info(fragment.path)
+    return int(info.size or 0)

@@ -1,0 +1,97 @@
+"""Statistics of a Parquet file in the form of Delta's log, made from the file's own footer. Pure.
+
+Delta reads them to skip files: `numRecords`, and for each leaf column `minValues`, `maxValues` and `nullCount`, nested
+as the columns are. A bound that cannot be stated without rounding the wrong way is left out.
+"""
+
+import datetime as dt
+import json
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+COLUMNS_MAX = 32  # as many leaves as Delta's own default
+_TEXT_LENGTH_MAX = 32
+_LAST_CHARACTER = "\U0010ffff"
+
+
+def statistics_of(footer: pq.FileMetaData) -> str:
+    """The JSON that a Delta `add` action carries."""
+    found: dict[str, Any] = {"numRecords": footer.num_rows, "minValues": {}, "maxValues": {}, "nullCount": {}}
+    leaves = [path for field in footer.schema.to_arrow_schema() for path in _leaves(field)]
+    for at, path in enumerate(leaves[:COLUMNS_MAX]):
+        if not path:  # inside a list or a map: a bound would be of elements, not of rows
+            continue
+        chunks: list[Any] = [
+            footer.row_group(group).column(at).statistics for group in range(footer.num_row_groups)
+        ]
+        if all(chunk is not None and chunk.has_null_count for chunk in chunks):
+            _put(found["nullCount"], path, sum(chunk.null_count for chunk in chunks))
+        bounds = [_bounds(chunk) for chunk in chunks if not _is_all_null(chunk)]
+        if bounds and all(bound is not None for bound in bounds):
+            low = _low(min(bound[0] for bound in bounds if bound is not None))
+            high = _high(max(bound[1] for bound in bounds if bound is not None))
+            if low is not None:
+                _put(found["minValues"], path, low)
+            if high is not None:
+                _put(found["maxValues"], path, high)
+    return json.dumps(found, ensure_ascii=False)
+
+
+def _leaves(field: "pa.Field[pa.DataType]") -> Iterator[list[str]]:
+    """The path of each leaf in the order of the file's columns; empty for those that repeat."""
+    if pa.types.is_struct(field.type):
+        for inner in field.type:
+            yield from ([field.name, *path] if path else [] for path in _leaves(inner))
+    elif pa.types.is_map(field.type):
+        yield from ([] for part in (field.type.key_field, field.type.item_field) for _ in _leaves(part))
+    elif pa.types.is_list(field.type):
+        yield from ([] for _ in _leaves(field.type.value_field))
+    else:
+        yield [field.name]
+
+
+def _is_all_null(chunk: Any) -> bool:
+    return chunk is not None and chunk.has_null_count and chunk.num_values == 0
+
+
+def _bounds(chunk: Any) -> tuple[Any, Any] | None:
+    if chunk is None or not chunk.has_min_max:
+        return None
+    low, high = chunk.min, chunk.max
+    if isinstance(low, bool) or not isinstance(low, int | float | str | dt.date):
+        return (
+            None  # Delta keeps no bounds of booleans and binaries; a decimal as a JSON number may be rounded
+        )
+    if isinstance(low, float) and not (math.isfinite(low) and math.isfinite(high)):
+        return None
+    return low, high
+
+
+def _low(value: Any) -> Any:
+    if isinstance(value, str) and len(value) > _TEXT_LENGTH_MAX:
+        return value[:_TEXT_LENGTH_MAX]
+    return _plain(value)
+
+
+def _high(value: Any) -> Any:
+    if isinstance(value, str) and len(value) > _TEXT_LENGTH_MAX:
+        cut = value[:_TEXT_LENGTH_MAX]
+        return None if value[_TEXT_LENGTH_MAX] == _LAST_CHARACTER else cut + _LAST_CHARACTER
+    return _plain(value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dt.datetime):
+        zone = "Z" if value.tzinfo else ""
+        return value.replace(tzinfo=None).isoformat(timespec="microseconds") + zone
+    return value.isoformat() if isinstance(value, dt.date) else value
+
+
+def _put(tree: dict[str, Any], path: list[str], value: Any) -> None:
+    for name in path[:-1]:
+        tree = tree.setdefault(name, {})
+    tree[path[-1]] = value

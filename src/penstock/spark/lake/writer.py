@@ -1,0 +1,141 @@
+"""The writers behind `df.write` and `df.writeStream`: files on the executors, one commit on the driver.
+
+Spark makes a writer on the driver before the tasks of each batch, sends it to them, and makes another to commit. The
+first decides which columns the files have; the commit looks at the table again, since others may have changed it.
+
+Files of a batch that fails are left for `penstock table vacuum`. Spark calls `abort` also when it has lost sight of a
+commit that is still going on (a query that is stopped, for one): to remove files then would tear a hole in the table.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from penstock.spark.lake.errors import SchemaMismatch, TableError
+from penstock.spark.lake.files import DataFile, FileLayout, remove_files, write_files
+from penstock.spark.lake.formats import open_table
+from penstock.spark.lake.options import LakeOptions
+from penstock.spark.lake.schema import table_schema
+from penstock.spark.lake.table import Batch, Commit, fit
+
+_QUERY_PROPERTY = "sql.streaming.queryId"
+
+
+@dataclass(frozen=True)
+class Written(WriterCommitMessage):
+    """What one task wrote. The driver is not told which query it commits for, but tasks are."""
+
+    query_id: str | None
+    files: list[DataFile] = field(default_factory=list)
+
+
+class TableWrite:
+    """What batch and streaming writers have in common."""
+
+    def __init__(self, options: LakeOptions, schema: StructType, *, replaces_all: bool) -> None:
+        self._options = options
+        self._replaces_all = replaces_all
+        self._rows_schema = arrow_schema(schema)
+        table = open_table(options.path, options.table_format)
+        fitted = fit(
+            table,
+            table.state(),
+            self._rows_schema,
+            options.partition_by,
+            merge_schema=options.merge_schema,
+        )
+        self._layout: FileLayout = msgspec.structs.replace(
+            table.layout(fitted.change.schema, fitted.partition_by),
+            compression=options.compression,
+            file_size_bytes=options.file_size_bytes,
+        )
+
+    def write(self, batches: Iterator[pa.RecordBatch]) -> Written:
+        context = TaskContext.get()
+        query_id = context.getLocalProperty(_QUERY_PROPERTY) if context else None
+        return Written(query_id=query_id, files=write_files(self._layout, batches))
+
+    def commit(self, messages: Sequence[WriterCommitMessage | None], batch_id: int | None) -> bool:
+        """Commit what the tasks wrote; false where the batch was in the table already."""
+        told = [message for message in messages if isinstance(message, Written)]
+        files = [file for message in told for file in message.files]
+        query_id = next((message.query_id for message in told if message.query_id), self._options.query_id)
+        table = open_table(self._options.path, self._options.table_format)
+        if not files and not self._replaces_all:
+            if table.state() is None:  # so that there is something to read
+                table.create(self._rows_schema, self._layout.partition_by)
+            return True
+        commit = Commit(
+            files=files,
+            schema=self._rows_schema,
+            partition_by=self._layout.partition_by,
+            replaces_all=self._replaces_all,
+            merge_schema=self._options.merge_schema,
+            batch=_batch(query_id, batch_id),
+        )
+        if table.commit(commit):
+            return True
+        live = table.live_paths()
+        remove_files(self._layout, [file.path for file in files if file.path not in live])
+        return False
+
+
+def _batch(query_id: str | None, batch_id: int | None) -> Batch | None:
+    if batch_id is None:
+        return None
+    if query_id is None:
+        raise TableError("a batch id needs a query id: set the option query_id as well")
+    return Batch(query_id=query_id, batch_id=batch_id)
+
+
+class TableWriter(DataSourceArrowWriter):
+    """`df.write`: a transaction, recorded as a batch only where the options `query_id` and `batch_id` ask for it."""
+
+    def __init__(self, write: TableWrite, batch_id: int | None) -> None:
+        self._write = write
+        self._batch_id = batch_id
+
+    def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
+        return self._write.write(iterator)
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        self._write.commit(messages, self._batch_id)
+
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
+        """Leave the files to `vacuum`."""
+
+
+class TableStreamWriter(DataSourceStreamArrowWriter):
+    """`df.writeStream`: each micro-batch a transaction, once."""
+
+    def __init__(self, write: TableWrite) -> None:
+        self._write = write
+
+    def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
+        return self._write.write(iterator)
+
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803  Spark's name
+        self._write.commit(messages, batchId)
+
+    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803  Spark's name
+        """Leave the files to `vacuum`."""
+
+
+def arrow_schema(schema: StructType) -> pa.Schema:
+    """Spark's schema as tables store it."""
+    refused = []
+    for column in schema.fields:
+        try:
+            to_arrow_schema(StructType([column]), timezone="UTC")
+        except Exception:  # noqa: BLE001  PySpark has no one class for types it cannot convert
+            refused.append(f"{column.name} ({column.dataType.simpleString()})")
+    if refused:
+        raise SchemaMismatch(f"no table can hold column {', '.join(refused)}: cast it before writing")
+    return table_schema(to_arrow_schema(schema, timezone="UTC"))
