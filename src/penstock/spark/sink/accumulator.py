@@ -1,0 +1,135 @@
+"""Rows become record batches: numbered for idempotence, compressed, no larger than asked for.
+
+Pure: rows in, sealed batches out. A sealed batch keeps its sequence number when it is sent again, which is how a broker
+knows it (KIP-98). Rows of a partition keep their order.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from penstock.client.blocking.metadata import TopicPartition
+from penstock.protocol.compression import Codec
+from penstock.protocol.records.builder import BatchBuilder
+from penstock.spark.sink.columns import Headers, Rows
+from penstock.spark.sink.errors import RowError
+from penstock.spark.sink.partitioner import Int32s, Partitioner
+
+_SEQUENCE_MODULUS: Final = 1 << 31
+_NO_HEADERS: Final[Headers] = ()
+
+
+class Sealed(msgspec.Struct, frozen=True, gc=False):
+    """A batch that is ready to be sent, as often as it takes."""
+
+    where: TopicPartition
+    data: bytes
+
+
+class Layout(msgspec.Struct, frozen=True, kw_only=True):
+    """How batches are made."""
+
+    codec: Codec = Codec.NONE
+    level: int | None = None
+    batch_bytes: int = 512 * 1024
+    producer_id: int
+    producer_epoch: int
+    is_transactional: bool
+
+
+class Accumulator:
+    def __init__(
+        self,
+        layout: Layout,
+        *,
+        topic: str | None,
+        partition_count: Callable[[str], int],
+        now_ms: Callable[[], int],
+        first_partition: int = 0,
+    ) -> None:
+        self._layout = layout
+        self._topic = topic
+        self._partition_count = partition_count
+        self._now_ms = now_ms
+        self._partitioner = Partitioner(first_partition)
+        self._building: dict[TopicPartition, BatchBuilder] = {}
+        self._sequences: dict[TopicPartition, int] = {}
+
+    def add(self, rows: Rows) -> Iterator[Sealed]:
+        """Take rows in; gives out the batches that are full."""
+        now_ms = self._now_ms()
+        for topic, places in self._by_topic(rows):
+            keys = rows.keys if places is None or rows.keys is None else rows.keys.take(pa.array(places))
+            count = rows.count if places is None else len(places)
+            chosen = self._partitioner.partitions(topic, keys, count, self._partition_count(topic))
+            if rows.partitions is not None:
+                self._override(topic, chosen, rows.partitions, places)
+            yield from self._append(topic, rows, chosen, places, now_ms)
+
+    def flush(self) -> Iterator[Sealed]:
+        """The batches that are not full: nothing else will come."""
+        for where in list(self._building):
+            yield self._seal(where)
+
+    def _by_topic(self, rows: Rows) -> Iterator[tuple[str, Any]]:
+        """Each topic with the places of its rows; None: all rows."""
+        if self._topic is not None:
+            yield self._topic, None
+            return
+        assert rows.topics is not None
+        names, which = np.unique(np.array(rows.topics, object), return_inverse=True)
+        for index, name in enumerate(names):
+            yield str(name), None if len(names) == 1 else np.flatnonzero(which == index)
+
+    def _override(self, topic: str, chosen: Int32s, wanted: Sequence[int | None], places: Any) -> None:
+        count = self._partition_count(topic)
+        for index, place in enumerate(range(len(chosen)) if places is None else places.tolist()):
+            partition = wanted[place]
+            if partition is None:
+                continue
+            if not 0 <= partition < count:
+                raise RowError(
+                    f"a row asks for partition {partition} of topic {topic!r}, which has partitions 0 to {count - 1}"
+                )
+            chosen[index] = partition
+
+    def _append(self, topic: str, rows: Rows, chosen: Int32s, places: Any, now_ms: int) -> Iterator[Sealed]:
+        keys: Sequence[bytes | None] = [None] * rows.count if rows.keys is None else rows.keys.to_pylist()
+        values: Sequence[bytes | None] = rows.values.to_pylist()
+        headers = rows.headers
+        batch_bytes = self._layout.batch_bytes
+        for partition in np.unique(chosen).tolist():
+            where = TopicPartition(topic, partition)
+            mine = np.flatnonzero(chosen == partition)
+            builder = self._building.get(where)
+            for row in (mine if places is None else places[mine]).tolist():
+                value = values[row]
+                if builder is not None and builder.size_bytes + len(value or b"") > batch_bytes:
+                    yield self._seal(where)
+                    builder = None
+                if builder is None:
+                    builder = self._building[where] = BatchBuilder()
+                builder.append(
+                    keys[row],
+                    value,
+                    _NO_HEADERS if headers is None else headers[row],
+                    timestamp=now_ms,
+                )
+
+    def _seal(self, where: TopicPartition) -> Sealed:
+        builder = self._building.pop(where)
+        sequence = self._sequences.get(where, 0)
+        self._sequences[where] = (sequence + len(builder)) % _SEQUENCE_MODULUS
+        layout = self._layout
+        data = builder.build(
+            codec=layout.codec,
+            level=layout.level,
+            producer_id=layout.producer_id,
+            producer_epoch=layout.producer_epoch,
+            base_sequence=sequence,
+            is_transactional=layout.is_transactional,
+        )
+        return Sealed(where, data)

@@ -1,0 +1,103 @@
+"""The columns that become records, as Spark's Kafka sink names them.
+
+value    string or binary, required; null makes a tombstone
+key      string or binary
+topic    string; required unless the option `topic` names one topic for all rows, which then wins
+partition    int: where the record goes whatever its key
+headers  array of struct<key: string, value: binary>
+
+Other columns are ignored, as Spark's Kafka sink ignores them.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final, cast
+
+import msgspec
+import pyarrow as pa
+from pyspark.sql.types import ArrayType, BinaryType, DataType, IntegerType, StringType, StructType
+
+from penstock.spark.sink.errors import RowError
+
+Headers = tuple[tuple[str, bytes | None], ...]
+
+_TEXT: Final = (StringType, BinaryType)
+_EXPECTED: Final = {
+    "key": "STRING or BINARY",
+    "value": "STRING or BINARY",
+    "topic": "STRING",
+    "partition": "INT",
+    "headers": "ARRAY<STRUCT<key: STRING, value: BINARY>>",
+}
+
+
+def check_schema(schema: StructType, topic: str | None) -> None:
+    """Raise when rows of this schema cannot become records; asked before any task runs."""
+    types = {field.name: field.dataType for field in schema.fields}
+    if "value" not in types:
+        raise RowError(f"Required attribute 'value' not found. The columns are: {', '.join(types) or 'none'}")
+    if topic is None and "topic" not in types:
+        raise RowError(
+            "topic option required when no 'topic' attribute is present. Use the topic option for setting a topic."
+        )
+    for name, expected in _EXPECTED.items():
+        if name in types and not _fits(name, types[name]):
+            raise RowError(
+                f"{name} attribute unsupported type {types[name].simpleString()}. {name} must be a {expected}."
+            )
+
+
+def _fits(name: str, kind: DataType) -> bool:
+    if name in ("key", "value"):
+        return isinstance(kind, _TEXT)
+    if name == "topic":
+        return isinstance(kind, StringType)
+    if name == "partition":
+        return isinstance(kind, IntegerType)
+    header = kind.elementType if isinstance(kind, ArrayType) else None
+    if not isinstance(header, StructType) or header.fieldNames() != ["key", "value"]:
+        return False
+    return isinstance(header["key"].dataType, StringType) and isinstance(header["value"].dataType, BinaryType)
+
+
+class Rows(msgspec.Struct, frozen=True, kw_only=True):
+    """One Arrow batch, column by column. `topics` is None when all go to the topic of the options."""
+
+    count: int
+    keys: pa.BinaryArray | None
+    values: pa.BinaryArray
+    topics: Sequence[str] | None
+    partitions: Sequence[int | None] | None
+    headers: Sequence[Headers] | None
+
+
+def rows_of(batch: pa.RecordBatch, topic: str | None) -> Rows:
+    names = set(batch.schema.names)
+    topics: list[str] | None = None
+    if topic is None:
+        topics = cast("list[str]", batch.column("topic").to_pylist())
+        if batch.column("topic").null_count:
+            raise RowError("null topic present in the data. Use the topic option for setting a topic.")
+    return Rows(
+        count=batch.num_rows,
+        keys=_binary(batch.column("key")) if "key" in names else None,
+        values=_binary(batch.column("value")),
+        topics=topics,
+        partitions=batch.column("partition").to_pylist() if "partition" in names else None,
+        headers=[_headers(row) for row in batch.column("headers").to_pylist()]
+        if "headers" in names
+        else None,
+    )
+
+
+def _binary(column: "pa.Array[Any]") -> pa.BinaryArray:
+    return cast("pa.BinaryArray", column if column.type == pa.binary() else column.cast(pa.binary()))
+
+
+def _headers(row: Sequence[dict[str, object]] | None) -> Headers:
+    found: list[tuple[str, bytes | None]] = []
+    for header in row or ():
+        key, value = header["key"], header["value"]
+        if not isinstance(key, str):
+            raise RowError("null header key present in the data: a header needs a name")
+        found.append((key, value if isinstance(value, bytes) else None))
+    return tuple(found)

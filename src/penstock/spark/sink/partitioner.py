@@ -1,0 +1,103 @@
+"""Which partition a record goes to: where Kafka's own clients would send it.
+
+A key decides by its murmur2 hash, so that records of one key meet in one partition whoever wrote them. Records without
+a key stay together for a while and then move on to the next partition (KIP-480: fuller batches than one by one).
+"""
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+Int32s = npt.NDArray[np.int32]
+
+_SEED: Final = 0x9747B28C
+_M: Final = 0x5BD1E995
+_MASK: Final = 0xFFFFFFFF
+_VECTOR_BYTES_MAX: Final = 128  # longer keys are rare, and one would make all the others wait
+KEYLESS_ROWS: Final = 1000
+"""How many records without a key go to one partition before the next gets its turn."""
+
+
+def murmur2(key: bytes) -> int:
+    """The hash of Kafka's default partitioner, without a sign."""
+    h = _SEED ^ len(key)
+    whole = len(key) & ~3
+    for position in range(0, whole, 4):
+        k = int.from_bytes(key[position : position + 4], "little") * _M & _MASK
+        k = (k ^ k >> 24) * _M & _MASK
+        h = (h * _M & _MASK) ^ k
+    if len(key) > whole:
+        h = (h ^ int.from_bytes(key[whole:], "little")) * _M & _MASK
+    h = (h ^ h >> 13) * _M & _MASK
+    return h ^ h >> 15
+
+
+def murmur2_of(keys: pa.BinaryArray) -> npt.NDArray[np.uint32]:
+    """The hash of every key; of a null key nothing in particular."""
+    count = len(keys)
+    if not count:
+        return np.zeros(0, np.uint32)
+    _, offset_buffer, data_buffer = (memoryview(each or b"") for each in keys.buffers())
+    offsets = np.frombuffer(offset_buffer, np.int32)[keys.offset : keys.offset + count + 1].astype(np.int64)
+    lengths = offsets[1:] - offsets[:-1]
+    # Padded, so that the four bytes at any position within a key can be read as one word.
+    data = np.concatenate([np.frombuffer(data_buffer, np.uint8), np.zeros(4, np.uint8)])
+    order = np.argsort(-lengths, kind="stable")  # longest first: those with another word are always a prefix
+    longest_first = lengths[order]
+    starts = offsets[:-1][order]
+    is_long = int(np.searchsorted(-longest_first, -_VECTOR_BYTES_MAX, side="left"))
+    h = np.uint32(_SEED) ^ longest_first.astype(np.uint32)
+    m = np.uint32(_M)
+    words = longest_first // 4
+    for word in range(int(words[is_long]) if is_long < count else 0):
+        end = int(np.searchsorted(-words, -word, side="left"))
+        k = _word_at(data, starts[is_long:end] + 4 * word) * m
+        k = (k ^ k >> np.uint32(24)) * m
+        h[is_long:end] = h[is_long:end] * m ^ k
+    tails = longest_first % 4
+    tail = _word_at(data, starts + 4 * words) & (
+        (np.uint32(1) << (8 * tails).astype(np.uint32)) - np.uint32(1)
+    )
+    h = np.where(tails > 0, (h ^ tail) * m, h)
+    h = (h ^ h >> np.uint32(13)) * m
+    h ^= h >> np.uint32(15)
+    for place in range(is_long):
+        start = int(starts[place])
+        h[place] = murmur2(data[start : start + int(longest_first[place])].tobytes())
+    hashes = np.empty(count, np.uint32)
+    hashes[order] = h
+    return hashes
+
+
+def _word_at(data: npt.NDArray[np.uint8], positions: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
+    last = len(data) - 4
+    at = np.minimum(positions, last)  # a key that ends at a word's border has no tail to read
+    word = data[at].astype(np.uint32)
+    for byte in range(1, 4):
+        word |= data[at + byte].astype(np.uint32) << np.uint32(8 * byte)
+    return word
+
+
+class Partitioner:
+    """Remembers, for each topic, whose turn it is among the partitions for records without a key."""
+
+    def __init__(self, first: int) -> None:
+        self._first = first  # tasks begin at different partitions
+        self._keyless: dict[str, int] = {}
+
+    def partitions(self, topic: str, keys: pa.BinaryArray | None, rows: int, partition_count: int) -> Int32s:
+        """The partition of every row of a topic; without a column of keys no row has one."""
+        is_null = np.ones(rows, bool) if keys is None else keys.is_null().to_numpy(zero_copy_only=False)
+        chosen = np.zeros(rows, np.int32)
+        if keys is not None and not is_null.all():
+            positive = (murmur2_of(keys) & np.uint32(0x7FFFFFFF)).astype(np.int64)
+            chosen = (positive % partition_count).astype(np.int32)
+        keyless = int(is_null.sum())
+        if keyless:
+            before = self._keyless.get(topic, 0)
+            self._keyless[topic] = before + keyless
+            turns = self._first + (before + np.arange(keyless)) // KEYLESS_ROWS
+            chosen[is_null] = turns % partition_count
+        return chosen

@@ -1,0 +1,149 @@
+"""What one task does: its rows to the brokers, in a transaction of its own where that is asked for."""
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+import pyarrow as pa
+
+from penstock.client.blocking.cluster import Cluster
+from penstock.client.blocking.errors import BrokerError, TimedOut, error_name
+from penstock.client.blocking.metadata import TopicPartition
+from penstock.client.blocking.retry import Retry
+from penstock.protocol.errors import is_retriable
+from penstock.protocol.messages import init_producer_id, metadata
+from penstock.spark.sink.accumulator import Accumulator, Layout, Sealed
+from penstock.spark.sink.columns import rows_of
+from penstock.spark.sink.errors import WriteRefused
+from penstock.spark.sink.sender import Sender
+from penstock.spark.sink.settings import SinkSettings
+from penstock.spark.sink.transactions import BrokerTransactions
+
+_PENDING_BYTES_MAX: Final = 1024 * 1024
+_TOPIC_DEADLINE_MS: Final = 10_000  # a broker may need a moment to make a topic
+
+
+class TaskWriter:
+    """Writes rows as one producer. With a transactional id nothing of it is visible until somebody ends it."""
+
+    def __init__(
+        self,
+        settings: SinkSettings,
+        cluster: Cluster,
+        *,
+        now_ms: Callable[[], int],
+        transactional_id: str | None,
+        first_partition: int,
+    ) -> None:
+        self._settings = settings
+        self._cluster = cluster
+        self._now_ms = now_ms
+        self._transactional_id = transactional_id
+        self._first_partition = first_partition
+        self._transactions = BrokerTransactions(cluster, timeout_ms=settings.transaction_timeout_ms)
+        self._partition_counts: dict[str, int] = {}
+        self._added: set[TopicPartition] = set()
+        self.producer: tuple[int, int] | None = None
+        self.rows = 0
+
+    def write(self, batches: Iterable[pa.RecordBatch]) -> None:
+        """Returns when every row is stored. A task without rows has no transaction."""
+        sender = Sender(
+            self._cluster,
+            transactional_id=self._transactional_id,
+            request_bytes=self._settings.request_bytes,
+            delivery_timeout_ms=self._settings.delivery_timeout_ms,
+            request_timeout_ms=self._settings.client.request_timeout_ms,
+        )
+        pending: dict[TopicPartition, Sealed] = {}
+        pending_bytes = 0
+        accumulator: Accumulator | None = None
+        try:
+            for batch in batches:
+                if not batch.num_rows:
+                    continue
+                accumulator = accumulator or self._accumulator()
+                self.rows += batch.num_rows
+                for sealed in accumulator.add(rows_of(batch, self._settings.topic)):
+                    if sealed.where in pending or pending_bytes > _PENDING_BYTES_MAX:
+                        self._send(sender, pending)
+                        pending_bytes = 0
+                    pending[sealed.where] = sealed
+                    pending_bytes += len(sealed.data)
+            if accumulator is not None:
+                self._send(sender, pending)
+                for sealed in accumulator.flush():
+                    pending[sealed.where] = sealed
+                self._send(sender, pending)
+                sender.finish()
+        finally:
+            sender.close()
+
+    def _send(self, sender: Sender, pending: dict[TopicPartition, Sealed]) -> None:
+        if not pending:
+            return
+        if self._transactional_id is not None:
+            new = pending.keys() - self._added
+            if new:
+                assert self.producer is not None
+                self._transactions.add(self._transactional_id, self.producer, sorted(new))
+                self._added |= new
+        sender.send(list(pending.values()))
+        pending.clear()
+
+    def _accumulator(self) -> Accumulator:
+        if self._transactional_id is None:
+            self.producer = self._idempotent_producer()
+        else:
+            self.producer = self._transactions.begin(self._transactional_id)
+        return Accumulator(
+            Layout(
+                codec=self._settings.codec,
+                level=self._settings.level,
+                batch_bytes=self._settings.batch_bytes,
+                producer_id=self.producer[0],
+                producer_epoch=self.producer[1],
+                is_transactional=self._transactional_id is not None,
+            ),
+            topic=self._settings.topic,
+            partition_count=self._partition_count,
+            now_ms=self._now_ms,
+            first_partition=self._first_partition,
+        )
+
+    def _idempotent_producer(self) -> tuple[int, int]:
+        answer = self._cluster.call_any(
+            init_producer_id.API_KEY,
+            lambda _: init_producer_id.InitProducerIdRequest(
+                transactional_id=None, transaction_timeout_ms=60_000
+            ),
+            lambda answer: int(answer.error_code),
+        )
+        return answer.producer_id, answer.producer_epoch
+
+    def _partition_count(self, topic: str) -> int:
+        if topic not in self._partition_counts:
+            try:
+                self._partition_counts[topic] = self._cluster.until_done(
+                    f"looking for topic {topic!r}",
+                    lambda: self._look_for(topic),
+                    deadline_ms=_TOPIC_DEADLINE_MS,
+                )
+            except TimedOut as error:
+                raise WriteRefused(
+                    f"topic {topic!r} cannot be written to: create it first where the broker does not make topics by "
+                    f"itself ({error})"
+                ) from error
+        return self._partition_counts[topic]
+
+    def _look_for(self, topic: str) -> int:
+        """How many partitions a topic has; it is made where brokers make topics that are written to."""
+        request = metadata.MetadataRequest(
+            topics=[metadata.MetadataRequestTopic(name=topic)], allow_auto_topic_creation=True
+        )
+        (found,) = self._cluster.call_any(metadata.API_KEY, lambda _: request).topics
+        code = found.error_code
+        if not code and found.partitions:
+            return len(found.partitions)
+        if code and not is_retriable(code):
+            raise BrokerError(code, f"looking for topic {topic!r}")
+        raise Retry(f"topic {topic!r} was answered with {error_name(code)}")

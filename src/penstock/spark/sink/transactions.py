@@ -1,0 +1,297 @@
+"""Transactions as brokers offer them, for `exactly_once` and for the tasks that write.
+
+Spoken is the first version of the transaction protocol (KIP-98), which every broker since 0.11 knows: partitions are
+added before they are written, a producer's epoch changes when its id is taken over, and ending a transaction that has
+already ended in the same way is no error. So a decision can be carried out as often as it takes.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from penstock.client.blocking.cluster import GROUP, TRANSACTION, Cluster
+from penstock.client.blocking.errors import BrokerError, UnsupportedApi, error_name
+from penstock.client.blocking.metadata import TopicPartition
+from penstock.client.blocking.retry import Retry
+from penstock.protocol.errors import ErrorCode, is_retriable
+from penstock.protocol.messages import (
+    add_offsets_to_txn,
+    add_partitions_to_txn,
+    describe_cluster,
+    describe_transactions,
+    end_txn,
+    init_producer_id,
+    list_transactions,
+    offset_fetch,
+    txn_offset_commit,
+)
+from penstock.spark.sink.coordinators import Question, ask
+from penstock.spark.sink.decision import (
+    DECISIONS_TOPIC,
+    PIECES_MAX,
+    Decision,
+    Member,
+    from_offsets,
+    to_pieces,
+)
+from penstock.spark.sink.errors import Fenced, SinkError
+from penstock.spark.sink.identity import Run, driver_id, is_of_task, pattern_of_tasks
+
+TIMEOUT_MS_DEFAULT: Final = 900_000  # what brokers allow unless told otherwise (transaction.max.timeout.ms)
+_TIMEOUT_MS_LEAST: Final = 1_000
+_ONGOING: Final = "Ongoing"
+
+
+# -- where answers have their errors -------------------------------------------------------------------------
+
+
+def _worst(codes: Iterable[int]) -> int:
+    """The code that decides: one that stays before one that passes."""
+    return max((code for code in codes if code), key=lambda code: not is_retriable(code), default=0)
+
+
+def _added_error(answer: Any) -> int:
+    codes = [
+        result.partition_error_code
+        for topic in answer.results_by_topic_v3_and_below
+        for result in topic.results_by_partition
+    ]
+    return _worst(code for code in codes if code != ErrorCode.OPERATION_NOT_ATTEMPTED)
+
+
+def _described_error(answer: Any) -> int:
+    code = int(answer.transaction_states[0].error_code)
+    return 0 if code == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND else code
+
+
+def _fetched_error(answer: Any) -> int:
+    group = answer.groups[0]
+    codes = (partition.error_code for topic in group.topics for partition in topic.partitions)
+    # A topic that nobody has made yet has no decisions.
+    return group.error_code or _worst(c for c in codes if c != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+
+
+def _committed_error(answer: Any) -> int:
+    return _worst(partition.error_code for topic in answer.topics for partition in topic.partitions)
+
+
+# -- what is asked; versions are the last before transaction version 2 (KIP-890), in which ending changes epochs
+
+_INIT = Question(kind=TRANSACTION, api_key=init_producer_id.API_KEY, version_max=5)
+_ADD = Question(kind=TRANSACTION, api_key=add_partitions_to_txn.API_KEY, version_max=3, error_of=_added_error)
+_ADD_OFFSETS = Question(kind=TRANSACTION, api_key=add_offsets_to_txn.API_KEY, version_max=4)
+_COMMIT_OFFSETS = Question(
+    kind=GROUP, api_key=txn_offset_commit.API_KEY, version_max=4, error_of=_committed_error
+)
+_END = Question(kind=TRANSACTION, api_key=end_txn.API_KEY, version_max=4)
+_DESCRIBE = Question(
+    kind=TRANSACTION, api_key=describe_transactions.API_KEY, version_max=0, error_of=_described_error
+)
+_FETCH_OFFSETS = Question(kind=GROUP, api_key=offset_fetch.API_KEY, version_max=9, error_of=_fetched_error)
+
+_NEWER_PRODUCER: Final = frozenset(
+    {
+        ErrorCode.PRODUCER_FENCED,
+        ErrorCode.INVALID_PRODUCER_EPOCH,
+        ErrorCode.INVALID_PRODUCER_ID_MAPPING,
+        ErrorCode.INVALID_TXN_STATE,
+    }
+)
+
+
+class BrokerTransactions:
+    """`exactly_once.Transactions` of real brokers. A `timeout_ms` of None means the longest that they allow."""
+
+    def __init__(self, cluster: Cluster, *, timeout_ms: int | None = None) -> None:
+        self._cluster = cluster
+        self._timeout_ms = TIMEOUT_MS_DEFAULT if timeout_ms is None else timeout_ms
+        self._may_shorten = timeout_ms is None
+
+    def _ask_one(self, question: Question, key: str, request: Any) -> Any:
+        return ask(self._cluster, question, {key: request})[key]
+
+    # -- one transaction
+
+    def begin(self, transactional_id: str) -> tuple[int, int]:
+        while True:
+            request = init_producer_id.InitProducerIdRequest(
+                transactional_id=transactional_id, transaction_timeout_ms=self._timeout_ms
+            )
+            answer = self._ask_one(_INIT, transactional_id, request)
+            if answer.error_code != ErrorCode.INVALID_TRANSACTION_TIMEOUT:
+                _check(answer.error_code, f"taking over {transactional_id}")
+                return answer.producer_id, answer.producer_epoch
+            if not self._may_shorten or self._timeout_ms // 2 < _TIMEOUT_MS_LEAST:
+                raise SinkError(
+                    f"the broker does not allow transactions of {self._timeout_ms} ms: lower "
+                    f"kafka.transaction.timeout.ms, or raise transaction.max.timeout.ms of the brokers"
+                )
+            self._timeout_ms //= 2
+
+    def add(
+        self, transactional_id: str, producer: tuple[int, int], partitions: Iterable[TopicPartition]
+    ) -> None:
+        """Make partitions part of a transaction; the first ones open it."""
+        topics: dict[str, list[int]] = {}
+        for topic, partition in partitions:
+            topics.setdefault(topic, []).append(partition)
+        request = add_partitions_to_txn.AddPartitionsToTxnRequest(
+            v3_and_below_transactional_id=transactional_id,
+            v3_and_below_producer_id=producer[0],
+            v3_and_below_producer_epoch=producer[1],
+            v3_and_below_topics=[
+                add_partitions_to_txn.AddPartitionsToTxnTopic(name=topic, partitions=numbers)
+                for topic, numbers in topics.items()
+            ],
+        )
+        answer = self._ask_one(_ADD, transactional_id, request)
+        _check(_added_error(answer), f"adding partitions to the transaction of {transactional_id}")
+
+    def end(self, run: Run, members: Sequence[Member], *, commit: bool) -> list[Member]:
+        requests = {
+            transactional_id: end_txn.EndTxnRequest(
+                transactional_id=transactional_id,
+                producer_id=member.producer_id,
+                producer_epoch=member.epoch,
+                committed=commit,
+            )
+            for transactional_id, member in _by_id(run, members).items()
+        }
+        answers = ask(self._cluster, _END, requests)
+        otherwise = []
+        for transactional_id, member in _by_id(run, members).items():
+            code = answers[transactional_id].error_code
+            if code in _NEWER_PRODUCER:
+                otherwise.append(member)
+            else:
+                _check(code, f"ending the transaction of {transactional_id}")
+        return otherwise
+
+    # -- what is open
+
+    def broken(self, run: Run, members: Sequence[Member]) -> list[Member]:
+        by_id = _by_id(run, members)
+        requests = {
+            each: describe_transactions.DescribeTransactionsRequest(transactional_ids=[each])
+            for each in by_id
+        }
+        answers = ask(self._cluster, _DESCRIBE, requests)
+        broken = []
+        for transactional_id, member in by_id.items():
+            (state,) = answers[transactional_id].transaction_states
+            is_open = state.transaction_state == _ONGOING and not state.error_code
+            if not is_open or (state.producer_id, state.producer_epoch) != (member.producer_id, member.epoch):
+                broken.append(member)
+        return broken
+
+    def open_ids(self, query_id: str) -> list[str]:
+        """Of every broker, because each knows only what it coordinates."""
+        brokers = self._cluster.call_any(
+            describe_cluster.API_KEY,
+            lambda _: describe_cluster.DescribeClusterRequest(),
+            lambda answer: int(answer.error_code),
+        ).brokers
+        found: list[str] = []
+        for broker in brokers:
+            found += self._open_at(broker.host, broker.port, query_id)
+        return found
+
+    def _open_at(self, host: str, port: int, query_id: str) -> list[str]:
+        def attempt() -> list[str]:
+            with self._cluster.connection((host, port)) as connection:
+                try:
+                    version = connection.version(list_transactions.API_KEY)
+                except UnsupportedApi:  # before Kafka 3.0: what is left over waits for its timeout
+                    return []
+                request = list_transactions.ListTransactionsRequest(
+                    state_filters=[_ONGOING],
+                    transactional_id_pattern=pattern_of_tasks(query_id) if version >= 2 else None,
+                )
+                answer = connection.call(list_transactions.API_KEY, version, request)
+            if is_retriable(answer.error_code):
+                raise Retry(f"it was answered with {error_name(answer.error_code)}")
+            _check(answer.error_code, f"listing the transactions of {driver_id(query_id)}")
+            ids = (state.transactional_id for state in answer.transaction_states)
+            return [each for each in ids if is_of_task(each, query_id)]
+
+        return self._cluster.until_done(f"listing the transactions at {host}:{port}", attempt)
+
+    # -- decisions
+
+    def last_decision(self, query_id: str, *, is_settled: bool) -> Decision | None:
+        group = driver_id(query_id)
+        topic = offset_fetch.OffsetFetchRequestTopics(
+            name=DECISIONS_TOPIC, partition_indexes=list(range(PIECES_MAX))
+        )
+        request = offset_fetch.OffsetFetchRequest(
+            groups=[offset_fetch.OffsetFetchRequestGroup(group_id=group, topics=[topic])],
+            require_stable=is_settled,
+        )
+        answer = self._ask_one(_FETCH_OFFSETS, group, request)
+        _check(_fetched_error(answer), f"reading the last decision of {group}")
+        return from_offsets(
+            {
+                partition.partition_index: (partition.committed_offset, partition.metadata or "")
+                for topic in answer.groups[0].topics
+                for partition in topic.partitions
+                if partition.committed_offset >= 0
+            }
+        )
+
+    def record(self, query_id: str, producer: tuple[int, int], decision: Decision) -> None:
+        group = driver_id(query_id)  # which is the driver's transactional id too
+        producer_id, epoch = producer
+        pieces = to_pieces(decision)
+        what = f"deciding batch {decision.batch_id} of query {query_id}"
+        self._ensure_topic()
+        add = add_offsets_to_txn.AddOffsetsToTxnRequest(
+            transactional_id=group, producer_id=producer_id, producer_epoch=epoch, group_id=group
+        )
+        _check_driver(self._ask_one(_ADD_OFFSETS, group, add).error_code, what)
+        offsets = _offsets(group, producer, decision.batch_id, pieces)
+        _check_driver(_committed_error(self._ask_one(_COMMIT_OFFSETS, group, offsets)), what)
+        end = end_txn.EndTxnRequest(
+            transactional_id=group, producer_id=producer_id, producer_epoch=epoch, committed=True
+        )
+        _check_driver(self._ask_one(_END, group, end).error_code, what)
+
+    def _ensure_topic(self) -> None:
+        """Nothing is ever written to the topic: brokers take offsets only for partitions that exist."""
+        if not self._cluster.topics([DECISIONS_TOPIC]):
+            self._cluster.create_topic(DECISIONS_TOPIC, partitions=PIECES_MAX)
+
+
+# -- pure ----------------------------------------------------------------------------------------------------
+
+
+def _by_id(run: Run, members: Sequence[Member]) -> dict[str, Member]:
+    return {run.transactional_id(member.number): member for member in members}
+
+
+def _offsets(
+    group: str, producer: tuple[int, int], batch_id: int, pieces: Sequence[str]
+) -> txn_offset_commit.TxnOffsetCommitRequest:
+    partitions = [
+        txn_offset_commit.TxnOffsetCommitRequestPartition(
+            partition_index=index, committed_offset=batch_id, committed_metadata=piece
+        )
+        for index, piece in enumerate(pieces)
+    ]
+    topic = txn_offset_commit.TxnOffsetCommitRequestTopic(name=DECISIONS_TOPIC, partitions=partitions)
+    return txn_offset_commit.TxnOffsetCommitRequest(
+        transactional_id=group,
+        group_id=group,
+        producer_id=producer[0],
+        producer_epoch=producer[1],
+        topics=[topic],
+    )
+
+
+def _check(code: int, what: str) -> None:
+    if code:
+        raise BrokerError(code, what)
+
+
+def _check_driver(code: int, what: str) -> None:
+    if code in _NEWER_PRODUCER:
+        raise Fenced(f"{what} was answered with {error_name(code)}: another driver has taken over")
+    _check(code, what)

@@ -1,0 +1,207 @@
+"""Spark's side of the sink: writers for batches and for streams.
+
+A writer is made on the driver, travels to the tasks, and is made again where a stream commits, so it holds settings and
+nothing else. Exactly once: tasks leave their transactions open, and the driver ends them: those of a stream as
+`exactly_once` says, those of a batch write all together, because nobody would resume one that died half-way.
+"""
+
+import contextlib
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql.datasource import (
+    DataSourceArrowWriter,
+    DataSourceStreamArrowWriter,
+    DataSourceStreamWriter,
+    DataSourceWriter,
+    WriterCommitMessage,
+)
+from pyspark.sql.types import StructType
+
+from penstock.client.blocking.cluster import Cluster, shared_cluster
+from penstock.spark.options import Options
+from penstock.spark.sink import exactly_once
+from penstock.spark.sink.columns import check_schema
+from penstock.spark.sink.decision import Member, number_for
+from penstock.spark.sink.errors import SinkError, TransactionLost
+from penstock.spark.sink.exactly_once import Written
+from penstock.spark.sink.identity import Run, streaming_task
+from penstock.spark.sink.settings import SinkSettings
+from penstock.spark.sink.task import TaskWriter
+from penstock.spark.sink.transactions import BrokerTransactions
+
+_OVERWRITE = "topics can only be appended to: use the mode append (records that were written before cannot be replaced)"
+
+
+def batch_writer(options: Options, schema: StructType, overwrite: bool) -> DataSourceWriter:
+    if overwrite:
+        raise SinkError(_OVERWRITE)
+    settings = SinkSettings.from_options(options)
+    check_schema(schema, settings.topic)
+    return BatchWriter(settings)
+
+
+def stream_writer(options: Options, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
+    del overwrite  # the output modes complete and update append what changed, as with Spark's Kafka sink
+    settings = SinkSettings.from_options(options)
+    check_schema(schema, settings.topic)
+    return StreamWriter(settings)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskWritten(WriterCommitMessage):
+    """What a task tells the driver. Without a producer it had nothing to write; without a run it promised nothing."""
+
+    rows: int
+    run: Run | None = None
+    batch_id: int = -1
+    number: int = -1
+    producer: tuple[int, int] | None = None
+
+
+class StreamWriter(DataSourceStreamArrowWriter):
+    def __init__(self, settings: SinkSettings) -> None:
+        self._settings = settings
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskWritten:  # type: ignore[override]  # so is Spark's own
+        cluster = shared_cluster(self._settings.client)
+        if not self._settings.is_exactly_once:
+            return _write_at_least_once(self._settings, cluster, iterator)
+        task = streaming_task(TaskContext.get())
+        last = BrokerTransactions(cluster).last_decision(task.run.query_id, is_settled=False)
+        number = number_for(task, last)
+        if last is not None and last.batch_id >= task.batch_id:
+            for _ in iterator:  # stateful operators keep their state as their rows are taken
+                pass
+            return TaskWritten(rows=0, run=task.run, batch_id=task.batch_id, number=task.number)
+        return _write_in_transaction(
+            self._settings,
+            cluster,
+            iterator,
+            TaskWritten(rows=0, run=task.run, batch_id=task.batch_id, number=number),
+            first_partition=task.partition,
+        )
+
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803  Spark's name
+        written = _written(messages, batchId)
+        if written is not None:
+            exactly_once.commit(_transactions(self._settings), written)
+
+    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803  Spark's name
+        written = _written(messages, batchId)
+        if written is not None:
+            exactly_once.abort(_transactions(self._settings), written)
+
+
+class BatchWriter(DataSourceArrowWriter):
+    """One `df.write`. Its run exists only to name its transactions."""
+
+    def __init__(self, settings: SinkSettings) -> None:
+        self._settings = settings
+        self._run = Run(query_id="write", run_id=str(uuid.uuid4()))
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskWritten:  # type: ignore[override]  # so is Spark's own
+        cluster = shared_cluster(self._settings.client)
+        if not self._settings.is_exactly_once:
+            return _write_at_least_once(self._settings, cluster, iterator)
+        context = TaskContext.get()
+        assert context is not None, "Spark runs tasks with a context"
+        return _write_in_transaction(
+            self._settings,
+            cluster,
+            iterator,
+            TaskWritten(rows=0, run=self._run, number=context.taskAttemptId()),
+            first_partition=context.partitionId(),
+        )
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        members = self._members(messages)
+        lost = _transactions(self._settings).end(self._run, members, commit=True)
+        if lost:
+            raise TransactionLost(
+                f"{len(lost)} of {len(members)} transactions of this write were aborted before they could be "
+                f"committed: the write took longer than kafka.transaction.timeout.ms. The rest is visible: delete it, "
+                f"or write again and accept that it appears twice."
+            )
+
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
+        _transactions(self._settings).end(self._run, self._members(messages), commit=False)
+
+    def _members(self, messages: Sequence[WriterCommitMessage | None]) -> list[Member]:
+        return [
+            Member(message.number, *message.producer)
+            for message in messages
+            if isinstance(message, TaskWritten) and message.producer is not None and message.run is not None
+        ]
+
+
+def _transactions(settings: SinkSettings) -> BrokerTransactions:
+    return BrokerTransactions(shared_cluster(settings.client), timeout_ms=settings.transaction_timeout_ms)
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _write_at_least_once(
+    settings: SinkSettings, cluster: Cluster, iterator: Iterator[pa.RecordBatch]
+) -> TaskWritten:
+    context = TaskContext.get()
+    first = 0 if context is None else context.partitionId()
+    writer = TaskWriter(settings, cluster, now_ms=_now_ms, transactional_id=None, first_partition=first)
+    writer.write(iterator)
+    return TaskWritten(rows=writer.rows)
+
+
+def _write_in_transaction(
+    settings: SinkSettings,
+    cluster: Cluster,
+    iterator: Iterator[pa.RecordBatch],
+    told: TaskWritten,
+    *,
+    first_partition: int,
+) -> TaskWritten:
+    """Write and leave the transaction open; a task that fails aborts it, so that no reader waits for it."""
+    assert told.run is not None
+    writer = TaskWriter(
+        settings,
+        cluster,
+        now_ms=_now_ms,
+        transactional_id=told.run.transactional_id(told.number),
+        first_partition=first_partition,
+    )
+    try:
+        writer.write(iterator)
+    except BaseException:
+        if writer.producer is not None:
+            with contextlib.suppress(Exception):  # what failed first is what counts
+                member = Member(told.number, *writer.producer)
+                BrokerTransactions(cluster).end(told.run, [member], commit=False)
+        raise
+    return TaskWritten(
+        rows=writer.rows,
+        run=told.run,
+        batch_id=told.batch_id,
+        number=told.number,
+        producer=writer.producer,
+    )
+
+
+def _written(messages: Sequence[WriterCommitMessage | None], batch_id: int) -> Written | None:
+    """What the tasks of a batch wrote; None when no task promised to be exact."""
+    tasks = [message for message in messages if isinstance(message, TaskWritten) and message.run is not None]
+    if not tasks:
+        return None
+    (run,) = {task.run for task in tasks}
+    assert run is not None
+    return Written(
+        run=run,
+        batch_id=batch_id,
+        members=tuple(Member(task.number, *task.producer) for task in tasks if task.producer is not None),
+        idle=tuple(task.number for task in tasks if task.producer is None),
+        task_count=len(messages),
+    )
