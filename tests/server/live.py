@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from penstock.client.connection import Connection
+from penstock.cluster.replica import Replica
 from penstock.config.broker import BrokerConfig
 from penstock.observability.clock import Clock
 from penstock.protocol import apis
@@ -272,6 +273,12 @@ def fetch_request(
         topics=list(topics),
         **more,
     )
+
+
+def begin_epoch(leader: Replica, epoch: int) -> None:
+    """As if the controller had elected this broker again."""
+    assert leader.state is not None
+    leader.follow(msgspec.structs.replace(leader.state, leader_epoch=epoch))
 
 
 def api_of(request_type: type) -> apis.ApiSpec:

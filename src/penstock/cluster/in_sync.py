@@ -12,7 +12,7 @@ import msgspec
 
 from penstock.cluster.metadata.state import Partition
 
-_NEVER_MS = -(2**62)
+_NEVER_MS = float("-inf")
 _UNKNOWN_OFFSET = -1
 _EPOCH_UNKNOWN = -1
 
@@ -20,14 +20,14 @@ _EPOCH_UNKNOWN = -1
 class _Follower:
     __slots__ = ("asked_ms", "broker_epoch", "caught_up_ms", "end_offset", "leader_end_when_asked")
 
-    def __init__(self, caught_up_ms: int) -> None:
+    def __init__(self, caught_up_ms: float) -> None:
         self.end_offset = _UNKNOWN_OFFSET
         self.broker_epoch = _EPOCH_UNKNOWN
         self.caught_up_ms = caught_up_ms
         self.asked_ms = _NEVER_MS
         self.leader_end_when_asked = _UNKNOWN_OFFSET
 
-    def is_caught_up(self, leader_end: int, now_ms: int, lag_ms_max: int) -> bool:
+    def is_caught_up(self, leader_end: int, now_ms: float, lag_ms_max: int) -> bool:
         return self.end_offset >= leader_end or now_ms - self.caught_up_ms <= lag_ms_max
 
 
@@ -60,7 +60,7 @@ class Followers:
         partition: Partition,
         *,
         epoch_start: int,
-        now_ms: int,
+        now_ms: float,
         lag_ms_max: int,
         may_join: Callable[[int, int], bool],
     ) -> None:
@@ -88,7 +88,7 @@ class Followers:
     def __len__(self) -> int:
         return len(self._followers)
 
-    def follow(self, partition: Partition, now_ms: int) -> None:
+    def follow(self, partition: Partition, now_ms: float) -> None:
         """Take in what the controller decided, within the same leader epoch."""
         if partition.partition_epoch <= self._partition_epoch:
             return
@@ -102,7 +102,7 @@ class Followers:
         }
 
     def fetched(
-        self, broker_id: int, broker_epoch: int, fetch_offset: int, leader_end: int, now_ms: int
+        self, broker_id: int, broker_epoch: int, fetch_offset: int, leader_end: int, now_ms: float
     ) -> None:
         """A follower asked for what begins at `fetch_offset`: all below is on its disk."""
         follower = self._followers[broker_id]
@@ -115,7 +115,7 @@ class Followers:
         follower.asked_ms = now_ms
         follower.leader_end_when_asked = leader_end
 
-    def high_watermark(self, own_end: int, now_ms: int, min_isr: int) -> int | None:
+    def high_watermark(self, own_end: int, now_ms: float, min_isr: int) -> int | None:
         """Up to where all hold everything, or None while too few are in sync to commit anything (KIP-966).
 
         Who is about to join counts too: else a follower could run behind a watermark that never waits for it.
@@ -133,14 +133,14 @@ class Followers:
     def _counts(self, broker_id: int) -> bool:
         return broker_id in self._in_sync or (self._asked is not None and broker_id in self._asked)
 
-    def _is_joining(self, broker_id: int, follower: _Follower, leader_end: int, now_ms: int) -> bool:
+    def _is_joining(self, broker_id: int, follower: _Follower, leader_end: int, now_ms: float) -> bool:
         return (
             follower.end_offset >= 0
             and follower.is_caught_up(leader_end, now_ms, self._lag_ms_max)
             and self._may_join(broker_id, follower.broker_epoch)
         )
 
-    def wanted(self, leader_end: int, high_watermark: int, now_ms: int) -> WantedSet | None:
+    def wanted(self, leader_end: int, high_watermark: int, now_ms: float) -> WantedSet | None:
         """The in-sync set to ask for, or None when the current one is right or a question is open."""
         if self._asked is not None:
             return None

@@ -1,19 +1,27 @@
-"""One partition on this broker: its log, its epoch, and what of it may be acknowledged and read.
+"""One partition on this broker: its log, its part in the cluster, and what of it may be acknowledged and read.
 
 The high watermark is the offset below which records are committed: synced here (unless the topic waives that)
-and, in a cluster, held by every in-sync replica. Producers wait for it, consumers never see beyond it.
+and held by every in-sync replica. Producers wait for it, consumers never see beyond it. A leader works it out from its
+own disk and from what its followers ask for; a follower is told by its leader.
+
+    not held ──> follower <──> leader      by what the metadata says; a new leader epoch begins each time
 """
 
 import asyncio
 from collections import deque
 from collections.abc import Callable
 
+from penstock.cluster.in_sync import Followers, WantedSet
+from penstock.cluster.metadata.state import NO_LEADER, Partition
+from penstock.observability.clock import Clock
 from penstock.observability.completion import Completion
 from penstock.protocol.errors import ErrorCode
 from penstock.storage.files import Buffer
 from penstock.storage.flusher import Flusher
 from penstock.storage.log import Appended, Log, Origin
 from penstock.storage.log_errors import LogCorrupt, LogError
+
+ALL = -1  # acks: every in-sync replica
 
 
 class PartitionGone(LogError):
@@ -22,40 +30,93 @@ class PartitionGone(LogError):
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
+class NotLeader(LogError):
+    """Another broker leads: what was appended here counts only if that one has it."""
+
+    code = ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+class NotEnoughReplicas(LogError):
+    """Too few replicas are in sync for a write that wants all of them; nothing was appended."""
+
+    code = ErrorCode.NOT_ENOUGH_REPLICAS
+
+
+class NotEnoughReplicasAfterAppend(LogError):
+    """Too few replicas are in sync to commit what was appended."""
+
+    code = ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+
+
+class Surroundings:
+    """What all replicas of a broker share."""
+
+    __slots__ = ("clock", "flusher", "lag_ms_max", "may_join", "node_id", "on_in_sync_change")
+
+    def __init__(self, node_id: int, clock: Clock, flusher: Flusher) -> None:
+        self.node_id = node_id
+        self.clock = clock
+        self.flusher = flusher
+        self.lag_ms_max: Callable[[], int] = lambda: 30_000
+        self.may_join: Callable[[int, int], bool] = lambda _broker_id, _epoch: True
+        """Whether a broker that fetches with this epoch is fit to be in sync."""
+        self.on_in_sync_change: Callable[[Replica], None] = lambda _replica: None
+        """Told when a partition wants another in-sync set."""
+
+
 class Replica:
     __slots__ = (
-        "_flusher",
+        "_end_readers",
+        "_followers",
         "_log",
         "_open_log",
+        "_own_producers",
         "_producers",
         "_readers",
+        "_saved_high_watermark",
+        "_surroundings",
         "_why_not_opened",
         "high_watermark",
         "is_leader",
         "leader_epoch",
         "leader_id",
         "partition",
+        "state",
         "topic",
         "topic_id",
     )
 
     def __init__(
-        self, topic: str, topic_id: bytes, partition: int, open_log: Callable[[], Log], flusher: Flusher
+        self,
+        topic: str,
+        topic_id: bytes,
+        partition: int,
+        open_log: Callable[[], Log],
+        surroundings: Surroundings,
+        *,
+        saved_high_watermark: int | None = None,
     ) -> None:
         self.topic = topic
         self.topic_id = topic_id
         self.partition = partition
         self.is_leader = False
-        self.leader_id = -1
+        self.leader_id = NO_LEADER
         self.leader_epoch = -1
         self.high_watermark = 0
+        self.state: Partition | None = None
         self._open_log = open_log
+        self._surroundings = surroundings
+        self._saved_high_watermark = saved_high_watermark
         self._log: Log | None = None
         self._why_not_opened: LogError | None = None
-        self._flusher = flusher
+        self._followers: Followers | None = None
         # Appends come in offset order, so whoever waits for the lowest offset stands first.
         self._producers: deque[tuple[int, Completion[None]]] = deque()
+        self._own_producers: deque[tuple[int, Completion[None]]] = deque()
         self._readers: set[asyncio.Future[None]] = set()
+        self._end_readers: set[asyncio.Future[None]] = set()
+
+    # -- the log --------------------------------------------------------------------------------------
 
     @property
     def log(self) -> Log:
@@ -73,86 +134,234 @@ class Replica:
             except LogCorrupt as error:
                 self._why_not_opened = error
                 raise
-            self.high_watermark = opened.committed_offset
+            self.high_watermark = self._first_high_watermark(opened)
             opened.producers.advance_high_watermark(self.high_watermark)  # recovery has replayed the markers
-            opened.on_durable = self.advance_high_watermark
+            opened.on_durable = self._own_log_advanced
             if self.is_leader:
-                opened.begin_epoch(self.leader_epoch)
+                self._begin_epoch(opened)
         return opened
+
+    def _first_high_watermark(self, opened: Log) -> int:
+        """All that a lone replica has is committed. With others, only what was known to be: they may have less."""
+        if self.state is None or len(self.state.replicas) == 1:
+            return opened.committed_offset
+        saved = self._saved_high_watermark or 0
+        return max(opened.log_start_offset, min(saved, opened.committed_offset))
 
     @property
     def is_open(self) -> bool:
         return self._log is not None
-
-    def lead_by(self, leader_id: int, leader_epoch: int, *, is_here: bool) -> None:
-        """Take in who leads the partition now; a new epoch makes long polls look again."""
-        if leader_epoch != self.leader_epoch:
-            self.is_leader = is_here
-            self.leader_id = leader_id
-            self.leader_epoch = leader_epoch
-            if is_here and self._log is not None:
-                self._log.begin_epoch(leader_epoch)
-            self.wake_readers()
-
-    def append(self, records: Buffer, now_ms: int, origin: Origin = Origin.CLIENT) -> Appended:
-        """Append as the leader. Raises `LogError`."""
-        log = self.log
-        appended = log.append(records, leader_epoch=self.leader_epoch, now_ms=now_ms, origin=origin)
-        self._flusher.request(log)
-        if log.committed_offset > self.high_watermark:
-            self.advance_high_watermark()
-        return appended
-
-    def committed(self, last_offset: int) -> Completion[None] | None:
-        """What to wait for before records up to `last_offset` are acknowledged; None when they are committed."""
-        if self.high_watermark > last_offset:
-            return None
-        waiter: Completion[None] = Completion()
-        failure = self.log.failure
-        if failure is not None:
-            waiter.fail(failure)
-        else:
-            self._producers.append((last_offset, waiter))
-        return waiter
-
-    def advance_high_watermark(self) -> None:
-        """Take in that the log became durable further, or that it failed, and wake whoever waited for that."""
-        failure = self.log.failure
-        if failure is not None:
-            self._fail_producers(failure)
-            return
-        high_watermark = self.log.committed_offset
-        if high_watermark <= self.high_watermark:
-            return
-        self.high_watermark = high_watermark
-        self.log.producers.advance_high_watermark(high_watermark)
-        producers = self._producers
-        while producers and producers[0][0] < high_watermark:
-            producers.popleft()[1].resolve(None)
-        self.wake_readers()
-
-    def _fail_producers(self, failure: LogError) -> None:
-        while self._producers:
-            self._producers.popleft()[1].fail(failure)
-
-    def watch(self, reader: "asyncio.Future[None]") -> None:
-        """Resolve `reader` when there is something new to read or the partition changes hands."""
-        self._readers.add(reader)
-
-    def unwatch(self, reader: "asyncio.Future[None]") -> None:
-        self._readers.discard(reader)
-
-    def wake_readers(self) -> None:
-        for reader in self._readers:
-            if not reader.done():
-                reader.set_result(None)
-        self._readers.clear()
 
     def close(self, reason: str) -> None:
         """The partition is deleted or handed over: nobody waits for it any more."""
         self._why_not_opened = PartitionGone(reason)  # opening it would make it anew
         self._fail_producers(self._why_not_opened)
         self.wake_readers()
+
+    # -- its part in the cluster ----------------------------------------------------------------------
+
+    def follow(self, state: Partition) -> None:
+        """Take in what the metadata says of the partition; a new epoch makes long polls look again."""
+        self.state = state
+        if state.leader_epoch != self.leader_epoch:
+            self.leader_id = state.leader
+            self.leader_epoch = state.leader_epoch
+            self.is_leader = state.leader == self._surroundings.node_id
+            self._followers = None
+            if not self.is_leader:
+                self._fail_producers(
+                    NotLeader(f"{self.topic}-{self.partition} is led by broker {state.leader}")
+                )
+            elif self._log is not None:
+                self._begin_epoch(self._log)
+            self.wake_readers()
+        elif self.is_leader and self._log is not None:
+            self._follow_followers(self._log, state)
+
+    def _begin_epoch(self, log: Log) -> None:
+        log.begin_epoch(self.leader_epoch)
+        if self.state is not None:
+            self._follow_followers(log, self.state)
+
+    def _follow_followers(self, log: Log, state: Partition) -> None:
+        now_ms = self._surroundings.clock.monotonic_ms()
+        if self._followers is not None:
+            self._followers.follow(state, now_ms)
+            self._refuse_if_too_few()
+        elif len(state.replicas) > 1:
+            self._followers = Followers(
+                self._surroundings.node_id,
+                state,
+                epoch_start=log.epochs.entries[-1].start_offset,
+                now_ms=now_ms,
+                lag_ms_max=self._surroundings.lag_ms_max(),
+                may_join=self._surroundings.may_join,
+            )
+        self._advance()
+
+    def follower_fetched(self, broker_id: int, broker_epoch: int, offset: int) -> ErrorCode:
+        """A follower asks for what begins at `offset`. All below is on its disk."""
+        followers = self._followers
+        if followers is None or broker_id not in followers:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER  # it has heard of its assignment before this leader has
+        followers.fetched(
+            broker_id,
+            broker_epoch,
+            offset,
+            self.log.log_end_offset,
+            self._surroundings.clock.monotonic_ms(),
+        )
+        self._advance()
+        if broker_id not in followers.in_sync:
+            self._surroundings.on_in_sync_change(self)
+        return ErrorCode.NONE
+
+    def wanted_in_sync(self) -> WantedSet | None:
+        """The in-sync set to ask the controller for, if the present one is wrong."""
+        if self._followers is None or self._log is None:
+            return None
+        now_ms = self._surroundings.clock.monotonic_ms()
+        return self._followers.wanted(self._log.log_end_offset, self.high_watermark, now_ms)
+
+    def asked_in_sync(self, wanted: WantedSet) -> None:
+        if self._followers is not None:
+            self._followers.asked(wanted)
+
+    def refused_in_sync(self, wanted: WantedSet) -> None:
+        """The controller said no to what was asked in this epoch. Not for an answer that did not come."""
+        if self._followers is not None and wanted.leader_epoch == self.leader_epoch:
+            self._followers.refused()
+            self._advance()
+
+    # -- writing --------------------------------------------------------------------------------------
+
+    def append(
+        self, records: Buffer, now_ms: int, origin: Origin = Origin.CLIENT, acks: int = ALL
+    ) -> Appended:
+        """Append as the leader. Raises `LogError`."""
+        log = self.log
+        followers = self._followers
+        if followers is not None and acks == ALL:
+            self._require_in_sync(followers, log)
+        appended = log.append(records, leader_epoch=self.leader_epoch, now_ms=now_ms, origin=origin)
+        self._surroundings.flusher.request(log)
+        if log.committed_offset > self.high_watermark:
+            self._own_log_advanced()
+        if self._end_readers:
+            _wake(self._end_readers)
+        return appended
+
+    def _require_in_sync(self, followers: Followers, log: Log) -> None:
+        wanted = log.config.min_insync_replicas
+        if len(followers.in_sync) < wanted:
+            raise NotEnoughReplicas(
+                f"{self.topic}-{self.partition} has {len(followers.in_sync)} in-sync replica(s) and "
+                f"min.insync.replicas is {wanted}"
+            )
+
+    def committed(self, last_offset: int) -> Completion[None] | None:
+        """What to wait for before records up to `last_offset` count for all; None when they do."""
+        if self.high_watermark > last_offset:
+            return None
+        return self._wait(self._producers, last_offset)
+
+    def acknowledged(self, last_offset: int, acks: int) -> Completion[None] | None:
+        """What a producer waits for: all in-sync replicas, or with acks=1 this one's disk."""
+        if acks == ALL or self._followers is None:
+            return self.committed(last_offset)
+        if self.log.committed_offset > last_offset:
+            return None
+        return self._wait(self._own_producers, last_offset)
+
+    def _wait(self, producers: "deque[tuple[int, Completion[None]]]", last_offset: int) -> Completion[None]:
+        waiter: Completion[None] = Completion()
+        failure = self.log.failure
+        if failure is not None:
+            waiter.fail(failure)
+        else:
+            producers.append((last_offset, waiter))
+        return waiter
+
+    def append_fetched(self, records: Buffer, now_ms: int) -> Appended | None:
+        """Store what the leader gave, as a follower; synced like anything else. Raises `LogError`."""
+        appended = self.log.append_replicated(records, now_ms=now_ms)
+        if appended is not None:
+            self._surroundings.flusher.request(self.log)
+        return appended
+
+    def leader_told(self, high_watermark: int) -> None:
+        """Take over the leader's high watermark, as far as the records are here and synced."""
+        self._set_high_watermark(min(high_watermark, self.log.committed_offset))
+
+    # -- the high watermark ---------------------------------------------------------------------------
+
+    def _own_log_advanced(self) -> None:
+        """The log became durable further, or it failed: wake whoever waited for that."""
+        log = self.log
+        if log.failure is not None:
+            self._fail_producers(log.failure)
+            return
+        _resolve(self._own_producers, log.committed_offset)
+        if self.is_leader:
+            self._advance()
+        else:
+            self.wake_readers()  # a follower waits for its own disk before it asks for more
+
+    def _advance(self) -> None:
+        log = self._log
+        if log is None or not self.is_leader:
+            return
+        followers = self._followers
+        if followers is None:
+            self._set_high_watermark(log.committed_offset)
+            return
+        found = followers.high_watermark(
+            log.committed_offset, self._surroundings.clock.monotonic_ms(), log.config.min_insync_replicas
+        )
+        if found is not None:
+            self._set_high_watermark(found)
+
+    def _set_high_watermark(self, high_watermark: int) -> None:
+        if high_watermark <= self.high_watermark:
+            return
+        self.high_watermark = high_watermark
+        self.log.producers.advance_high_watermark(high_watermark)
+        _resolve(self._producers, high_watermark)
+        _wake(self._readers)
+
+    def _refuse_if_too_few(self) -> None:
+        """Whoever waits for all in-sync replicas is told at once that they have become too few."""
+        followers, log = self._followers, self._log
+        if followers is None or log is None or not self._producers:
+            return
+        if len(followers.in_sync) < log.config.min_insync_replicas:
+            error = NotEnoughReplicasAfterAppend(
+                f"too few replicas of {self.topic}-{self.partition} are in sync to commit"
+            )
+            while self._producers:
+                self._producers.popleft()[1].fail(error)
+
+    def _fail_producers(self, failure: LogError) -> None:
+        for producers in (self._producers, self._own_producers):
+            while producers:
+                producers.popleft()[1].fail(failure)
+
+    # -- reading --------------------------------------------------------------------------------------
+
+    def watch(self, reader: "asyncio.Future[None]", *, is_follower: bool = False) -> None:
+        """Resolve `reader` when there is something new to read or the partition changes hands.
+
+        A follower reads up to the end of the log, everybody else up to the high watermark.
+        """
+        (self._end_readers if is_follower else self._readers).add(reader)
+
+    def unwatch(self, reader: "asyncio.Future[None]") -> None:
+        self._readers.discard(reader)
+        self._end_readers.discard(reader)
+
+    def wake_readers(self) -> None:
+        _wake(self._readers)
+        _wake(self._end_readers)
 
     @property
     def last_stable_offset(self) -> int:
@@ -167,3 +376,15 @@ class Replica:
         if current_leader_epoch < self.leader_epoch:
             return ErrorCode.FENCED_LEADER_EPOCH
         return ErrorCode.UNKNOWN_LEADER_EPOCH
+
+
+def _resolve(producers: "deque[tuple[int, Completion[None]]]", end_offset: int) -> None:
+    while producers and producers[0][0] < end_offset:
+        producers.popleft()[1].resolve(None)
+
+
+def _wake(readers: "set[asyncio.Future[None]]") -> None:
+    for reader in readers:
+        if not reader.done():
+            reader.set_result(None)
+    readers.clear()

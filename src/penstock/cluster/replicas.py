@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterable, Iterator
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.image import MetadataImage, ResourceType
 from penstock.cluster.metadata.state import Partition, Topic
-from penstock.cluster.replica import Replica
+from penstock.cluster.replica import Replica, Surroundings
 from penstock.cluster.topic_names import CLUSTER_METADATA
 from penstock.config.broker import BrokerConfig
 from penstock.config.overrides import topic_config
+from penstock.config.themes.replication import REPLICA_LAG_TIME_MAX_MS
 from penstock.config.topic import TopicConfig
+from penstock.observability.clock import Clock
 from penstock.protocol.errors import ErrorCode
 from penstock.storage.checkpoints import PartitionName
 from penstock.storage.directory_usage import DirectoryUsage
@@ -32,13 +34,22 @@ class Replicas:
     """Answers "who leads this partition" for handlers, and acts on what the metadata log decides."""
 
     def __init__(
-        self, node_id: int, image: MetadataImage, store: LogStore, flusher: Flusher, config: BrokerConfig
+        self,
+        node_id: int,
+        image: MetadataImage,
+        store: LogStore,
+        flusher: Flusher,
+        config: BrokerConfig,
+        *,
+        clock: Clock,
     ) -> None:
         self._node_id = node_id
         self._image = image
         self._store = store
-        self._flusher = flusher
         self._config = config
+        self.surroundings = Surroundings(node_id, clock, flusher)
+        self.surroundings.lag_ms_max = lambda: self._config[REPLICA_LAG_TIME_MAX_MS]
+        self.surroundings.may_join = self._may_join
         self.cleaning_paused: CleaningPaused = lambda _topic, _partition: contextlib.nullcontext()
         """How to keep the cleaner away from a log while it is taken out; set by who makes the cleaner."""
         self._configs: dict[str, TopicConfig] = {}  # one for all partitions of a topic
@@ -120,9 +131,12 @@ class Replicas:
         made = []
         for change in delta.partitions.values():
             if self._node_id in change.after.replicas:
+                is_new = self.get(change.topic.name, change.partition) is None
                 self._hold(change.topic, change.partition, change.after)
-                if change.before is None:
+                if is_new:
                     made.append(self._by_name[change.topic.name][change.partition])
+            elif self.get(change.topic.name, change.partition) is not None:
+                await self._drop(change.topic, change.partition)
         for kind, name in delta.configs_changed:
             if kind == ResourceType.TOPIC:
                 self._reconfigure(name)
@@ -171,9 +185,14 @@ class Replicas:
                 lambda: self._store.open_or_create(
                     topic.name, topic.topic_id, number, self.topic_config(topic.name)
                 ),
-                self._flusher,
+                self.surroundings,
+                saved_high_watermark=self._store.high_watermark(topic.name, number),
             )
-        replica.lead_by(partition.leader, partition.leader_epoch, is_here=partition.leader == self._node_id)
+        replica.follow(partition)
+
+    def _may_join(self, broker_id: int, epoch: int) -> bool:
+        broker = self._image.brokers.get(broker_id)
+        return broker is not None and broker.is_active and epoch in (-1, broker.epoch)
 
     async def _remove(self, topic: Topic) -> None:
         self._by_id.pop(topic.topic_id, None)
@@ -184,11 +203,21 @@ class Replicas:
             self._refusals.pop(replica, None)
         for number in removed:
             await _breathe(number)
-            async with self.cleaning_paused(topic.name, number):
-                try:
-                    self._store.delete(topic.name, number)
-                except (LogError, OSError):
-                    log.exception("cannot remove %s-%d; remove its directory by hand", topic.name, number)
+            await self._delete_log(topic.name, number)
+
+    async def _drop(self, topic: Topic, number: int) -> None:
+        """Other brokers hold the partition now."""
+        replica = self._by_name[topic.name].pop(number)
+        replica.close(f"{topic.name}-{number} has moved to other brokers")
+        self._refusals.pop(replica, None)
+        await self._delete_log(topic.name, number)
+
+    async def _delete_log(self, topic: str, number: int) -> None:
+        async with self.cleaning_paused(topic, number):
+            try:
+                self._store.delete(topic, number)
+            except (LogError, OSError):
+                log.exception("cannot remove %s-%d; remove its directory by hand", topic, number)
 
     def _reconfigure(self, topic: str) -> None:
         self._configs.pop(topic, None)

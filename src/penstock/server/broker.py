@@ -130,7 +130,7 @@ class Broker:
         image = MetadataImage(store.cluster_id)
         metadata = MetadataLog(StoredMetadata(store, flusher), image, self._clock)
         controller = Controller(metadata, self._config, self._random)
-        replicas = Replicas(node_id, image, store, flusher, self._config)
+        replicas = Replicas(node_id, image, store, flusher, self._config, clock=self._clock)
         groups = GroupCoordinator(controller, replicas, self._clock, self._random)
         epoch = 0
 

@@ -17,6 +17,7 @@ from tests.server.live import (
     Live,
     TopicHandle,
     batch,
+    begin_epoch,
     code,
     fetch_request,
     fetch_topic,
@@ -155,7 +156,7 @@ async def test_isolation_levels_show_the_same_when_there_are_no_transactions(
 @pytest.mark.parametrize("version", range(9, 19))
 async def test_a_client_with_another_epoch_is_fenced(live: Live, client: Client, version: int) -> None:
     topic = await filled(client)
-    leader_of(live, topic).lead_by(1, 3, is_here=True)
+    begin_epoch(leader_of(live, topic), 3)
     assert (await client.fetch(topic, version=version, current_leader_epoch=3)).error_code == 0
     assert (await client.fetch(topic, version=version, current_leader_epoch=-1)).error_code == 0
     data = await client.fetch(topic, version=version, current_leader_epoch=4)
@@ -167,7 +168,7 @@ async def test_a_client_with_another_epoch_is_fenced(live: Live, client: Client,
 
 async def test_a_fenced_client_is_told_where_the_leader_is(live: Live, client: Client) -> None:
     topic = await filled(client)
-    leader_of(live, topic).lead_by(1, 3, is_here=True)
+    begin_epoch(leader_of(live, topic), 3)
     wanted = FetchPartition(partition=0, current_leader_epoch=2)
     response = await client.send(fetch_request([fetch_topic(topic, 18, {0: wanted})]))
     node = one(response.node_endpoints)
@@ -180,7 +181,7 @@ async def test_a_client_whose_log_has_diverged_is_told_where(
 ) -> None:
     """Offsets 0-4 were written in epoch 0, 5-9 in epoch 3."""
     topic = await filled(client)
-    leader_of(live, topic).lead_by(1, 3, is_here=True)
+    begin_epoch(leader_of(live, topic), 3)
     for i in range(5, 10):
         await client.produce(topic, batch(str(i).encode()))
 

@@ -14,6 +14,7 @@ from tests.server.live import (
     Live,
     TopicHandle,
     batch,
+    begin_epoch,
     code,
     fetch_request,
     fetch_topic,
@@ -153,7 +154,7 @@ async def test_a_change_of_leaders_ends_the_wait_of_who_is_fenced_by_it(live: Li
     topic = await client.create_topic()
     polled = asyncio.ensure_future(client.fetch(topic, max_wait_ms=FOREVER_MS, current_leader_epoch=0))
     await until(lambda: waiting(live, topic) == 1)
-    leader_of(live, topic).lead_by(1, 7, is_here=True)
+    begin_epoch(leader_of(live, topic), 7)
     assert code((await polled).error_code) == "FENCED_LEADER_EPOCH"
 
 

@@ -15,7 +15,7 @@ from penstock.protocol.messages.list_offsets import (
     ListOffsetsTopic,
 )
 from penstock.protocol.records.builder import NewRecord, build_batch
-from tests.server.live import Client, Live, TopicHandle, batch, code, one, versions
+from tests.server.live import Client, Live, TopicHandle, batch, begin_epoch, code, one, versions
 
 VERSIONS = versions(ListOffsetsRequest)
 SINCE = {-1: 1, -2: 1, -3: 7, -4: 8, -5: 9, -6: 11}
@@ -141,7 +141,7 @@ async def test_a_client_with_another_epoch_is_fenced(live: Live, client: Client,
     topic = await client.create_topic()
     leader = live.services.replicas.leader_of(topic.name, 0)
     assert isinstance(leader, Replica)
-    leader.lead_by(1, 3, is_here=True)
+    begin_epoch(leader, 3)
     codes = [
         code((await list_offset(client, topic.name, -1, version, epoch=epoch)).error_code)
         for epoch in (-1, 2, 3, 4)

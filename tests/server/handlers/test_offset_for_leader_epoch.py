@@ -9,7 +9,7 @@ from penstock.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
-from tests.server.live import Client, Live, TopicHandle, batch, code, one, versions
+from tests.server.live import Client, Live, TopicHandle, batch, begin_epoch, code, one, versions
 
 VERSIONS = versions(OffsetForLeaderEpochRequest)
 
@@ -29,9 +29,9 @@ async def with_epochs(live: Live, client: Client) -> TopicHandle:
     leader = live.services.replicas.leader_of(topic.name, 0)
     assert isinstance(leader, Replica)
     await client.produce(topic, batch(b"0", b"1"))
-    leader.lead_by(1, 3, is_here=True)
+    begin_epoch(leader, 3)
     await client.produce(topic, batch(b"2", b"3", b"4"))
-    leader.lead_by(1, 5, is_here=True)
+    begin_epoch(leader, 5)
     return topic
 
 

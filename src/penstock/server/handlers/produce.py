@@ -153,7 +153,7 @@ def _append(
     if code:
         return _Outcome(_failed(data.index, code))
     try:
-        appended = leader.append(records, ctx.broker.clock.now_ms())
+        appended = leader.append(records, ctx.broker.clock.now_ms(), acks=request.acks)
     except AppendRejected as rejected:
         return _Outcome(_rejected(data.index, leader, rejected))
     except LogError as error:
@@ -165,7 +165,9 @@ def _append(
         log_append_time_ms=appended.log_append_time_ms,
         log_start_offset=appended.log_start_offset,
     )
-    return _Outcome(response, leader.committed(appended.last_offset) if request.acks else None)
+    return _Outcome(
+        response, leader.acknowledged(appended.last_offset, request.acks) if request.acks else None
+    )
 
 
 def _refuse(
