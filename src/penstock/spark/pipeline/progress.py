@@ -1,0 +1,132 @@
+"""What Spark tells about a finished micro-batch, as the numbers that people and metrics want. Pure.
+
+Offsets are `{topic: {partition: next offset}}`. Sources that are not topics have offsets of other shapes; they count
+as rows, but have no lag.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+Offsets = dict[str, dict[int, int]]
+
+# Names of Spark's observed metrics in a query's plan.
+EXPECTATION_METRICS = "expectations:"  # and the source or step; a column for each rule
+DEAD_LETTER_METRICS = "dead-letters"
+
+
+class Progress(msgspec.Struct, frozen=True, kw_only=True):
+    """One micro-batch of one query."""
+
+    query: str
+    batch_id: int
+    at_ms: int
+    input_rows: int
+    input_rows_per_second: float
+    processed_rows_per_second: float
+    batch_ms: int
+    state_rows: int = 0
+    state_bytes: int = 0
+    late_rows: int = 0  # dropped because the watermark had passed them
+    watermark: str | None = None
+    consumed: Offsets = {}
+    latest: Offsets = {}
+    broken: dict[str, dict[str, int]] = {}  # source or step -> expectation -> rows that broke it
+    dead_letters: int = 0
+
+    @property
+    def lag_records(self) -> int:
+        return lag_records(self.consumed, self.latest)
+
+
+def from_json(text: str) -> Progress:
+    """Read the JSON of a StreamingQueryProgress."""
+    told = json.loads(text)
+    sources = told.get("sources") or []
+    observed = told.get("observedMetrics") or {}
+    durations = told.get("durationMs") or {}
+    operators = told.get("stateOperators") or []
+    return Progress(
+        query=told.get("name") or told["id"],
+        batch_id=told["batchId"],
+        at_ms=_milliseconds(told["timestamp"]),
+        input_rows=told.get("numInputRows") or 0,
+        input_rows_per_second=_rate(told.get("inputRowsPerSecond")),
+        processed_rows_per_second=_rate(told.get("processedRowsPerSecond")),
+        batch_ms=durations.get("triggerExecution") or told.get("batchDuration") or 0,
+        state_rows=sum(each.get("numRowsTotal") or 0 for each in operators),
+        state_bytes=sum(each.get("memoryUsedBytes") or 0 for each in operators),
+        late_rows=sum(each.get("numRowsDroppedByWatermark") or 0 for each in operators),
+        watermark=(told.get("eventTime") or {}).get("watermark"),
+        consumed=earliest_of(offsets(each.get("endOffset")) for each in sources),
+        latest=latest_of(offsets(each.get("latestOffset")) for each in sources),
+        broken={
+            name.removeprefix(EXPECTATION_METRICS): _counts(row)
+            for name, row in observed.items()
+            if name.startswith(EXPECTATION_METRICS)
+        },
+        dead_letters=sum(_counts(observed.get(DEAD_LETTER_METRICS)).values()),
+    )
+
+
+def offsets(told: Any) -> Offsets:
+    """The offsets of a topic source, however Spark spells them; empty where they are something else."""
+    if isinstance(told, str):
+        try:
+            told = json.loads(told)
+        except ValueError:
+            return {}
+    if not isinstance(told, dict):
+        return {}
+    found: Offsets = {}
+    for topic, partitions in told.items():
+        if isinstance(partitions, dict) and all(
+            key.isdecimal() and isinstance(offset, int) for key, offset in partitions.items()
+        ):
+            found[topic] = {int(key): offset for key, offset in partitions.items()}
+    return found
+
+
+def earliest_of(several: Iterable[Offsets]) -> Offsets:
+    """Where two sources read one topic, the one that is behind counts."""
+    return _merged(several, min)
+
+
+def latest_of(several: Iterable[Offsets]) -> Offsets:
+    return _merged(several, max)
+
+
+def _merged(several: Iterable[Offsets], choose: Any) -> Offsets:
+    found: Offsets = {}
+    for each in several:
+        for topic, partitions in each.items():
+            known = found.setdefault(topic, {})
+            for partition, offset in partitions.items():
+                known[partition] = choose(known.get(partition, offset), offset)
+    return found
+
+
+def lag_records(consumed: Offsets, latest: Offsets) -> int:
+    """How many offsets lie between what was read and the end. A partition not read from yet counts from 0."""
+    return sum(
+        max(0, end - consumed.get(topic, {}).get(partition, 0))
+        for topic, partitions in latest.items()
+        for partition, end in partitions.items()
+    )
+
+
+def _rate(told: Any) -> float:
+    """Spark writes NaN and Infinity for a batch that took no time."""
+    rate = float(told) if isinstance(told, (int, float)) else 0.0
+    return rate if 0.0 <= rate < float("inf") else 0.0
+
+
+def _counts(row: Any) -> dict[str, int]:
+    return {name: count or 0 for name, count in row.items()} if isinstance(row, Mapping) else {}
+
+
+def _milliseconds(timestamp: str) -> int:
+    return int(datetime.fromisoformat(timestamp).timestamp() * 1000)
