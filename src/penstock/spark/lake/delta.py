@@ -7,7 +7,7 @@ changes no row; Delta has no way to widen a type that all its readers know.
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import deltalake
@@ -15,6 +15,7 @@ import pyarrow as pa
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, create_table_with_add_actions
 
+from penstock.spark.lake.conditions import Condition, arrow_expression
 from penstock.spark.lake.errors import CommitConflict, TableError
 from penstock.spark.lake.files import DataFile, FileLayout
 from penstock.spark.lake.schema import SchemaChange, table_schema
@@ -122,13 +123,13 @@ class DeltaTable:
         known = sum(rows) if None not in rows else self._existing().count()
         return Size(rows=known, files=adds.num_rows, size_bytes=sum(sizes))
 
-    def shares(self, predicate: Any | None) -> list[Share]:
+    def shares(self, conditions: Sequence[Condition] = ()) -> list[Share]:
         table = self._existing()
         try:
             dataset = table.to_pyarrow_dataset()
         except DeltaError as error:  # a feature of Delta that this library does not read
             raise TableError(f"table {self.path} cannot be read: {error}") from error
-        return list(dataset_shares(dataset, predicate, _state(table).schema))
+        return list(dataset_shares(dataset, arrow_expression(conditions), _state(table).schema))
 
     def history(self, limit: int) -> list[Version]:
         return [_version(entry) for entry in self._existing().history(limit)]

@@ -7,6 +7,7 @@ UTF-8 that is percent-encoded. An empty string is null, as it is in Delta and in
 
 import datetime as dt
 import decimal
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -98,7 +99,7 @@ def value_of(text: str | None, kind: pa.DataType) -> "pa.Scalar[pa.DataType]":
 def directory_of(columns: Sequence[str], values: Values) -> str:
     """Where the files of these values lie below the table, with a slash at the end unless there are no values."""
     names = [
-        f"{_escape(name)}={_NULL_DIRECTORY if value is None else _escape(value)}"
+        f"{escape(name)}={_NULL_DIRECTORY if value is None else escape(value)}"
         for name, value in zip(columns, values, strict=True)
     ]
     for name in names:
@@ -109,5 +110,16 @@ def directory_of(columns: Sequence[str], values: Values) -> str:
     return "".join(f"{name}/" for name in names)
 
 
-def _escape(text: str) -> str:
+def escape(text: str) -> str:
     return "".join(f"%{ord(char):02X}" if char in _ESCAPED else char for char in text)
+
+
+def values_in(path: str, columns: Sequence[str]) -> Values:
+    """The values that a file's directories state, below the table's root."""
+    stated = dict(name.split("=", 1) for name in path.split("/")[:-1] if "=" in name)
+    found = [stated.get(escape(column), _NULL_DIRECTORY) for column in columns]
+    return tuple(None if value == _NULL_DIRECTORY else _unescape(value) for value in found)
+
+
+def _unescape(text: str) -> str:
+    return re.sub("%([0-9A-F]{2})", lambda code: chr(int(code[1], 16)), text)

@@ -1,14 +1,16 @@
 """Reads a table of any format into Spark as Arrow batches, so that no jar is needed."""
 
 from collections.abc import Iterator, Sequence
+from types import MappingProxyType
 
 import pyarrow as pa
+from pyspark.sql import datasource as spark
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
+from penstock.spark.lake.conditions import Condition, Operator, is_comparable
 from penstock.spark.lake.errors import TableError
-from penstock.spark.lake.filters import expression_of
 from penstock.spark.lake.formats import existing_table
 from penstock.spark.lake.options import LakeOptions
 from penstock.spark.lake.table import Share, Table
@@ -28,11 +30,11 @@ class TableReader(DataSourceReader):
     def __init__(self, options: LakeOptions, columns: Sequence[str]) -> None:
         self._options = options
         self._columns = list(columns)
-        self._filters: list[Filter] = []
+        self._conditions: list[Condition] = []
 
     def partitions(self) -> Sequence[InputPartition]:
         table = existing_table(self._options.path)
-        return [SharePartition(share) for share in table.shares(expression_of(self._filters))]
+        return [SharePartition(share) for share in table.shares(self._conditions)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, SharePartition)
@@ -47,8 +49,39 @@ class FilteringTableReader(TableReader):
     """
 
     def pushFilters(self, filters: list[Filter]) -> list[Filter]:  # noqa: N802  Spark's name
-        self._filters = filters
-        return filters  # Spark checks them again: what is skipped here is only what could not match
+        self._conditions = [said for each in filters if (said := condition_of(each)) is not None]
+        return filters  # Spark checks all of them again
+
+
+_OPERATORS: MappingProxyType[type[Filter], Operator] = MappingProxyType(
+    {
+        spark.EqualTo: "==",
+        spark.GreaterThan: ">",
+        spark.GreaterThanOrEqual: ">=",
+        spark.LessThan: "<",
+        spark.LessThanOrEqual: "<=",
+        spark.StringStartsWith: "starts with",
+        spark.IsNull: "is null",
+        spark.IsNotNull: "is not null",
+        spark.In: "in",
+    }
+)
+
+
+def condition_of(given: Filter) -> Condition | None:
+    """The filter as a condition on a column; none where all formats cannot be asked for it."""
+    operator = _OPERATORS.get(type(given))
+    if isinstance(given, spark.Not) and isinstance(given.child, spark.EqualTo):
+        operator, given = "!=", given.child
+    attribute: tuple[str, ...] = getattr(given, "attribute", ())
+    value = getattr(given, "value", None)
+    values = value if isinstance(value, tuple | list) else (value,)
+    is_about_null = operator in {"is null", "is not null"}
+    if operator is None or len(attribute) != 1 or not (is_about_null or all(map(is_comparable, values))):
+        return None
+    return Condition(
+        column=attribute[0], operator=operator, value=tuple(values) if operator == "in" else value
+    )
 
 
 def spark_schema(options: LakeOptions) -> StructType:

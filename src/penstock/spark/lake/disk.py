@@ -1,0 +1,85 @@
+"""What the Parquet tables ask of a filesystem. A seam, so that tests can stop between any two steps."""
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator
+
+
+class Disk:
+    """The machine's own filesystem. What a method has done is on the disk when it returns."""
+
+    def read(self, path: str) -> bytes | None:
+        try:
+            with open(path, "rb") as file:
+                return file.read()
+        except FileNotFoundError:
+            return None
+
+    def write(self, path: str, content: bytes) -> None:
+        """The whole file or, after a crash, what was there before."""
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        aside = f"{path}.{os.getpid()}.tmp"
+        with open(aside, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(aside, path)
+        _sync_directory(path)
+
+    def link(self, path: str, new_path: str) -> bool:
+        """Give the file a second name; false where that is taken."""
+        os.makedirs(os.path.dirname(new_path), exist_ok=True)
+        try:
+            os.link(path, new_path)
+        except FileExistsError:
+            return False
+        _sync_directory(new_path)
+        return True
+
+    def move(self, path: str, new_path: str) -> None:
+        """Move a file; one that is gone was moved before."""
+        os.makedirs(os.path.dirname(new_path), exist_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            os.rename(path, new_path)
+            _sync_directory(new_path)
+
+    def remove(self, path: str) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+
+    def exists(self, path: str) -> bool:
+        return os.path.exists(path)
+
+    def names(self, directory: str) -> list[str]:
+        """What is in a directory, sorted; nothing where there is none."""
+        try:
+            return sorted(name for name in os.listdir(directory) if not name.endswith(".tmp"))
+        except FileNotFoundError:
+            return []
+
+    def modified_ms(self, path: str) -> int:
+        """When the file was last written; the end of time where it is gone meanwhile."""
+        try:
+            return int(os.stat(path).st_mtime * 1000)
+        except FileNotFoundError:
+            return 1 << 62
+
+    def size_bytes(self, path: str) -> int:
+        return os.path.getsize(path)
+
+    @contextlib.contextmanager
+    def locked(self, path: str) -> Iterator[None]:
+        """One process at a time; the lock of one that dies is free."""
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "ab") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+
+def _sync_directory(path: str) -> None:
+    handle = os.open(os.path.dirname(path), os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
