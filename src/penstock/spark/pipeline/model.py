@@ -17,10 +17,11 @@
       payments: {from: paid, topic: payments, key: orderId}
       history: {from: paid, table: ./lake/paid, partition_by: [day]}
 
-Names of sources and steps are one namespace: each is a view that later SQL may read. `line` is where the thing stands
-in the YAML file (0 in the Python form), so that every error can name it. Durations are milliseconds here, whatever the
-file said. A frame that comes from a topic carries `_record` (topic, partition, offset, timestamp, key, value, headers)
-for as long as its steps keep that column; outputs drop it.
+Names of sources and steps are one namespace: each is a view that SQL may read, whatever the order in the file; in the
+model each step comes after the steps that it reads. `line` is where the thing stands in the file (0: unknown; of a
+SqlStep, where its text begins), so that every error can name it. Durations are milliseconds here, whatever the file
+said. A frame that comes from a topic carries `_record` (topic, partition, offset, timestamp, key, value, headers) for
+as long as its steps keep that column; outputs drop it.
 """
 
 import enum
@@ -250,3 +251,4 @@ class Pipeline(_Part, frozen=True, kw_only=True):
     outputs: tuple[Output, ...]
     restart: Restart = Restart()
     directory: str = "."  # what relative paths are relative to: the file's own directory
+    path: str = ""  # the file itself, for messages
