@@ -175,3 +175,12 @@ class Followers:
         Never for an answer that did not come: it may have agreed, and then who was asked for counts already.
         """
         self._asked = None
+
+    def reaching(self, offset: int) -> list[int]:
+        """The in-sync followers that have all below `offset`, the furthest first."""
+        found = [
+            (-follower.end_offset, each)
+            for each, follower in self._followers.items()
+            if each in self._in_sync and follower.end_offset >= offset
+        ]
+        return [each for _, each in sorted(found)]

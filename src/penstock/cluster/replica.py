@@ -216,6 +216,10 @@ class Replica:
             self._surroundings.on_in_sync_change(self)
         return ErrorCode.NONE
 
+    def in_sync_followers_at(self, offset: int) -> list[int]:
+        """Who else could serve a reader that wants `offset`, the furthest first."""
+        return [] if self._followers is None else self._followers.reaching(offset)
+
     def wanted_in_sync(self) -> WantedSet | None:
         """The in-sync set to ask the controller for, if the present one is wrong."""
         if self._followers is None or self._log is None:

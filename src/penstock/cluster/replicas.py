@@ -72,26 +72,31 @@ class Replicas:
     def get(self, topic: str, partition: int) -> Replica | None:
         return self._by_name.get(topic, {}).get(partition)
 
-    def leader_of(self, topic: str, partition: int) -> Replica | ErrorCode:
-        """The replica here that leads this partition, its log open, or what to tell the client instead."""
+    def leader_of(self, topic: str, partition: int, *, or_follower: bool = False) -> Replica | ErrorCode:
+        """The replica here that leads this partition, its log open, or what to tell the client instead.
+
+        `or_follower` is for whoever may read from any replica.
+        """
         partitions = self._by_name.get(topic)
         replica = partitions.get(partition) if partitions is not None else None
         if replica is None:
             return self._why_missing(
                 self._image.topic(topic), partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             )
-        return self._leading(replica)
+        return self._leading(replica, or_follower=or_follower)
 
-    def leader_by_id(self, topic_id: bytes, partition: int) -> Replica | ErrorCode:
+    def leader_by_id(
+        self, topic_id: bytes, partition: int, *, or_follower: bool = False
+    ) -> Replica | ErrorCode:
         """Like `leader_of`, for a topic named by its id (KIP-516)."""
         partitions = self._by_id.get(topic_id)
         replica = partitions.get(partition) if partitions is not None else None
         if replica is None:
             return self._why_missing(self._image.topic_by_id(topic_id), partition, ErrorCode.UNKNOWN_TOPIC_ID)
-        return self._leading(replica)
+        return self._leading(replica, or_follower=or_follower)
 
-    def _leading(self, replica: Replica) -> Replica | ErrorCode:
-        if not replica.is_leader:
+    def _leading(self, replica: Replica, *, or_follower: bool) -> Replica | ErrorCode:
+        if not (replica.is_leader or or_follower):
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         return replica if replica.is_open or self._open(replica) else ErrorCode.KAFKA_STORAGE_ERROR
 

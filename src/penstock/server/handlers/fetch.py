@@ -20,9 +20,10 @@ from penstock.protocol.messages.fetch import (
 )
 from penstock.server.context import RequestContext
 from penstock.server.fetch_sessions import FetchPartition, FetchPlan, FetchResult
-from penstock.server.handlers.fetch_read import FetchRead
+from penstock.server.handlers.fetch_read import FetchRead, Reader
 
 _TELLS_LEADER_FROM = 16  # KIP-951
+_READS_FOLLOWERS_FROM = 11  # KIP-392
 
 
 def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Awaitable[FetchResponse]:
@@ -30,11 +31,22 @@ def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Awaita
     if plan.error_code:
         return FetchResponse(error_code=plan.error_code)
     bytes_max = min(request.max_bytes, ctx.broker.config[FETCH_MAX_BYTES])
-    read = FetchRead(ctx, plan.partitions, bytes_max, request.isolation_level)
+    read = FetchRead(ctx, plan.partitions, bytes_max, _reader(ctx, request))
     read.from_memory()
     if read.is_complete and (request.max_wait_ms <= 0 or read.is_enough(request.min_bytes)):
         return _respond(ctx, plan, read)
     return _respond_later(ctx, request, plan, read)
+
+
+def _reader(ctx: RequestContext, request: FetchRequest) -> Reader:
+    state = request.replica_state
+    if max(request.replica_id, state.replica_id) >= 0:
+        return Reader(broker_id=max(request.replica_id, state.replica_id), broker_epoch=state.replica_epoch)
+    return Reader(
+        isolation_level=request.isolation_level,
+        rack=request.rack_id,
+        reads_followers=ctx.version >= _READS_FOLLOWERS_FROM,
+    )
 
 
 async def _respond_later(
@@ -60,9 +72,7 @@ async def _news(ctx: RequestContext, read: FetchRead, deadline: float) -> None:
     timer = loop.call_at(deadline, changed.cancel)
     polls = ctx.peer.long_polls
     polls.add(changed)
-    replicas = read.replicas()
-    for replica in replicas:
-        replica.watch(changed)
+    replicas = read.watch(changed)
     try:
         await changed
     except asyncio.CancelledError:
@@ -85,7 +95,7 @@ def _respond(ctx: RequestContext, plan: FetchPlan, read: FetchRead) -> FetchResp
             high_watermark=data.high_watermark,
             log_start_offset=data.log_start_offset,
             has_records=bool(data.records),
-            must_tell=data.diverging_epoch.epoch >= 0,
+            must_tell=data.diverging_epoch.epoch >= 0 or data.preferred_read_replica >= 0,
         )
         if not plan.is_worth_telling(wanted, result):
             continue

@@ -3,11 +3,19 @@
 The first batch found is given whole even when it is larger than the limits (KIP-74), so that nobody gets stuck.
 Partitions are read in the order of the request: one whose records are on disk only is waited for before the next is
 read, or those in memory would eat up the limit and starve it.
+
+Who reads makes the difference. A follower reads up to the end of the log, from the leader only, and tells by it what it
+has on its disk. A consumer reads what is committed, from the leader or (KIP-392) from any replica; a leader that has
+one in the consumer's rack sends it there.
 """
 
+import asyncio
 from collections.abc import Sequence
 
+import msgspec
+
 from penstock.cluster.replica import Replica
+from penstock.config.themes.replication import REPLICA_SELECTOR_CLASS
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.fetch import AbortedTransaction, EpochEndOffset, PartitionData
 from penstock.server.context import RequestContext
@@ -16,8 +24,23 @@ from penstock.storage.log import Cold, LogSlice
 from penstock.storage.log_errors import LogError
 
 _READ_COMMITTED = 1
+_RACK_AWARE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 _KNOWS_ZSTD_FROM = 10
 _UNKNOWN = (ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+
+
+class Reader(msgspec.Struct, frozen=True, kw_only=True):
+    """Who reads: a follower by its id and epoch, else a consumer with its isolation level and rack."""
+
+    broker_id: int = -1
+    broker_epoch: int = -1
+    isolation_level: int = 0
+    rack: str = ""
+    reads_followers: bool = False
+
+    @property
+    def is_follower(self) -> bool:
+        return self.broker_id >= 0
 
 
 class FetchRead:
@@ -27,7 +50,9 @@ class FetchRead:
         "_bytes_left",
         "_bytes_max",
         "_ctx",
+        "_is_first",
         "_read_committed",
+        "_reader",
         "_size",
         "_unknown_at_first",
         "_wanted",
@@ -35,13 +60,15 @@ class FetchRead:
     )
 
     def __init__(
-        self, ctx: RequestContext, wanted: Sequence[FetchPartition], bytes_max: int, isolation_level: int
+        self, ctx: RequestContext, wanted: Sequence[FetchPartition], bytes_max: int, reader: Reader
     ) -> None:
         self._ctx = ctx
+        self._reader = reader
+        self._is_first = True
         self._wanted = wanted
         self._bytes_max = bytes_max
         self._bytes_left = bytes_max
-        self._read_committed = isolation_level == _READ_COMMITTED
+        self._read_committed = reader.isolation_level == _READ_COMMITTED and not reader.is_follower
         self._size = 0
         self._unknown_at_first: int | None = None
         self.results: list[PartitionData] = []
@@ -64,7 +91,9 @@ class FetchRead:
 
     def forget(self) -> None:
         """Let go of what was read."""
-        self.results = []
+        if self.results:
+            self._is_first = False
+            self.results = []
         self._size = 0
         self._bytes_left = self._bytes_max
 
@@ -83,12 +112,15 @@ class FetchRead:
             or unknown == len(codes)
             or unknown > self._unknown_at_first
             or any(c for c in codes if c not in _UNKNOWN)
-            or any(r.diverging_epoch.epoch >= 0 for r in self.results)
+            or any(r.diverging_epoch.epoch >= 0 or r.preferred_read_replica >= 0 for r in self.results)
         )
 
-    def replicas(self) -> list[Replica]:
-        leaders = (self._leader(p) for p in self._wanted)
-        return [r for r in leaders if isinstance(r, Replica)]
+    def watch(self, reader: "asyncio.Future[None]") -> list[Replica]:
+        """Let any change of these partitions resolve `reader`; gives those to unwatch."""
+        found = [replica for replica in map(self._leader, self._wanted) if isinstance(replica, Replica)]
+        for replica in found:
+            replica.watch(reader, is_follower=self._reader.is_follower)
+        return found
 
     def _read_on(self) -> None:
         for wanted in self._wanted[len(self.results) :]:
@@ -105,16 +137,17 @@ class FetchRead:
 
     def _leader(self, wanted: FetchPartition) -> Replica | ErrorCode:
         replicas = self._ctx.broker.replicas
+        any_replica = self._reader.reads_followers
         if isinstance(wanted.topic, bytes):
-            return replicas.leader_by_id(wanted.topic, wanted.index)
-        return replicas.leader_of(wanted.topic, wanted.index)
+            return replicas.leader_by_id(wanted.topic, wanted.index, or_follower=any_replica)
+        return replicas.leader_of(wanted.topic, wanted.index, or_follower=any_replica)
 
     def _read_one(self, wanted: FetchPartition) -> PartitionData | None:
         """What one partition gives from memory; None when its records are on disk only."""
         leader = self._leader(wanted)
         if not isinstance(leader, Replica):
             return _failed(wanted.index, leader)
-        refusal = self._refuse(leader, wanted)
+        refusal = self._refuse(leader, wanted) or self._meet(leader, wanted)
         if refusal is not None:
             return refusal
         limit = self._limit(leader)
@@ -148,7 +181,37 @@ class FetchRead:
             return _failed(wanted.index, _code(error))
         return self._found(leader, wanted, found)
 
+    def _meet(self, leader: Replica, wanted: FetchPartition) -> PartitionData | None:
+        """Note what a follower has, and send a consumer to a replica that is nearer."""
+        reader = self._reader
+        if reader.is_follower:
+            if self._is_first:
+                code = leader.follower_fetched(reader.broker_id, reader.broker_epoch, wanted.fetch_offset)
+                return _failed(wanted.index, code) if code else None
+        elif reader.rack and leader.is_leader:
+            nearer = self._nearer(leader, wanted.fetch_offset)
+            if nearer is not None:
+                return msgspec.structs.replace(
+                    self._found(leader, wanted, None), preferred_read_replica=nearer
+                )
+        return None
+
+    def _nearer(self, leader: Replica, offset: int) -> int | None:
+        broker = self._ctx.broker
+        if broker.config[REPLICA_SELECTOR_CLASS] != _RACK_AWARE:
+            return None
+        brokers = broker.controller.image.brokers
+        here = brokers.get(broker.node_id)
+        if here is None or here.rack == self._reader.rack:
+            return None
+        for each in leader.in_sync_followers_at(offset):
+            if each in brokers and brokers[each].is_active and brokers[each].rack == self._reader.rack:
+                return each
+        return None
+
     def _limit(self, leader: Replica) -> int:
+        if self._reader.is_follower:
+            return leader.log.log_end_offset
         return leader.last_stable_offset if self._read_committed else leader.high_watermark
 
     def _refuse(self, leader: Replica, wanted: FetchPartition) -> PartitionData | None:

@@ -1,0 +1,140 @@
+"""What all parts of a node share: identity, promises, log, state, and the effects of the event in hand.
+
+The parts (`elections`, `following`, `leading`, `membership`) are functions over it; `transitions` alone changes the
+state.
+"""
+
+import random
+from collections.abc import Callable
+
+from penstock.cluster.raft.effects import Append, Committed, Effect, Persist, Send
+from penstock.cluster.raft.log_shape import LogShape
+from penstock.cluster.raft.messages import Request
+from penstock.cluster.raft.requests import Requests
+from penstock.cluster.raft.states import Follower, Leader, State, Unattached
+from penstock.cluster.raft.values import Address, Election, RaftSettings, ReplicaKey
+from penstock.cluster.raft.voters import VoterHistory, VoterSet
+
+BOOTSTRAP_ID_FIRST = -2
+
+
+class Core:
+    __slots__ = (
+        "bootstrap",
+        "bytes_since_snapshot",
+        "cluster_id",
+        "effects",
+        "election",
+        "endpoints",
+        "high_watermark",
+        "is_leaving",
+        "is_snapshot_wanted",
+        "log",
+        "me",
+        "now_ms",
+        "randomness",
+        "requests",
+        "settings",
+        "stamp_ms",
+        "state",
+        "voter_history",
+    )
+
+    def __init__(
+        self,
+        me: ReplicaKey,
+        cluster_id: str,
+        *,
+        election: Election,
+        log: LogShape,
+        voter_history: VoterHistory,
+        settings: RaftSettings,
+        randomness: random.Random,
+        stamp_ms: Callable[[], int],
+        endpoints: tuple[Address, ...] = (),
+        bootstrap: tuple[Address, ...] = (),
+        bytes_since_snapshot: int = 0,
+    ) -> None:
+        self.me = me
+        self.cluster_id = cluster_id
+        self.election = election
+        self.log = log
+        self.voter_history = voter_history
+        self.settings = settings
+        self.randomness = randomness
+        self.stamp_ms = stamp_ms
+        self.endpoints = endpoints
+        self.bootstrap = bootstrap
+        self.bytes_since_snapshot = bytes_since_snapshot
+        self.is_snapshot_wanted = False
+        self.is_leaving = False
+        self.now_ms = 0.0
+        self.high_watermark = log.snapshots[-1].offset if log.snapshots else 0
+        """All below is committed: a snapshot holds committed state only."""
+        self.requests = Requests(settings.request_timeout_ms, settings.retry_backoff_ms)
+        self.state: State = Unattached(float("inf"))
+        self.effects: list[Effect] = []
+
+    @property
+    def epoch(self) -> int:
+        return self.election.epoch
+
+    @property
+    def voters(self) -> VoterSet:
+        return self.voter_history.latest
+
+    @property
+    def is_voter(self) -> bool:
+        return self.voters.has(self.me)
+
+    def emit(self, effect: Effect) -> None:
+        self.effects.append(effect)
+
+    def promise(self, election: Election) -> None:
+        """Change what must not be forgotten; it is durable before any later effect is performed."""
+        if election != self.election:
+            self.election = election
+            if self.effects and isinstance(self.effects[-1], Persist):
+                self.effects.pop()  # nothing came in between: one sync for both
+            self.emit(Persist(election))
+
+    def send(self, to: int, request: Request, addresses: tuple[Address, ...] = ()) -> None:
+        request_id = self.requests.begin(to, type(request), self.now_ms)
+        voter = self.voters.get(to)
+        if not addresses and voter is not None:
+            addresses = voter.endpoints
+        self.emit(Send(request_id, to, addresses, request))
+
+    def append(self, batches: bytes, epoch: int, next_offset: int) -> None:
+        """Append batches of one epoch, which have their offsets."""
+        self.emit(Append(self.log.end_offset, batches))
+        self.log.append(epoch, next_offset)
+        self.bytes_since_snapshot += len(batches)
+
+    def commit(self, offset: int) -> None:
+        """All below `offset` is known to be committed."""
+        if offset > self.high_watermark:
+            self.high_watermark = offset
+            self.emit(Committed(offset))
+
+    def election_deadline_ms(self) -> float:
+        """Random, so that two nodes seldom stand for election at once."""
+        return self.now_ms + self.settings.election_timeout_ms * (1 + self.randomness.random())
+
+    def other_voters(self) -> list[int]:
+        return [each for each in self.voters.ids if each != self.me.node_id]
+
+    @property
+    def leader_id(self) -> int | None:
+        """Who leads now, as far as this node knows."""
+        return self.election.leader_id if isinstance(self.state, Leader | Follower) else None
+
+    @property
+    def leader_endpoints(self) -> tuple[Address, ...]:
+        """Where that leader listens."""
+        if isinstance(self.state, Leader):
+            return self.endpoints
+        if not isinstance(self.state, Follower):
+            return ()
+        voter = self.voters.get(self.state.leader_id)
+        return self.state.endpoints or (voter.endpoints if voter is not None else ())

@@ -1,0 +1,251 @@
+"""Standing for election, and voting: pre-vote first, so that a node that was cut off disturbs nobody (KIP-996)."""
+
+from penstock.cluster.raft.core import Core
+from penstock.cluster.raft.messages import (
+    BeginQuorumEpochRequest,
+    BeginQuorumEpochResponse,
+    EndQuorumEpochRequest,
+    EndQuorumEpochResponse,
+    VoteRequest,
+    VoteResponse,
+)
+from penstock.cluster.raft.states import (
+    Ballot,
+    Candidate,
+    Follower,
+    Leader,
+    Prospective,
+    Resigned,
+    Unattached,
+    Voted,
+)
+from penstock.cluster.raft.transitions import (
+    to_candidate,
+    to_follower,
+    to_leader,
+    to_prospective,
+    to_unattached,
+    to_voted,
+)
+from penstock.cluster.raft.values import Address, LogPosition, ReplicaKey
+from penstock.protocol.errors import ErrorCode
+
+_RETRIES_DOUBLED_MAX = 10
+
+
+# -- standing -----------------------------------------------------------------------------------------
+
+
+def stand(core: Core) -> None:
+    """Begin an election, if this node may: with a ballot of one it has won at once."""
+    if not core.is_voter or core.is_leaving:
+        _rest(core)
+        return
+    retries = core.state.retries + 1 if isinstance(core.state, Ballot) else 0
+    to_prospective(core, retries)
+    _note_vote(core, core.me.node_id, is_granted=True)
+
+
+def _rest(core: Core) -> None:
+    """Who does not vote does not stand: it waits to hear of a leader."""
+    if isinstance(core.state, Unattached):
+        core.state.deadline_ms = core.election_deadline_ms()
+    else:
+        to_unattached(core, core.epoch)
+
+
+def poll_ballot(core: Core, ballot: Ballot) -> None:
+    """Ask whoever has not answered; when time is up, try again or go back."""
+    if core.now_ms >= ballot.deadline_ms:
+        _end_ballot(core, ballot)
+        return
+    if ballot.is_lost:
+        return
+    for node_id in core.other_voters():
+        if node_id in ballot.granted or node_id in ballot.rejected:
+            continue
+        if core.requests.is_ready(node_id, VoteRequest, core.now_ms):
+            voter = core.voters.get(node_id)
+            core.send(
+                node_id,
+                VoteRequest(
+                    cluster_id=core.cluster_id,
+                    voter=None if voter is None else voter.key,
+                    candidate=core.me,
+                    epoch=core.epoch,
+                    last=core.log.end,
+                    is_pre_vote=isinstance(ballot, Prospective),
+                ),
+            )
+
+
+def _end_ballot(core: Core, ballot: Ballot) -> None:
+    leader_id = core.election.leader_id
+    if isinstance(ballot, Prospective) and leader_id is not None and leader_id != core.me.node_id:
+        # Others may hear the leader while this node did not: it looks there again, for a shorter time.
+        deadline_ms = core.now_ms + core.settings.election_timeout_ms * (0.5 + core.randomness.random() / 2)
+        to_follower(core, core.epoch, leader_id, ballot.leader_endpoints, deadline_ms)
+    else:
+        stand(core)
+
+
+def note_vote_response(core: Core, source: int, response: VoteResponse) -> None:
+    if isinstance(core.state, Ballot) and core.voters.get(source) is not None:
+        _note_vote(core, source, is_granted=response.is_granted)
+
+
+def _note_vote(core: Core, node_id: int, *, is_granted: bool) -> None:
+    ballot = core.state
+    assert isinstance(ballot, Ballot)
+    (ballot.granted if is_granted else ballot.rejected).add(node_id)
+    majority = core.voters.majority
+    granted = {each for each in ballot.granted if core.voters.get(each) is not None}
+    if len(granted) >= majority:
+        _win(core, ballot, granted)
+    elif not ballot.is_lost and len(ballot.rejected) > len(core.voters) - majority:
+        ballot.is_lost = True
+        ballot.deadline_ms = core.now_ms + _backoff_ms(core, ballot.retries)
+
+
+def _win(core: Core, ballot: Ballot, granted: set[int]) -> None:
+    if isinstance(ballot, Prospective):
+        to_candidate(core, ballot.retries)
+        _note_vote(core, core.me.node_id, is_granted=True)
+    else:
+        to_leader(core, granted)
+
+
+def _backoff_ms(core: Core, retries: int) -> float:
+    """Random and longer each time: two that took each other's votes must not meet again."""
+    longest_ms = core.settings.retry_backoff_ms << min(retries + 1, _RETRIES_DOUBLED_MAX)
+    return min(core.settings.election_backoff_max_ms, longest_ms) * core.randomness.random()
+
+
+# -- voting -------------------------------------------------------------------------------------------
+
+
+def answer_vote(core: Core, request: VoteRequest) -> VoteResponse:
+    error = _vote_error(core, request)
+    if error is ErrorCode.NONE:
+        if request.epoch > core.epoch:
+            to_unattached(core, request.epoch)
+        if not is_meant_for(core, request.voter):
+            error = ErrorCode.INVALID_VOTER_KEY
+    is_granted = error is ErrorCode.NONE and _grant(core, request)
+    return VoteResponse(
+        error=error,
+        epoch=core.epoch,
+        leader_id=core.leader_id,
+        leader_endpoints=core.leader_endpoints,
+        is_granted=is_granted,
+    )
+
+
+def _vote_error(core: Core, request: VoteRequest) -> ErrorCode:
+    last = request.last
+    # A candidate has raised the epoch above that of its last record; a prospective one has not yet.
+    epoch_min = last.epoch if request.is_pre_vote else last.epoch + 1
+    if last.offset < 0 or last.epoch < 0 or request.epoch < epoch_min or request.candidate.node_id < 0:
+        return ErrorCode.INVALID_REQUEST
+    return ErrorCode.FENCED_LEADER_EPOCH if request.epoch < core.epoch else ErrorCode.NONE
+
+
+def _grant(core: Core, request: VoteRequest) -> bool:
+    if request.is_pre_vote:
+        return _would_vote(core) and is_up_to_date(core, request.last)
+    if core.election.voted is not None:
+        # Given once, it is given: the answer may have been lost. A candidate asks anew only in a later epoch.
+        return core.election.voted == request.candidate
+    if core.election.leader_id is not None or not isinstance(core.state, Unattached | Prospective):
+        return False
+    if not is_up_to_date(core, request.last):
+        return False
+    to_voted(core, request.candidate)
+    return True
+
+
+def _would_vote(core: Core) -> bool:
+    """Not while this node leads, did so in this epoch, or hears from the leader."""
+    state = core.state
+    if isinstance(state, Follower):
+        return not state.has_fetched
+    return not isinstance(state, Leader | Resigned)
+
+
+def is_up_to_date(core: Core, last: LogPosition) -> bool:
+    """Whether a log that ends there may lead: no vote for one that could lack what is committed (Raft, 5.4.1)."""
+    return last >= core.log.end
+
+
+def is_meant_for(core: Core, voter: ReplicaKey | None) -> bool:
+    """Whether the sender means this replica, and not one that had this id before it lost its disk."""
+    if voter is None:
+        return True
+    return voter.node_id == core.me.node_id and voter.directory_id in (core.me.directory_id, bytes(16))
+
+
+# -- epochs that begin and end ------------------------------------------------------------------------
+
+
+def learn(
+    core: Core,
+    epoch: int,
+    leader_id: int | None,
+    endpoints: tuple[Address, ...],
+    *,
+    is_first_hand: bool = False,
+) -> None:
+    """Take in what a peer says of the present: an epoch, and maybe its leader. Old news is no news."""
+    if epoch < core.epoch or leader_id == core.me.node_id:
+        if epoch > core.epoch:
+            to_unattached(core, epoch)
+        return
+    if epoch > core.epoch:
+        if leader_id is None:
+            to_unattached(core, epoch)
+        else:
+            to_follower(core, epoch, leader_id, endpoints)
+    elif leader_id is not None and isinstance(core.state, Unattached | Voted | Candidate | Prospective):
+        # A voter that has lost this very leader has reason to: only the leader's own word brings it back.
+        is_lost = leader_id == core.election.leader_id and core.is_voter
+        if is_first_hand or not is_lost:
+            to_follower(core, epoch, leader_id, endpoints)
+
+
+def answer_begin(core: Core, request: BeginQuorumEpochRequest) -> BeginQuorumEpochResponse:
+    error = ErrorCode.NONE
+    if request.epoch < core.epoch:
+        error = ErrorCode.FENCED_LEADER_EPOCH
+    elif request.leader_id < 0:
+        error = ErrorCode.INVALID_REQUEST
+    else:
+        learn(core, request.epoch, request.leader_id, request.endpoints, is_first_hand=True)
+        if isinstance(core.state, Follower) and core.state.leader_id == request.leader_id:
+            core.state.deadline_ms = core.now_ms + core.settings.fetch_timeout_ms
+        if not is_meant_for(core, request.voter):
+            error = ErrorCode.INVALID_VOTER_KEY
+    return BeginQuorumEpochResponse(error=error, epoch=core.epoch, leader_id=core.leader_id)
+
+
+def answer_end(core: Core, request: EndQuorumEpochRequest) -> EndQuorumEpochResponse:
+    """The leader of this epoch gives up: stand for election, sooner the more it prefers this node."""
+    error = ErrorCode.NONE
+    if request.epoch < core.epoch:
+        error = ErrorCode.FENCED_LEADER_EPOCH
+    elif request.leader_id < 0:
+        error = ErrorCode.INVALID_REQUEST
+    else:
+        learn(core, request.epoch, request.leader_id, request.endpoints)
+        state = core.state
+        if isinstance(state, Follower) and state.leader_id == request.leader_id:
+            to_unattached(core, core.epoch, core.now_ms + _succession_ms(core, request.preferred))
+    return EndQuorumEpochResponse(error=error, epoch=core.epoch, leader_id=core.leader_id)
+
+
+def _succession_ms(core: Core, preferred: tuple[ReplicaKey, ...]) -> float:
+    """None for the first; for the others the last waits longest, and each before it half of that."""
+    longest_ms = core.settings.election_backoff_max_ms
+    if core.me not in preferred:
+        return longest_ms * (1 + core.randomness.random())
+    place = preferred.index(core.me)
+    return 0.0 if place == 0 else longest_ms / 2 ** (len(preferred) - 1 - place)
