@@ -406,6 +406,13 @@ def test_truncation_inside_a_batch_drops_all_of_it(log: Log) -> None:
     assert log.log_end_offset == 1
 
 
+def test_truncation_to_the_end_forgets_an_epoch_that_wrote_nothing(log: Log) -> None:
+    append(log, "a", epoch=1)
+    log.begin_epoch(2)
+    assert log.truncate_to(1, now_ms=NOW_MS) == 1
+    assert log.epochs.latest_epoch == 1
+
+
 def test_truncation_forgets_producers_and_epochs_of_what_it_drops(log: Log) -> None:
     append(log, "a", producer_id=5, producer_epoch=0, base_sequence=0)
     append(log, "b", producer_id=5, producer_epoch=0, base_sequence=1, epoch=2)

@@ -273,6 +273,10 @@ class Replica:
         """What a producer waits for: all in-sync replicas, or with acks=1 this one's disk."""
         if acks == ALL or self._followers is None:
             return self.committed(last_offset)
+        return self.stored(last_offset)
+
+    def stored(self, last_offset: int) -> Completion[None] | None:
+        """What to wait for before records up to `last_offset` are on this broker's disk; None when they are."""
         if self.log.committed_offset > last_offset:
             return None
         return self._wait(self._own_producers, last_offset)
@@ -296,6 +300,10 @@ class Replica:
     def leader_told(self, high_watermark: int) -> None:
         """Take over the leader's high watermark, as far as the records are here and synced."""
         self._set_high_watermark(min(high_watermark, self.log.committed_offset))
+
+    def truncated(self, end_offset: int) -> None:
+        """The log was cut: after an unclean election even what had been committed may be gone."""
+        self.high_watermark = min(self.high_watermark, end_offset)
 
     # -- the high watermark ---------------------------------------------------------------------------
 

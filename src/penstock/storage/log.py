@@ -319,6 +319,8 @@ class Log(ReadableLog):
         Use `LogStore.truncate`, which lowers the recovery point on disk first. Raises `StorageFailure`.
         """
         if offset >= self.chain.end_offset:
+            # A leader that wrote nothing has an epoch here that nobody else knows of.
+            self._end_at(self.chain.end_offset)
             return self.chain.end_offset
         self._generation += 1
         self._layout += 1

@@ -1,0 +1,282 @@
+"""Follows one leader: fetches all partitions that it leads and this broker holds, in one long poll after the other.
+
+What an answer brought is synced before the next request is sent: a fetch offset is a promise that all below it is on
+this broker's disk, and the leader acknowledges producers by it. A partition whose turn cannot be taken (the leader is
+not the leader, the disk refuses) rests or waits for the metadata; the others go on.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from penstock.client.connection import Disconnected
+from penstock.cluster.fetching import position
+from penstock.cluster.fetching.position import Append, AwaitMetadata, LogView, Rest, StartOver, Truncate
+from penstock.cluster.fetching.session import FetchLimits, FetchSession, PartitionKey
+from penstock.cluster.replica import Replica
+from penstock.observability.clock import Clock
+from penstock.observability.completion import Completion
+from penstock.protocol.errors import ErrorCode, ProtocolError
+from penstock.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse
+from penstock.storage.log_errors import LogError, StorageFailure
+from penstock.storage.log_store import LogStore
+
+log = logging.getLogger(__name__)
+
+
+class LeaderChannel(Protocol):
+    """The way to one leader. Its calls raise `ConnectionError`, `OSError` or `TimeoutError`."""
+
+    async def fetch(self, request: FetchRequest) -> FetchResponse: ...
+
+    async def earliest_offset(self, replica: Replica) -> int:
+        """Where the leader's log of this partition starts. Raises `LogError` when it does not say."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class FetcherSettings(Protocol):
+    """Read at each turn: they may change while running."""
+
+    @property
+    def limits(self) -> FetchLimits: ...
+
+    @property
+    def partition_bytes_max(self) -> int: ...
+
+    @property
+    def backoff_ms(self) -> int: ...
+
+
+class _Followed:
+    __slots__ = ("leader_epoch", "replica", "resting_until_ms")
+
+    def __init__(self, replica: Replica) -> None:
+        self.replica = replica
+        self.leader_epoch = replica.leader_epoch
+        self.resting_until_ms = 0.0
+
+
+class Fetcher:
+    def __init__(
+        self,
+        session: FetchSession,
+        connect: Callable[[], Awaitable[LeaderChannel]],
+        store: LogStore,
+        settings: FetcherSettings,
+        clock: Clock,
+    ) -> None:
+        self._session = session
+        self._connect = connect
+        self._store = store
+        self._settings = settings
+        self._clock = clock
+        self._followed: dict[PartitionKey, _Followed] = {}
+        self._channel: LeaderChannel | None = None
+        self._news = asyncio.Event()
+        self._polling: asyncio.Future[FetchResponse] | None = None
+
+    def __len__(self) -> int:
+        return len(self._followed)
+
+    def follow(self, replica: Replica) -> None:
+        """Begin, or begin anew in another leader epoch. A long poll under way is given up for it."""
+        key = (replica.topic_id, replica.partition)
+        known = self._followed.get(key)
+        if known is None or known.replica is not replica or known.leader_epoch != replica.leader_epoch:
+            self._followed[key] = _Followed(replica)
+            self._news.set()
+            if self._polling is not None:
+                self._polling.cancel()
+
+    def leave(self, topic_id: bytes, number: int) -> None:
+        self._followed.pop((topic_id, number), None)
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        try:
+            while True:
+                await self._turn()
+        finally:
+            await self._hang_up()
+
+    async def _turn(self) -> None:
+        self._news.clear()
+        wanted = self._wanted()
+        if not wanted:
+            await self._pause()
+            return
+        try:
+            response = await self._poll(wanted)
+        except asyncio.CancelledError:
+            if self._news.is_set() and self._polling is None:
+                await self._hang_up()  # a newcomer; the answer to the old request is of no use any more
+                return
+            raise
+        except (OSError, TimeoutError, Disconnected, ProtocolError) as error:
+            log.debug("fetching failed: %s", error)
+            await self._hang_up()
+            await self._clock.sleep(self._settings.backoff_ms)
+            return
+        error_code = ErrorCode(response.error_code)
+        if error_code is not ErrorCode.NONE:
+            self._session.begin_anew()
+            return
+        self._session.answered(response.session_id)
+        await self._take(response)
+
+    async def _poll(self, wanted: dict[PartitionKey, FetchPartition]) -> FetchResponse:
+        if self._channel is None:
+            self._channel = await self._connect()
+        request = self._session.request(wanted, self._settings.limits)
+        self._polling = asyncio.ensure_future(self._channel.fetch(request))
+        try:
+            return await self._polling
+        finally:
+            self._polling = None
+
+    def _wanted(self) -> dict[PartitionKey, FetchPartition]:
+        now_ms = self._clock.monotonic_ms()
+        wanted = {}
+        for key, followed in self._followed.items():
+            if followed.resting_until_ms > now_ms:
+                continue
+            try:
+                view = _view(followed.replica)
+            except (LogError, OSError) as error:
+                self._rest(followed, f"its log cannot be opened ({error})")
+                continue
+            wanted[key] = position.ask(
+                followed.replica.partition, view, followed.leader_epoch, self._settings.partition_bytes_max
+            )
+        return wanted
+
+    async def _pause(self) -> None:
+        """Nothing to fetch: wait for a partition to come, or for one to have rested."""
+        resting = [each.resting_until_ms for each in self._followed.values()]
+        if not resting:
+            await self._news.wait()
+            return
+        delay_ms = max(1.0, min(resting) - self._clock.monotonic_ms())
+        sleeping = asyncio.ensure_future(self._clock.sleep(delay_ms))
+        waking = asyncio.ensure_future(self._news.wait())
+        try:
+            await asyncio.wait((sleeping, waking), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            sleeping.cancel()
+            waking.cancel()
+
+    async def _take(self, response: FetchResponse) -> None:
+        storing: list[tuple[_Followed, Append, Completion[None]]] = []
+        for topic in response.responses:
+            for data in topic.partitions:
+                followed = self._followed.get((topic.topic_id, data.partition_index))
+                if followed is None or followed.leader_epoch != followed.replica.leader_epoch:
+                    continue  # it moved on while the answer was under way
+                reaction = position.react(data)
+                if isinstance(reaction, Append):
+                    stored = self._append(followed, reaction)
+                    if stored is not None:
+                        storing.append((followed, reaction, stored))
+                else:
+                    await self._react(followed, reaction)
+        for followed, reaction, stored in storing:
+            try:
+                await stored
+            except LogError as error:
+                self._rest(followed, str(error))
+            else:
+                self._take_over(followed, reaction)
+
+    def _append(self, followed: _Followed, answer: Append) -> Completion[None] | None:
+        replica = followed.replica
+        try:
+            appended = replica.append_fetched(answer.records, self._clock.now_ms())
+        except (LogError, OSError) as error:
+            self._rest(followed, f"what its leader gave was not stored ({error})")
+            return None
+        stored = None if appended is None else replica.stored(appended.last_offset)
+        if stored is None:
+            self._take_over(followed, answer)
+        return stored
+
+    def _take_over(self, followed: _Followed, answer: Append) -> None:
+        replica = followed.replica
+        if followed.leader_epoch != replica.leader_epoch:
+            return
+        replica.leader_told(answer.high_watermark)
+        start = min(answer.log_start_offset, replica.high_watermark)
+        if start > replica.log.log_start_offset:
+            replica.log.advance_log_start(start)
+
+    async def _react(
+        self, followed: _Followed, reaction: Truncate | StartOver | Rest | AwaitMetadata
+    ) -> None:
+        replica = followed.replica
+        try:
+            if isinstance(reaction, Truncate):
+                await self._truncate(replica, reaction)
+            elif isinstance(reaction, StartOver):
+                await self._start_over(followed)
+            else:
+                self._rest(followed, reaction.error.name)
+        except (LogError, OSError, TimeoutError) as error:
+            self._rest(followed, str(error))
+
+    async def _truncate(self, replica: Replica, truncate: Truncate) -> None:
+        own_epoch, own_end_offset = replica.log.epoch_end_offset(truncate.epoch)
+        end_offset = replica.log.log_end_offset
+        offset = position.truncation_offset(truncate, own_epoch, own_end_offset, end_offset)
+        log.info(
+            "%s-%d: cut from %d to %d, where its history parts from its leader's in epoch %d",
+            replica.topic,
+            replica.partition,
+            end_offset,
+            offset,
+            truncate.epoch,
+        )
+        replica.truncated(await self._store.truncate(replica.log, offset))
+
+    async def _start_over(self, followed: _Followed) -> None:
+        assert self._channel is not None, "an answer came through it"
+        replica = followed.replica
+        start = await self._channel.earliest_offset(replica)
+        end_offset = replica.log.log_end_offset
+        if start <= end_offset:
+            self._rest(followed, f"its leader has neither offset {end_offset} nor a newer start")
+            return
+        log.info(
+            "%s-%d: ends at %d, below its leader's start at %d: all is fetched anew from there",
+            replica.topic,
+            replica.partition,
+            end_offset,
+            start,
+        )
+        replica.log.truncate_fully_and_start_at(start)
+        replica.truncated(start)
+
+    def _rest(self, followed: _Followed, reason: str) -> None:
+        replica = followed.replica
+        log.debug("%s-%d rests: %s", replica.topic, replica.partition, reason)
+        followed.resting_until_ms = self._clock.monotonic_ms() + self._settings.backoff_ms
+
+    async def _hang_up(self) -> None:
+        self._session.begin_anew()
+        channel, self._channel = self._channel, None
+        if channel is not None:
+            await channel.close()
+
+
+def _view(replica: Replica) -> LogView:
+    own = replica.log
+    if own.failure is not None:
+        raise StorageFailure(str(own.failure))
+    epoch = own.epochs.latest_epoch
+    is_empty = own.log_end_offset == own.log_start_offset
+    return LogView(
+        end_offset=own.log_end_offset,
+        latest_epoch=-1 if epoch is None or is_empty else epoch,
+        start_offset=own.log_start_offset,
+    )

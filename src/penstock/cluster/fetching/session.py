@@ -1,0 +1,78 @@
+"""A follower's side of an incremental fetch session (KIP-227): name what changed since the last request. Pure.
+
+The leader keeps the rest. A request counts up the session's epoch; whatever is not an orderly answer begins a new
+session, which names everything once more.
+"""
+
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+
+from penstock.protocol.messages.fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchTopic,
+    ForgottenTopic,
+    ReplicaState,
+)
+
+PartitionKey = tuple[bytes, int]  # the topic's id and the partition
+_EPOCH_MAX = 2**31 - 1
+
+
+class FetchLimits:
+    __slots__ = ("bytes_max", "bytes_min", "wait_ms_max")
+
+    def __init__(self, *, wait_ms_max: int, bytes_min: int, bytes_max: int) -> None:
+        self.wait_ms_max = wait_ms_max
+        self.bytes_min = bytes_min
+        self.bytes_max = bytes_max
+
+
+class FetchSession:
+    __slots__ = ("_epoch", "_id", "_known", "_state")
+
+    def __init__(self, broker_id: int, broker_epoch: int) -> None:
+        self._state = ReplicaState(replica_id=broker_id, replica_epoch=broker_epoch)
+        self._id = 0
+        self._epoch = 0
+        self._known: dict[PartitionKey, FetchPartition] = {}
+
+    def request(self, wanted: Mapping[PartitionKey, FetchPartition], limits: FetchLimits) -> FetchRequest:
+        """The next request: all of `wanted` in a new session, else what differs from the last request."""
+        changed = {key: each for key, each in wanted.items() if self._known.get(key) != each}
+        forgotten = [key for key in self._known if key not in wanted]
+        self._known = dict(wanted)
+        return FetchRequest(
+            replica_state=self._state,
+            max_wait_ms=limits.wait_ms_max,
+            min_bytes=limits.bytes_min,
+            max_bytes=limits.bytes_max,
+            session_id=self._id,
+            session_epoch=self._epoch,
+            topics=[
+                FetchTopic(topic_id=topic_id, partitions=[changed[key] for key in keys])
+                for topic_id, keys in _by_topic(changed)
+            ],
+            forgotten_topics_data=[
+                ForgottenTopic(topic_id=topic_id, partitions=[number for _, number in keys])
+                for topic_id, keys in _by_topic(forgotten)
+            ],
+        )
+
+    def answered(self, session_id: int) -> None:
+        """The leader keeps the session, or with id 0 does not."""
+        if session_id == 0:
+            self.begin_anew()
+        else:
+            self._id = session_id
+            self._epoch = self._epoch % _EPOCH_MAX + 1
+
+    def begin_anew(self) -> None:
+        self._id = 0
+        self._epoch = 0
+        self._known = {}
+
+
+def _by_topic(keys: Iterable[PartitionKey]) -> Iterable[tuple[bytes, list[PartitionKey]]]:
+    for topic_id, group in groupby(sorted(keys), key=lambda key: key[0]):
+        yield topic_id, list(group)
