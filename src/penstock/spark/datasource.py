@@ -29,9 +29,9 @@ class PenstockDataSource(DataSource):
     def name(cls) -> str:
         return "penstock"
 
-    def schema(self) -> str:
-        ddl: str = _source().schema_ddl(Options(self.options))
-        return ddl
+    def schema(self) -> StructType:
+        schema: StructType = _source().schema_of(Options(self.options))
+        return schema
 
     def reader(self, schema: StructType) -> DataSourceReader:
         reader: DataSourceReader = _source().batch_reader(Options(self.options), schema)

@@ -19,7 +19,7 @@ from penstock.client.blocking.connection import BlockingConnection
 from penstock.client.blocking.errors import BrokerError, error_name
 from penstock.client.blocking.metadata import Metadata, Partition, Topic, TopicPartition
 from penstock.client.blocking.pool import ConnectionPool, Open
-from penstock.client.blocking.retry import Retry, until_done
+from penstock.client.blocking.retry import Patience, Retry, until_done
 from penstock.client.blocking.settings import ClientSettings
 from penstock.client.connection import Disconnected
 from penstock.protocol.apis import APIS
@@ -83,6 +83,10 @@ class Cluster:
     def until_done(self, what: str, attempt: Callable[[], T], *, deadline_ms: float | None = None) -> T:
         """Repeat an attempt that raises `Retry` or `Disconnected`; see `retry`."""
         return until_done(what, attempt, settings=self.settings, clock=self._clock, deadline_ms=deadline_ms)
+
+    def patience(self, what: str) -> Patience:
+        """For whoever repeats something in a way of its own."""
+        return Patience(what, settings=self.settings, clock=self._clock)
 
     def call_any(self, api_key: int, request_for: RequestFor, error_of: ErrorOf | None = None) -> Any:
         """Ask whichever broker answers. An error of the answer that passes is retried, another one is raised."""

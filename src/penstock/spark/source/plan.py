@@ -1,0 +1,117 @@
+"""How much a batch reads, and how it is split into tasks. Pure."""
+
+import itertools
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from penstock.client.blocking.metadata import TopicPartition
+from penstock.spark.source.offsets import Offsets
+
+
+class DataLoss(Exception):
+    """Records that were to be read are gone, and option failOnDataLoss says to stop then."""
+
+    def __init__(self, losses: Sequence[str]) -> None:
+        super().__init__(
+            f"{'; '.join(losses)}. Records may have been lost: by retention, or because a topic was deleted. "
+            f"Set option failOnDataLoss to false to go on without them"
+        )
+
+
+class OffsetRange(msgspec.Struct, frozen=True, kw_only=True):
+    """The records of one partition from `start` up to and without `end`: the work of one task."""
+
+    topic: str
+    partition: int
+    start: int
+    end: int
+
+    @property
+    def where(self) -> TopicPartition:
+        return TopicPartition(self.topic, self.partition)
+
+    @property
+    def size(self) -> int:
+        return max(self.end - self.start, 0)
+
+
+def ranges_between(
+    start: Offsets, end: Offsets, earliest_of_new: Offsets
+) -> tuple[list[OffsetRange], list[str]]:
+    """What lies between two offsets, and what of it is known to be lost.
+
+    A partition that is in `end` alone is new, and is read from its earliest offset, which should be 0.
+    """
+    losses = [f"{where} is gone" for where in sorted(start.keys() - end.keys())]
+    ranges: list[OffsetRange] = []
+    for where in sorted(end):
+        first = start.get(where)
+        if first is None:
+            first = earliest_of_new.get(where)
+            if first is None:
+                losses.append(f"{where} is gone")
+                continue
+            if first != 0:
+                losses.append(f"{where} is new but starts at offset {first} instead of 0")
+        if end[where] < first:
+            losses.append(f"{where} now ends at offset {end[where]}, but {first} was reached before")
+        elif end[where] > first:
+            ranges.append(
+                OffsetRange(topic=where.topic, partition=where.partition, start=first, end=end[where])
+            )
+    return ranges, losses
+
+
+def limited(start: Offsets, latest: Offsets, records_max: int) -> dict[TopicPartition, int]:
+    """An end that is at most `records_max` records away, taken from each partition in proportion to what waits there.
+
+    Every partition with something to read gets at least one record, so that none starves behind a large one; when
+    there are more such partitions than records to give, the fullest come first: the others fill up meanwhile.
+    `start` must have every partition of `latest`.
+    """
+    waiting = {where: latest[where] - start[where] for where in latest if latest[where] > start[where]}
+    total = sum(waiting.values())
+    if total <= records_max:
+        return dict(latest)
+    by_size = sorted(waiting, key=lambda where: (-waiting[where], where))
+    shares = dict.fromkeys(by_size[:records_max], 1)
+    left = records_max - len(shares)
+    if left:
+        rest = total - len(shares)
+        parts = {where: divmod(left * (waiting[where] - 1), rest) for where in by_size}
+        for where, (whole, _) in parts.items():
+            shares[where] += whole
+        left = records_max - sum(shares.values())
+        for where in sorted(by_size, key=lambda where: (-parts[where][1], where))[:left]:
+            shares[where] += 1
+    return {
+        where: start[where] + shares.get(where, 0) if where in waiting else latest[where] for where in latest
+    }
+
+
+def split(
+    ranges: Iterable[OffsetRange], *, partitions_min: int | None = None, records_max: int | None = None
+) -> list[OffsetRange]:
+    """The ranges, cut so that none has more than `records_max` offsets and there are about `partitions_min` of them."""
+    parts = [part for each in ranges if each.size for part in _cut(each, _pieces(each.size, records_max))]
+    if partitions_min is None or len(parts) >= partitions_min:
+        return parts
+    total = sum(part.size for part in parts)
+    return [
+        piece for part in parts for piece in _cut(part, max(1, round(part.size / total * partitions_min)))
+    ]
+
+
+def _pieces(size: int, records_max: int | None) -> int:
+    return 1 if records_max is None else -(-size // records_max)
+
+
+def _cut(whole: OffsetRange, pieces: int) -> list[OffsetRange]:
+    """Into so many pieces of nearly the same size, as far as there are records for it."""
+    pieces = min(pieces, whole.size)
+    bounds = [whole.start + whole.size * number // pieces for number in range(pieces + 1)]
+    return [
+        OffsetRange(topic=whole.topic, partition=whole.partition, start=start, end=end)
+        for start, end in itertools.pairwise(bounds)
+    ]

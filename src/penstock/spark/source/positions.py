@@ -1,0 +1,134 @@
+"""Asks the cluster which partitions there are to read, and for the offsets that options stand for."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+from penstock.client.blocking.cluster import EARLIEST, LATEST, OffsetAt
+from penstock.client.blocking.errors import BrokerError
+from penstock.client.blocking.metadata import Topic, TopicPartition
+from penstock.protocol.errors import is_retriable
+from penstock.spark.options import OptionError
+from penstock.spark.source.spec import Assigned, AtEdge, AtOffsets, AtTimestamps, Position, Subscription
+
+
+class OffsetSource(Protocol):
+    """What this module needs of a `Cluster`."""
+
+    def topics(self, names: Iterable[str] | None = None) -> Mapping[str, Topic]: ...
+
+    def list_offsets(
+        self, wanted: Mapping[TopicPartition, int], *, reads_committed_only: bool = False
+    ) -> dict[TopicPartition, OffsetAt]: ...
+
+
+class MissingTopics(Exception):
+    """Topics that were named do not exist."""
+
+
+class Positions:
+    """`reads_committed_only` makes the end of a partition its last stable offset: what lies behind is undecided."""
+
+    def __init__(
+        self, source: OffsetSource, subscription: Subscription, *, reads_committed_only: bool
+    ) -> None:
+        self._source = source
+        self._subscription = subscription
+        self._reads_committed_only = reads_committed_only
+
+    def partitions(self) -> frozenset[TopicPartition]:
+        """Those that exist now. Internal topics are read by name alone, not by a pattern."""
+        if isinstance(self._subscription, Assigned):
+            names = {where.topic for where in self._subscription.partitions}
+            return self._subscription.partitions & _partitions_of(self._source.topics(names))
+        if self._subscription.pattern is None:
+            return _partitions_of(self._source.topics(self._subscription.names))
+        pattern = re.compile(self._subscription.pattern)
+        every = self._source.topics()
+        return _partitions_of(
+            {n: t for n, t in every.items() if pattern.fullmatch(n) and not t.is_internal and not t.error}
+        )
+
+    def existing_partitions(self) -> frozenset[TopicPartition]:
+        """As `partitions`, but what was named must exist: for the start of a query, where it is likely a slip."""
+        found = self.partitions()
+        if isinstance(self._subscription, Assigned):
+            missing = sorted(map(str, self._subscription.partitions - found))
+            option, what = "assign", "partition"
+        else:
+            missing = sorted(self._subscription.names - {where.topic for where in found})
+            option, what = "subscribe", "topic"
+        if missing:
+            raise MissingTopics(
+                f"option {option}: {what} {', '.join(missing)} does not exist. Create it first, or check its name"
+            )
+        return found
+
+    def earliest(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        return self._edges(dict.fromkeys(partitions, EARLIEST))
+
+    def latest(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        return self._edges(dict.fromkeys(partitions, LATEST))
+
+    def resolve(self, position: Position, partitions: frozenset[TopicPartition]) -> dict[TopicPartition, int]:
+        """The offsets that a position stands for now, one for each partition."""
+        if isinstance(position, AtEdge):
+            return self._edges(dict.fromkeys(partitions, position.edge))
+        if isinstance(position, AtOffsets):
+            _check_all_named(position.option, position.offsets.keys(), partitions)
+            offsets = dict(position.offsets)
+        else:
+            offsets = self._at_timestamps(position, partitions)
+        edges = {where: offset for where, offset in offsets.items() if offset in (EARLIEST, LATEST)}
+        return {**offsets, **self._edges(edges)}
+
+    def _at_timestamps(
+        self, position: AtTimestamps, partitions: frozenset[TopicPartition]
+    ) -> dict[TopicPartition, int]:
+        timestamps = position.timestamps
+        if isinstance(timestamps, int):
+            wanted = dict.fromkeys(partitions, timestamps)
+        else:
+            _check_all_named(position.option, timestamps.keys(), partitions)
+            wanted = dict(timestamps)
+        offsets: dict[TopicPartition, int] = {}
+        for where, found in self._find(wanted).items():
+            if found.offset < 0 and not position.takes_latest:
+                raise OptionError(
+                    f"option {position.option}: {where} has no record as young as {wanted[where]}. Set option "
+                    f"startingOffsetsByTimestampStrategy to latest to start with the next one"
+                )
+            offsets[where] = found.offset if found.offset >= 0 else LATEST
+        return offsets
+
+    def _edges(self, wanted: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        return {where: found.offset for where, found in self._find(wanted).items()}
+
+    def _find(self, wanted: Mapping[TopicPartition, int]) -> dict[TopicPartition, OffsetAt]:
+        if not wanted:
+            return {}
+        return self._source.list_offsets(wanted, reads_committed_only=self._reads_committed_only)
+
+
+def _partitions_of(topics: Mapping[str, Topic]) -> frozenset[TopicPartition]:
+    for topic in topics.values():
+        if topic.error and not is_retriable(topic.error):
+            raise BrokerError(topic.error, f"looking for topic {topic.name!r}")
+    return frozenset(
+        TopicPartition(topic.name, index) for topic in topics.values() for index in topic.partitions
+    )
+
+
+def _check_all_named(
+    option: str, named: Iterable[TopicPartition], partitions: frozenset[TopicPartition]
+) -> None:
+    """Offsets for some partitions only would leave open where the others start."""
+    missing = sorted(map(str, partitions - set(named)))
+    unknown = sorted(map(str, set(named) - partitions))
+    if missing or unknown:
+        faults = [f"{', '.join(missing)} is missing"] if missing else []
+        faults += [f"{', '.join(unknown)} is not read"] if unknown else []
+        raise OptionError(
+            f"option {option} must name exactly the partitions that are read (-1 for latest, -2 for earliest "
+            f"offsets): {'; '.join(faults)}"
+        )

@@ -1,0 +1,155 @@
+"""The readers that Spark calls: thin, because what they decide is decided elsewhere and tested without Spark.
+
+Planning runs in one process on the driver, reading in the workers; a reader is pickled between them, so it holds
+nothing but what was asked for.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxRows,
+    ReadMinRows,
+    SupportsTriggerAvailableNow,
+)
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from penstock.client.blocking.clock import SystemBlockingClock
+from penstock.client.blocking.cluster import shared_cluster
+from penstock.spark.options import OptionError, Options
+from penstock.spark.source.batch import batch_ranges
+from penstock.spark.source.offsets import OffsetsJson, from_json, to_json
+from penstock.spark.source.plan import OffsetRange
+from penstock.spark.source.positions import Positions
+from penstock.spark.source.read import read_range
+from penstock.spark.source.spec import SourceSpec, batch_spec, includes_headers, stream_spec
+from penstock.spark.source.stream import StreamPlanner
+
+_COLUMNS = (
+    StructField("key", BinaryType()),
+    StructField("value", BinaryType()),
+    StructField("topic", StringType()),
+    StructField("partition", IntegerType()),
+    StructField("offset", LongType()),
+    StructField("timestamp", TimestampType()),
+    StructField("timestampType", IntegerType()),
+)
+_HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
+_HEADERS = StructField("headers", ArrayType(_HEADER))
+
+
+def schema_of(options: Options) -> StructType:
+    return StructType([*_COLUMNS, _HEADERS] if includes_headers(options) else [*_COLUMNS])
+
+
+def batch_reader(options: Options, schema: StructType) -> DataSourceReader:
+    _check_schema(options, schema)
+    return TopicReader(batch_spec(options))
+
+
+def stream_reader(options: Options, schema: StructType) -> DataSourceStreamReader:
+    _check_schema(options, schema)
+    return TopicStreamReader(stream_spec(options))
+
+
+class RangePartition(InputPartition):
+    def __init__(self, offsets: OffsetRange) -> None:
+        super().__init__(offsets)
+        self.offsets = offsets
+
+
+class TopicReader(DataSourceReader):
+    def __init__(self, spec: SourceSpec) -> None:
+        self._spec = spec
+
+    def partitions(self) -> list[InputPartition]:
+        return [RangePartition(each) for each in batch_ranges(_positions(self._spec), self._spec)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        return _read(self._spec, partition)
+
+
+class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """The planner is made when it is needed: workers read without one."""
+
+    def __init__(self, spec: SourceSpec) -> None:
+        self._spec = spec
+        self._planner: StreamPlanner | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_spec": self._spec, "_planner": None}
+
+    def _plan(self) -> StreamPlanner:
+        if self._planner is None:
+            self._planner = StreamPlanner(_positions(self._spec), self._spec, SystemBlockingClock())
+        return self._planner
+
+    def initialOffset(self) -> OffsetsJson:  # noqa: N802  Spark's name
+        return to_json(self._plan().initial())
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802  Spark's name
+        if self._spec.trigger_offsets_max is not None:
+            return ReadMaxRows(self._spec.trigger_offsets_max)
+        if self._spec.trigger_offsets_min is not None:
+            return ReadMinRows(self._spec.trigger_offsets_min)
+        return ReadAllAvailable()
+
+    def latestOffset(self, start: Mapping[str, Mapping[str, int]], limit: ReadLimit) -> OffsetsJson:  # noqa: N802  Spark's name
+        records_max = limit.max_rows if isinstance(limit, ReadMaxRows) else None
+        takes_all = isinstance(limit, ReadAllAvailable)
+        return to_json(self._plan().latest(from_json(start), records_max=records_max, takes_all=takes_all))
+
+    def reportLatestOffset(self) -> OffsetsJson | None:  # noqa: N802  Spark's name
+        known = self._plan().latest_known()
+        return None if known is None else to_json(known)
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802  Spark's name
+        self._plan().stop_at_present()
+
+    def partitions(
+        self, start: Mapping[str, Mapping[str, int]], end: Mapping[str, Mapping[str, int]]
+    ) -> list[InputPartition]:
+        return [RangePartition(each) for each in self._plan().ranges(from_json(start), from_json(end))]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        return _read(self._spec, partition)
+
+
+def _positions(spec: SourceSpec) -> Positions:
+    return Positions(
+        shared_cluster(spec.client),
+        spec.subscription,
+        reads_committed_only=spec.client.reads_committed_only,
+    )
+
+
+def _read(spec: SourceSpec, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+    if not isinstance(partition, RangePartition):  # Spark's own, when a batch query has nothing to read
+        return iter(())
+    return read_range(
+        shared_cluster(spec.client),
+        partition.offsets,
+        includes_headers=spec.includes_headers,
+        fails_on_data_loss=spec.fails_on_data_loss,
+    )
+
+
+def _check_schema(options: Options, schema: StructType) -> None:
+    expected = schema_of(options)
+    if [(f.name, f.dataType) for f in schema.fields] != [(f.name, f.dataType) for f in expected.fields]:
+        raise OptionError(
+            f"the columns of format penstock are fixed ({expected.simpleString()}): leave .schema(...) out"
+        )

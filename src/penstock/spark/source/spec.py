@@ -1,0 +1,200 @@
+"""What a reader was asked for: its options, checked and given types. Names and rules are the Kafka connector's."""
+
+import re
+from typing import Final, TypeAlias
+
+import msgspec
+
+from penstock.client.blocking.cluster import EARLIEST, LATEST
+from penstock.client.blocking.metadata import TopicPartition
+from penstock.client.blocking.settings import ClientSettings
+from penstock.spark.options import OptionError, Options
+from penstock.spark.source.offsets import Offsets, parse_offsets, parse_partitions, parse_timestamps
+
+_CHOICES: Final = ("subscribe", "subscribePattern", "assign")
+_DURATION: Final = re.compile(r"(\d+)\s*(ms|s|m|min|h|d)?")
+_UNITS_MS: Final = {"ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
+_TRIGGER_DELAY_DEFAULT: Final = "15m"
+
+# More than Kafka's megabyte: a task reads one partition at a time, and each answer becomes few large Arrow batches.
+_FETCH_BYTES_DEFAULT: Final = str(4 * 1024 * 1024)
+
+_BYTES_ONLY: Final = "keys and values come as bytes; decode them with columns' functions"
+REFUSED_PROPERTIES: Final = {
+    "auto.offset.reset": "set option startingOffsets to earliest or latest",
+    "key.deserializer": _BYTES_ONLY,
+    "value.deserializer": _BYTES_ONLY,
+    "enable.auto.commit": "Spark keeps the offsets of a query in its checkpoint",
+    "interceptor.classes": "there are no interceptors here",
+}
+
+
+class Topics(msgspec.Struct, frozen=True, kw_only=True):
+    """Topics by name, or all whose whole name matches a pattern."""
+
+    names: frozenset[str] = frozenset()
+    pattern: str | None = None
+
+
+class Assigned(msgspec.Struct, frozen=True, kw_only=True):
+    partitions: frozenset[TopicPartition]
+
+
+class AtEdge(msgspec.Struct, frozen=True, kw_only=True):
+    """The earliest offset of every partition, or the latest."""
+
+    edge: int
+
+
+class AtOffsets(msgspec.Struct, frozen=True, kw_only=True):
+    """An offset for each partition; EARLIEST and LATEST stand for what they are by then."""
+
+    option: str
+    offsets: Offsets
+
+
+class AtTimestamps(msgspec.Struct, frozen=True, kw_only=True):
+    """The first record that is not older than a timestamp: its partition's, or one for all."""
+
+    option: str
+    timestamps: Offsets | int
+    takes_latest: bool  # where no record is that young; else that is an error
+
+
+Subscription: TypeAlias = Topics | Assigned
+Position: TypeAlias = AtEdge | AtOffsets | AtTimestamps
+
+
+class SourceSpec(msgspec.Struct, frozen=True, kw_only=True):
+    client: ClientSettings
+    subscription: Subscription
+    starting: Position
+    ending: Position
+    partitions_min: int | None = None
+    partition_records_max: int | None = None
+    trigger_offsets_max: int | None = None
+    trigger_offsets_min: int | None = None
+    trigger_delay_max_ms: int = 0
+    fails_on_data_loss: bool = True
+    includes_headers: bool = False
+
+
+def batch_spec(options: Options) -> SourceSpec:
+    spec = _spec(options, AtEdge(edge=EARLIEST))
+    if _mentions(spec.starting, LATEST):
+        raise OptionError(
+            "option startingOffsets cannot be latest (-1) in a batch query: it would read nothing"
+        )
+    if _mentions(spec.ending, EARLIEST):
+        raise OptionError(
+            "option endingOffsets cannot be earliest (-2) in a batch query: it would read nothing"
+        )
+    return spec
+
+
+def stream_spec(options: Options) -> SourceSpec:
+    for name in ("endingOffsets", "endingOffsetsByTimestamp", "endingTimestamp"):
+        if options.is_given(name):
+            raise OptionError(f"option {name} is not for streaming queries: a stream has no end")
+    return _spec(options, AtEdge(edge=LATEST))
+
+
+def mentions_latest(position: Position) -> bool:
+    """Whether where to start depends on the moment of asking."""
+    return _mentions(position, LATEST) or (isinstance(position, AtTimestamps) and position.takes_latest)
+
+
+def includes_headers(options: Options) -> bool:
+    return options.boolean("includeHeaders", default=False)
+
+
+def _spec(options: Options, starting: Position) -> SourceSpec:
+    least, most = options.integer("minOffsetsPerTrigger"), options.integer("maxOffsetsPerTrigger")
+    if least is not None and most is not None and least > most:
+        raise OptionError(
+            f"option minOffsetsPerTrigger ({least}) is higher than maxOffsetsPerTrigger ({most})"
+        )
+    return SourceSpec(
+        subscription=_subscription(options),
+        client=_client(options),
+        starting=_position(options, "starting", starting),
+        ending=_position(options, "ending", AtEdge(edge=LATEST)),
+        partitions_min=options.integer("minPartitions"),
+        partition_records_max=options.integer("maxRecordsPerPartition"),
+        trigger_offsets_max=most,
+        trigger_offsets_min=least,
+        trigger_delay_max_ms=_duration_ms(options, "maxTriggerDelay", _TRIGGER_DELAY_DEFAULT),
+        fails_on_data_loss=options.boolean("failOnDataLoss", default=True),
+        includes_headers=includes_headers(options),
+    )
+
+
+def _client(options: Options) -> ClientSettings:
+    settings = options.client_settings(REFUSED_PROPERTIES)
+    if not options.is_given("kafka.max.partition.fetch.bytes"):
+        settings = msgspec.structs.replace(settings, fetch_partition_max_bytes=int(_FETCH_BYTES_DEFAULT))
+    return settings
+
+
+def _subscription(options: Options) -> Subscription:
+    given = [name for name in _CHOICES if options.is_given(name)]
+    if len(given) != 1:
+        many = f"only one of {', '.join(_CHOICES)} can be set, not {' and '.join(given)}"
+        raise OptionError(many if given else f"one of the options {', '.join(_CHOICES)} must be set")
+    text = (options.text(given[0]) or "").strip()
+    if given[0] == "assign":
+        return Assigned(partitions=parse_partitions("assign", text))
+    if given[0] == "subscribe":
+        names = frozenset(name.strip() for name in text.split(",") if name.strip())
+        if not names:
+            raise OptionError("option subscribe names no topic")
+        return Topics(names=names)
+    if not text:
+        raise OptionError("option subscribePattern is empty")
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise OptionError(f"option subscribePattern is not a regular expression: {error}") from None
+    return Topics(pattern=text)
+
+
+def _position(options: Options, side: str, default: Position) -> Position:
+    """One timestamp for all goes before timestamps by partition, and they go before offsets."""
+    for name in (f"{side}Timestamp", f"{side}OffsetsByTimestamp"):
+        text = options.text(name)
+        if text is not None:
+            is_single = name.endswith("Timestamp") and not name.endswith("ByTimestamp")
+            timestamps = options.integer(name, least=0) if is_single else parse_timestamps(name, text)
+            assert timestamps is not None
+            takes_latest = side == "ending" or _takes_latest(options)
+            return AtTimestamps(option=name, timestamps=timestamps, takes_latest=takes_latest)
+    name = f"{side}Offsets"
+    text = options.text(name)
+    if text is None:
+        return default
+    edge = {"earliest": EARLIEST, "latest": LATEST}.get(text.strip().lower())
+    if edge is not None:
+        return AtEdge(edge=edge)
+    return AtOffsets(option=name, offsets=parse_offsets(name, text))
+
+
+def _takes_latest(options: Options) -> bool:
+    name = "startingOffsetsByTimestampStrategy"
+    text = (options.text(name) or "error").strip().lower()
+    if text not in ("error", "latest"):
+        raise OptionError(f"option {name} must be error or latest, not {text!r}")
+    return text == "latest"
+
+
+def _mentions(position: Position, edge: int) -> bool:
+    if isinstance(position, AtEdge):
+        return position.edge == edge
+    return isinstance(position, AtOffsets) and edge in position.offsets.values()
+
+
+def _duration_ms(options: Options, name: str, default: str) -> int:
+    text = (options.text(name) or default).strip().lower()
+    match = _DURATION.fullmatch(text)
+    if match is None:
+        raise OptionError(f"option {name} must be a duration like 500ms, 30s, 15m or 1h, not {text!r}")
+    return int(match[1]) * _UNITS_MS[match[2] or "ms"]

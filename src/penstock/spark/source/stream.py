@@ -1,0 +1,154 @@
+"""Decides which offsets each micro-batch of a stream reads. Knows the cluster and the clock, but not Spark.
+
+Spark asks for the latest offset dozens of times a second while nothing happens, so answers are kept for a moment.
+
+Where "latest" is cannot be asked for twice: if the first micro-batch fails, Spark takes its end from the checkpoint but
+asks for its start again. So when the start depends on the moment, the first micro-batch is made empty: whatever comes
+after it has both ends in the checkpoint.
+"""
+
+import logging
+from collections.abc import Mapping
+from typing import Final
+
+from penstock.client.blocking.clock import BlockingClock
+from penstock.client.blocking.metadata import TopicPartition
+from penstock.spark.source.offsets import Offsets
+from penstock.spark.source.plan import DataLoss, OffsetRange, limited, ranges_between, split
+from penstock.spark.source.positions import Positions
+from penstock.spark.source.spec import SourceSpec, mentions_latest
+
+LATEST_AGE_MAX_MS: Final = 50
+PARTITIONS_AGE_MAX_MS: Final = 1000
+_LOSS_CHECKS: Final = 3
+_LOSS_CHECK_PAUSE_MS: Final = 500
+
+_log = logging.getLogger(__name__)
+
+
+class StreamPlanner:
+    """One for each run of a query, in the process that plans it."""
+
+    def __init__(self, positions: Positions, spec: SourceSpec, clock: BlockingClock) -> None:
+        self._positions = positions
+        self._spec = spec
+        self._clock = clock
+        self._initial: Offsets | None = None
+        self._is_first_held_back = False
+        self._present: Offsets | None = None
+        self._stops_at_present = False
+        self._latest: dict[TopicPartition, int] = {}
+        self._latest_at_ms = float("-inf")
+        self._partitions: frozenset[TopicPartition] = frozenset()
+        self._partitions_at_ms = float("-inf")
+        self._earliest_of_new: dict[TopicPartition, int] = {}
+        self._last_batch_at_ms = float("-inf")
+
+    # -- what Spark asks
+
+    def initial(self) -> Offsets:
+        """Where a query without a checkpoint starts."""
+        partitions = self._positions.existing_partitions()
+        self._initial = self._positions.resolve(self._spec.starting, partitions)
+        self._is_first_held_back = mentions_latest(self._spec.starting)
+        return self._initial
+
+    def stop_at_present(self) -> None:
+        """Read what is there at the first question and nothing that comes later (AvailableNow)."""
+        self._stops_at_present = True
+
+    def latest(self, start: Offsets, *, records_max: int | None = None, takes_all: bool = False) -> Offsets:
+        """The end of the micro-batch that begins at `start`, which is `start` itself when there is nothing to do."""
+        if self._is_first_held_back and start == self._initial:
+            self._is_first_held_back = False
+            return start
+        latest = self._end_for(start)
+        begin = {**self._new_partitions(start, latest), **start}
+        if takes_all:
+            return latest
+        if not self._stops_at_present and self._waits_for_more(begin, latest):
+            return start
+        return latest if records_max is None else limited(begin, latest, records_max)
+
+    def latest_known(self) -> Offsets | None:
+        """For the progress of the query: the last answer, whatever was read of it."""
+        return self._latest or None
+
+    def ranges(self, start: Offsets, end: Offsets) -> list[OffsetRange]:
+        """The tasks of a micro-batch."""
+        if start == self._initial and mentions_latest(self._spec.starting):
+            start = {where: min(offset, end.get(where, offset)) for where, offset in start.items()}
+        new = end.keys() - start.keys()
+        earliest = self._positions.earliest(new & self._positions.partitions()) if new else {}
+        ranges, losses = ranges_between(start, end, earliest)
+        self._tell(losses)
+        return split(
+            ranges, partitions_min=self._spec.partitions_min, records_max=self._spec.partition_records_max
+        )
+
+    # -- offsets
+
+    def _end_for(self, start: Offsets) -> Offsets:
+        """The latest offsets, or those of the first question; checked against what was reached before."""
+        if self._present is not None:
+            return self._present
+        latest = self._current(fresh=self._stops_at_present)
+        losses = _losses(start, latest)
+        for _ in range(_LOSS_CHECKS if losses else 0):  # a broker that just started may not know all yet
+            self._clock.sleep(_LOSS_CHECK_PAUSE_MS)
+            latest = self._current(fresh=True)
+            losses = _losses(start, latest)
+            if not losses:
+                break
+        self._tell(losses)
+        if self._stops_at_present:
+            self._present = latest
+        return latest
+
+    def _current(self, *, fresh: bool) -> dict[TopicPartition, int]:
+        now_ms = self._clock.monotonic_ms()
+        if fresh or now_ms - self._partitions_at_ms >= PARTITIONS_AGE_MAX_MS:
+            self._partitions = self._positions.partitions()
+            self._partitions_at_ms = now_ms
+        if fresh or now_ms - self._latest_at_ms >= LATEST_AGE_MAX_MS:
+            self._latest = self._positions.latest(self._partitions)
+            self._latest_at_ms = now_ms
+        return self._latest
+
+    def _new_partitions(self, start: Offsets, latest: Offsets) -> Mapping[TopicPartition, int]:
+        new = latest.keys() - start.keys()
+        self._earliest_of_new = {w: o for w, o in self._earliest_of_new.items() if w in new}
+        unknown = new - self._earliest_of_new.keys()
+        if unknown:
+            self._earliest_of_new.update(self._positions.earliest(unknown))
+        return self._earliest_of_new
+
+    def _waits_for_more(self, begin: Offsets, latest: Offsets) -> bool:
+        """Whether minOffsetsPerTrigger says to wait, and maxTriggerDelay lets it."""
+        least = self._spec.trigger_offsets_min
+        if least is None:
+            return False
+        now_ms = self._clock.monotonic_ms()
+        if self._last_batch_at_ms == float("-inf"):
+            self._last_batch_at_ms = now_ms
+        waiting = sum(max(latest[where] - begin[where], 0) for where in latest)
+        if waiting < least and now_ms - self._last_batch_at_ms < self._spec.trigger_delay_max_ms:
+            return True
+        self._last_batch_at_ms = now_ms
+        return False
+
+    def _tell(self, losses: list[str]) -> None:
+        if not losses:
+            return
+        if self._spec.fails_on_data_loss:
+            raise DataLoss(losses)
+        _log.warning("going on without records that may be lost: %s", "; ".join(losses))
+
+
+def _losses(start: Offsets, latest: Offsets) -> list[str]:
+    gone = [f"{where} is gone" for where in sorted(start.keys() - latest.keys())]
+    return gone + [
+        f"{where} now ends at offset {latest[where]}, but {start[where]} was reached before"
+        for where in sorted(start.keys() & latest.keys())
+        if latest[where] < start[where]
+    ]

@@ -1,0 +1,99 @@
+"""Varints of many records at once.
+
+A record's size says where the next one starts, so finding the starts is a walk, one step for each record; it is kept
+to one table look-up. Everything else about all the records is then read by columns, in numpy.
+"""
+
+import struct
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.protocol.records.errors import CorruptRecords
+from penstock.protocol.wire import Buffer
+
+Bytes: TypeAlias = npt.NDArray[np.uint8]
+Numbers: TypeAlias = npt.NDArray[np.int64]
+
+VARLONG_BYTES_MAX: Final = 10
+_VARINT_BYTES_MAX: Final = 5
+_TWO_BYTES: Final = struct.Struct("<H").unpack_from
+
+
+def _step_table() -> tuple[int, ...]:
+    """By the first two bytes of a record: how long it is, its size field included; 0 where two bytes do not tell."""
+    steps = [0] * 65_536
+    for high in range(256):
+        for low in range(0, 256, 2):  # an odd number is a negative size
+            if low < 0x80:
+                steps[high << 8 | low] = 1 + (low >> 1)
+            elif high < 0x80:
+                steps[high << 8 | low] = 2 + ((high << 7 | low & 0x7F) >> 1)
+    return tuple(steps)
+
+
+_STEPS: Final = _step_table()
+
+
+def add_record_starts(starts: list[int], data: Buffer, position: int, end: int, count: int) -> None:
+    """Add the positions of `count` records that must fill `data` from `position` to `end` exactly."""
+    add = starts.append
+    steps = _STEPS
+    two_bytes = _TWO_BYTES
+    try:
+        for _ in range(count):
+            add(position)
+            step = steps[two_bytes(data, position)[0]]
+            position += step or _long_step(data, position)
+            if position > end:
+                break
+    except struct.error:
+        position = -1
+    if position != end:
+        raise CorruptRecords(f"{count} records do not fill their batch exactly")
+
+
+def _long_step(data: Buffer, position: int) -> int:
+    """The length of a record of 8 KiB or more, its size field included."""
+    size = 0
+    for width in range(_VARINT_BYTES_MAX):
+        if position + width >= len(data):
+            break
+        byte = data[position + width]
+        size |= (byte & 0x7F) << (7 * width)
+        if byte < 0x80:
+            if size & 1:
+                break
+            return width + 1 + (size >> 1)
+    raise CorruptRecords("a record has an impossible size")
+
+
+def read_varints(data: Bytes, at: Numbers) -> tuple[Numbers, Numbers]:
+    """The zigzag varint at each position, and the positions after them.
+
+    Positions beyond the data read its last byte: callers compare where the last field ended with where it should.
+    """
+    low = data.take(at, mode="clip")
+    is_long = low >= 0x80
+    if not is_long.any():
+        return _unzigzag(low.astype(np.uint64)), at + 1
+    high = data.take(at + 1, mode="clip")
+    high *= is_long
+    raw = (low & 0x7F).astype(np.uint64)
+    raw |= (high & 0x7F).astype(np.uint64) << np.uint64(7)
+    after = at + 1
+    after += is_long
+    rest = np.flatnonzero(high >= 0x80)
+    for width in range(2, VARLONG_BYTES_MAX + 1):
+        if not rest.size:
+            return _unzigzag(raw), after
+        byte = data.take(at[rest] + width, mode="clip")
+        raw[rest] |= (byte & 0x7F).astype(np.uint64) << np.uint64(7 * width)
+        after[rest] += 1
+        rest = rest[byte >= 0x80]
+    raise CorruptRecords("a varint is too long")
+
+
+def _unzigzag(raw: npt.NDArray[np.uint64]) -> Numbers:
+    return ((raw >> np.uint64(1)) ^ (np.uint64(0) - (raw & np.uint64(1)))).view(np.int64)
