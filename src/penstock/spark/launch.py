@@ -23,7 +23,12 @@ _LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 _LOG_TAIL_BYTES = 2000
 
 COMMON_SETTINGS = MappingProxyType(
-    {"spark.sql.session.timeZone": "UTC", "spark.sql.execution.arrow.pyspark.enabled": "true"}
+    {
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        # Spark counts records alone by default, and 10,000 records of 1 MB are 10 GB in one batch.
+        "spark.sql.execution.arrow.maxBytesPerBatch": "32m",
+    }
 )
 _QUIET = MappingProxyType({"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"})
 _LOOPBACK = MappingProxyType({"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"})

@@ -1,0 +1,101 @@
+"""Decoders over Spark frames. Everything that needs a session is here."""
+
+import functools
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the name that all Spark code has for it
+from pyspark.sql import types as T  # noqa: N812
+
+from penstock.spark.decode.json_rows import JsonRows, envelope_schema
+from penstock.spark.decode.values import NULL_VALUE, BatchDecoder, DecoderError, RowDecoder
+from penstock.spark.pipeline.model import (
+    Decoder,
+    EnvelopeDecoder,
+    JsonDecoder,
+    RawDecoder,
+)
+
+RECORD = "_record"
+ERROR = "_error"
+HEADERS_TYPE = "array<struct<key:string,value:binary>>"
+_RECORD_COLUMNS = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
+
+
+def decode(frame: DataFrame, decoder: Decoder, directory: str = ".") -> DataFrame:
+    """The rows of a topic's frame: the decoded columns, `_record` as it was read, and `_error`.
+
+    `_error` is null for a record that decoded; else the decoded columns are null and it says why. Files that the
+    decoder names are relative to `directory`, and read here: workers need none of them.
+    """
+    if isinstance(decoder, RawDecoder):
+        return _decode_raw(frame, decoder)
+    rows = row_decoder(decoder, directory)
+    taken = sorted({RECORD, ERROR}.intersection(rows.schema.names))
+    if taken:
+        raise DecoderError(f"column {taken[0]} has a name that Penstock uses itself: call it something else")
+    records = frame.select(_record(frame).alias(RECORD))
+    schema = T.StructType()
+    for field in rows.schema.fields:
+        schema.add(field.name, field.dataType)
+    schema.add(RECORD, records.schema[RECORD].dataType).add(ERROR, T.StringType())
+    return records.mapInArrow(functools.partial(_decode_batches, rows), schema)
+
+
+def row_decoder(decoder: Decoder, directory: str) -> RowDecoder:
+    """What a decoder of the model means."""
+    match decoder:
+        case JsonDecoder():
+            return JsonRows(_parsed(decoder.schema), allows_null=decoder.allow_null)
+        case EnvelopeDecoder():
+            payload = _parsed(decoder.payload) if decoder.payload is not None else None
+            return JsonRows(envelope_schema(payload), event_types=frozenset(decoder.event_types))
+        case _:
+            raise DecoderError("raw records have no rows to decode")
+
+
+def _parsed(schema: str) -> T.StructType:
+    parsed = T.StructType.fromDDL(schema)
+    if not isinstance(parsed, T.StructType):
+        raise DecoderError(f"`{schema}` is one type and no list of columns: write `name TYPE, …`")
+    return parsed
+
+
+def _record(frame: DataFrame) -> Column:
+    """The record as one column. Without `includeHeaders` a source has no headers."""
+    columns = [
+        F.col(name) if name in frame.columns else F.lit(None).cast(HEADERS_TYPE).alias(name)
+        for name in _RECORD_COLUMNS
+    ]
+    return F.struct(*columns)
+
+
+def _decode_batches(decoder: RowDecoder, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    at_work = BatchDecoder(decoder)
+    names = [*at_work.names, RECORD, ERROR]
+    for batch in batches:
+        record: Any = batch.column(0)
+        columns, errors, wanted = at_work.decode(record.field("value").to_pylist())
+        if len(wanted) < len(record):
+            record = record.take(pa.array(wanted, pa.int64()))
+        yield pa.RecordBatch.from_arrays([*columns, record, pa.array(errors, pa.string())], names)
+
+
+def _decode_raw(frame: DataFrame, decoder: RawDecoder) -> DataFrame:
+    """Needs no Python: key and value are columns already."""
+    no_error = F.lit(None).cast("string")
+    error = no_error if decoder.allow_null else F.when(F.col("value").isNull(), NULL_VALUE)
+    if not decoder.text:
+        return frame.select("key", "value", _record(frame).alias(RECORD), error.alias(ERROR))
+    key, value = (F.col(name).cast("string") for name in ("key", "value"))
+    for name, text in (("key", key), ("value", value)):
+        error = F.coalesce(error, F.when(~F.is_valid_utf8(text), f"{name}: invalid UTF-8"))
+    is_good = error.isNull()
+    return frame.select(
+        F.when(is_good, key).alias("key"),
+        F.when(is_good, value).alias("value"),
+        _record(frame).alias(RECORD),
+        error.alias(ERROR),
+    )
