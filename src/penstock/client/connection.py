@@ -74,6 +74,10 @@ class Connection(asyncio.Protocol):
         self._transport.write(out)
         return correlation_id
 
+    @property
+    def is_lost(self) -> bool:
+        return self._lost is not None
+
     async def close(self) -> None:
         self._transport.close()
 

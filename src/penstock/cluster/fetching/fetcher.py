@@ -111,10 +111,11 @@ class Fetcher:
         try:
             response = await self._poll(wanted)
         except asyncio.CancelledError:
-            if self._news.is_set() and self._polling is None:
-                await self._hang_up()  # a newcomer; the answer to the old request is of no use any more
-                return
-            raise
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            await self._hang_up()  # `follow` cut the long poll short; nobody waits for its answer any more
+            return
         except (OSError, TimeoutError, Disconnected, ProtocolError) as error:
             log.debug("fetching failed: %s", error)
             await self._hang_up()

@@ -1,0 +1,140 @@
+"""All the leaders that this broker follows, kept in step with the metadata: one fetcher for each."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+
+from penstock.cluster.fetching.channel import ConnectedLeader
+from penstock.cluster.fetching.fetcher import Fetcher, LeaderChannel
+from penstock.cluster.fetching.session import FetchLimits, FetchSession
+from penstock.cluster.metadata.image import MetadataImage
+from penstock.cluster.metadata.state import NO_LEADER
+from penstock.cluster.peers import PeerChannel, Peers
+from penstock.cluster.replica import Replica
+from penstock.config.broker import BrokerConfig
+from penstock.config.themes import replication
+from penstock.observability.clock import Clock
+from penstock.storage.log_store import LogStore
+
+
+class FetchSettings:
+    """The settings of followers, as they hold now."""
+
+    __slots__ = ("_config",)
+
+    def __init__(self, config: Callable[[], BrokerConfig]) -> None:
+        self._config = config
+
+    @property
+    def limits(self) -> FetchLimits:
+        config = self._config()
+        return FetchLimits(
+            wait_ms_max=config[replication.REPLICA_FETCH_WAIT_MAX_MS],
+            bytes_min=config[replication.REPLICA_FETCH_MIN_BYTES],
+            bytes_max=config[replication.REPLICA_FETCH_RESPONSE_MAX_BYTES],
+        )
+
+    @property
+    def partition_bytes_max(self) -> int:
+        return self._config()[replication.REPLICA_FETCH_MAX_BYTES]
+
+    @property
+    def backoff_ms(self) -> int:
+        return self._config()[replication.REPLICA_FETCH_BACKOFF_MS]
+
+    @property
+    def timeout_ms(self) -> int:
+        return self._config()[replication.REPLICA_SOCKET_TIMEOUT_MS]
+
+
+class _Running:
+    __slots__ = ("endpoint", "fetcher", "task")
+
+    def __init__(self, fetcher: Fetcher, task: "asyncio.Task[None]", endpoint: object) -> None:
+        self.fetcher = fetcher
+        self.task = task
+        self.endpoint = endpoint
+
+
+class Fetchers:
+    def __init__(
+        self,
+        node_id: int,
+        image: MetadataImage,
+        peers: Peers,
+        store: LogStore,
+        settings: FetchSettings,
+        *,
+        clock: Clock,
+    ) -> None:
+        self._node_id = node_id
+        self._image = image
+        self._peers = peers
+        self._store = store
+        self._settings = settings
+        self._clock = clock
+        self._running: dict[int, _Running] = {}
+        self._leader_of: dict[tuple[bytes, int], int] = {}
+
+    def follow(self, replicas: Iterable[Replica]) -> None:
+        """Take in what became of these partitions: followed from here on, or not any more."""
+        for replica in replicas:
+            key = (replica.topic_id, replica.partition)
+            leader = replica.leader_id
+            is_followed = not replica.is_leader and leader in self._image.brokers and leader != NO_LEADER
+            known = self._leader_of.get(key)
+            if known is not None and (not is_followed or known != leader):
+                self.leave(*key)
+            if is_followed:
+                self._leader_of[key] = leader
+                self._fetcher(leader).follow(replica)
+
+    def leave(self, topic_id: bytes, number: int) -> None:
+        leader = self._leader_of.pop((topic_id, number), None)
+        running = None if leader is None else self._running.get(leader)
+        if leader is not None and running is not None:
+            running.fetcher.leave(topic_id, number)
+            if not len(running.fetcher):
+                running.task.cancel()
+                del self._running[leader]
+
+    def brokers_changed(self, broker_ids: Iterable[int], replicas: Callable[[], Iterable[Replica]]) -> None:
+        """A leader that came back elsewhere is followed there."""
+        moved = False
+        for broker_id in broker_ids:
+            running = self._running.get(broker_id)
+            broker = self._image.brokers.get(broker_id)
+            if running is not None and (broker is None or broker.endpoints != running.endpoint):
+                running.task.cancel()
+                del self._running[broker_id]
+                moved = True
+        if moved:
+            self._leader_of = {k: v for k, v in self._leader_of.items() if v in self._running}
+            self.follow(replicas())
+
+    def _fetcher(self, leader: int) -> Fetcher:
+        running = self._running.get(leader)
+        if running is None:
+            me = self._image.brokers.get(self._node_id)
+            fetcher = Fetcher(
+                FetchSession(self._node_id, -1 if me is None else me.epoch),
+                lambda: self._connect(leader),
+                self._store,
+                self._settings,
+                self._clock,
+            )
+            task = asyncio.get_running_loop().create_task(fetcher.run(), name=f"fetch from broker {leader}")
+            running = _Running(fetcher, task, self._image.brokers[leader].endpoints)
+            self._running[leader] = running
+        return running.fetcher
+
+    async def _connect(self, leader: int) -> LeaderChannel:
+        channel = PeerChannel(lambda: self._peers.connect(leader), lambda: self._settings.timeout_ms)
+        return ConnectedLeader(self._node_id, channel)
+
+    async def stop(self) -> None:
+        tasks = [running.task for running in self._running.values()]
+        self._running.clear()
+        self._leader_of.clear()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

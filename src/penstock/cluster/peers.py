@@ -1,0 +1,62 @@
+"""The other brokers: where they listen for brokers, and connections to them."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from penstock.client.connection import Connection
+from penstock.cluster.metadata.image import MetadataImage
+from penstock.config.listeners import Endpoint
+
+Dial = Callable[[Endpoint], Awaitable[Connection]]
+"""Opens a connection; whoever makes it knows about TLS and who this broker is."""
+
+
+class NoSuchPeer(ConnectionError):
+    """The metadata names no broker with this id, or none that listens for others."""
+
+
+class Peers:
+    def __init__(self, image: MetadataImage, dial: Dial, listener: str) -> None:
+        self._image = image
+        self._dial = dial
+        self._listener = listener
+
+    def endpoint(self, broker_id: int) -> Endpoint:
+        """Where to reach a broker. Raises `NoSuchPeer`."""
+        broker = self._image.brokers.get(broker_id)
+        endpoint = None if broker is None else broker.endpoint(self._listener)
+        if endpoint is None:
+            raise NoSuchPeer(f"broker {broker_id} has no listener {self._listener}")
+        return endpoint
+
+    async def connect(self, broker_id: int) -> Connection:
+        """Open a connection of one's own. Raises `OSError`."""
+        return await self._dial(self.endpoint(broker_id))
+
+
+class PeerChannel:
+    """One connection to a place that may change, opened when needed and again after it broke. Calls may overlap."""
+
+    def __init__(self, connect: Callable[[], Awaitable[Connection]], timeout_ms: Callable[[], int]) -> None:
+        self._connect = connect
+        self._timeout_ms = timeout_ms
+        self._connection: Connection | None = None
+        self._opening = asyncio.Lock()
+
+    async def call(self, api_key: int, version: int, request: Any) -> Any:
+        """Raises `OSError` (a `ConnectionError` or `TimeoutError` among them) or `ProtocolError`."""
+        async with asyncio.timeout(self._timeout_ms() / 1000):
+            connection = await self._opened()
+            return await connection.call(api_key, version, request)
+
+    async def _opened(self) -> Connection:
+        async with self._opening:
+            if self._connection is None or self._connection.is_lost:
+                self._connection = await self._connect()
+            return self._connection
+
+    async def close(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.close()
