@@ -1,0 +1,133 @@
+"""Asks the controller for the in-sync sets that the leaders here want, many partitions in one request.
+
+A question whose answer did not come is asked again as it was: the controller may have agreed to it, and until the
+metadata tells, both sets count (see `in_sync`). Only a clear no takes a question back.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+
+from penstock.cluster.controller.alter_partition import InSyncChange, InSyncChanged
+from penstock.cluster.in_sync import WantedSet
+from penstock.cluster.replica import Replica
+from penstock.observability.clock import Clock
+from penstock.protocol.errors import ErrorCode, ProtocolError
+
+log = logging.getLogger(__name__)
+
+Ask = Callable[[Sequence[InSyncChange]], Awaitable[Sequence[InSyncChanged]]]
+"""Puts the changes to the controller. Raises `OSError` or `ProtocolError` when there is no answer."""
+
+_RETRY_MS = 50
+_PARTITIONS_MAX = 1000
+_METADATA_WILL_TELL = (
+    ErrorCode.NONE,
+    ErrorCode.INVALID_UPDATE_VERSION,
+    ErrorCode.FENCED_LEADER_EPOCH,
+    ErrorCode.NEW_LEADER_ELECTED,
+    ErrorCode.UNKNOWN_TOPIC_ID,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+)
+_ASK_AGAIN = (ErrorCode.NOT_CONTROLLER, ErrorCode.REQUEST_TIMED_OUT, ErrorCode.UNKNOWN_SERVER_ERROR)
+
+
+class InSyncRequests:
+    def __init__(
+        self,
+        leaders: Callable[[], Iterable[Replica]],
+        ask: Ask,
+        clock: Clock,
+        *,
+        lag_ms_max: Callable[[], int],
+    ) -> None:
+        self._leaders = leaders
+        self._ask = ask
+        self._clock = clock
+        self._lag_ms_max = lag_ms_max
+        self._due: set[Replica] = set()
+        self._open: dict[Replica, WantedSet] = {}
+        self._news = asyncio.Event()
+
+    def note(self, replica: Replica) -> None:
+        """A follower of this partition has caught up, perhaps."""
+        self._due.add(replica)
+        self._news.set()
+
+    async def watch_lag(self) -> None:
+        """Look now and then for followers that have fallen behind, until cancelled."""
+        while True:
+            await self._clock.sleep(self._lag_ms_max() / 2)
+            for replica in self._leaders():
+                if replica.is_leader and replica.is_open:
+                    self.note(replica)
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            due, self._due = self._due, set()
+            for replica in due:
+                self._consider(replica)
+            await self._put()
+
+    def _consider(self, replica: Replica) -> None:
+        wanted = replica.wanted_in_sync()
+        if wanted is not None:
+            replica.asked_in_sync(wanted)
+            self._open[replica] = wanted
+
+    async def _put(self) -> None:
+        self._open = {replica: wanted for replica, wanted in self._open.items() if _is_open(replica, wanted)}
+        asked = list(self._open.items())[:_PARTITIONS_MAX]
+        if not asked:
+            return
+        changes = [_change(replica, wanted) for replica, wanted in asked]
+        try:
+            answers = await self._ask(changes)
+        except (OSError, ProtocolError) as error:
+            log.debug("the controller did not answer about in-sync sets: %s", error)
+            await self._clock.sleep(_RETRY_MS)
+            self._news.set()
+            return
+        by_key = {(each.topic_id, each.partition): each.error for each in answers}
+        for replica, wanted in asked:
+            self._answered(replica, wanted, by_key.get((replica.topic_id, replica.partition)))
+        if self._open:
+            await self._clock.sleep(_RETRY_MS)
+            self._news.set()
+
+    def _answered(self, replica: Replica, wanted: WantedSet, error: ErrorCode | None) -> None:
+        if error is None or error in _ASK_AGAIN:
+            return
+        self._open.pop(replica, None)
+        if error not in _METADATA_WILL_TELL:
+            log.info(
+                "the controller refuses the in-sync set %s of %s-%d: %s",
+                [each for each, _ in wanted.members],
+                replica.topic,
+                replica.partition,
+                error.name,
+            )
+            replica.refused_in_sync(wanted)
+
+
+def _is_open(replica: Replica, wanted: WantedSet) -> bool:
+    state = replica.state
+    return (
+        state is not None
+        and replica.is_leader
+        and state.leader_epoch == wanted.leader_epoch
+        and state.partition_epoch == wanted.partition_epoch
+    )
+
+
+def _change(replica: Replica, wanted: WantedSet) -> InSyncChange:
+    return InSyncChange(
+        topic_id=replica.topic_id,
+        partition=replica.partition,
+        leader_epoch=wanted.leader_epoch,
+        partition_epoch=wanted.partition_epoch,
+        isr=wanted.members,
+    )
