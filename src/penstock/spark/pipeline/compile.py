@@ -1,0 +1,115 @@
+"""A pipeline becomes DataFrames: one for each source and step, and one for what each of them rejects.
+
+Where rows come from is the caller's: `read_source` gives the frame of a topic (key, value, topic, partition, offset,
+timestamp, headers) or of a table. `run` gives streams, `backfill` a range of records, `check` empty frames; all three
+make the same graph, so what `check` has passed is what runs.
+
+A rejected row (it did not decode, or it broke a `dead-letter` expectation) is in exactly one frame of `rejected`, under
+the source or step that rejected it, with the reason in `_error`. Each of these frames is written by one query of its
+own: a reject is one dead letter, however many outputs read the source.
+"""
+
+import logging
+from collections.abc import Callable
+
+import msgspec
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+from penstock.spark.decode import decode
+from penstock.spark.pipeline import compile_expectations as expectations
+from penstock.spark.pipeline.compile_errors import CompileError, part
+from penstock.spark.pipeline.compile_expectations import ERROR
+from penstock.spark.pipeline.compile_steps import Views, run_step, watermarked
+from penstock.spark.pipeline.graph import in_reading_order
+from penstock.spark.pipeline.model import Pipeline, Source, SqlStep, Step, TopicSource
+from penstock.spark.pipeline.problems import Problem
+
+ReadSource = Callable[[Source], DataFrame]
+
+
+class Compiled(msgspec.Struct, frozen=True, kw_only=True):
+    frames: dict[str, DataFrame]  # by the name of the source or step: the rows that go on
+    rejected: dict[str, DataFrame]  # by the same names, where rows can be rejected
+    problems: tuple[Problem, ...] = ()  # only where they were asked for
+
+
+def compile_frames(
+    spark: SparkSession, pipeline: Pipeline, read_source: ReadSource, *, collect_problems: bool = False
+) -> Compiled:
+    """The frames of a pipeline. The first problem is raised as CompileError, or with `collect_problems` all are told.
+
+    Collecting, a step that reads what did not compile is passed over: only causes are told.
+    """
+    # PySpark prints each error as JSON besides raising it.
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    building = _Building(spark, pipeline, read_source)
+    problems: list[Problem] = []
+    try:
+        for each in (*pipeline.sources, *in_reading_order(pipeline.steps)):
+            if any(name in building.failed for name in getattr(each, "inputs", ())):
+                building.failed.add(each.name)
+                continue
+            try:
+                building.add(each)
+            except CompileError as error:
+                if not collect_problems:
+                    raise
+                building.failed.add(each.name)
+                problems.append(error.problem)
+    finally:
+        building.views.drop()
+    return Compiled(frames=building.frames, rejected=building.rejected, problems=tuple(problems))
+
+
+class _Building:
+    """The graph while it is made: frames so far, and what did not compile."""
+
+    __slots__ = ("_pipeline", "_read_source", "failed", "frames", "rejected", "views")
+
+    def __init__(self, spark: SparkSession, pipeline: Pipeline, read_source: ReadSource) -> None:
+        self._pipeline = pipeline
+        self._read_source = read_source
+        self.views = Views(spark)
+        self.frames: dict[str, DataFrame] = {}
+        self.rejected: dict[str, DataFrame] = {}
+        self.failed: set[str] = set()
+
+    def add(self, each: Source | Step) -> None:
+        if isinstance(each, Step):
+            operation = each.operation
+            # The SQL that Spark gets begins with a line of ours.
+            sql_line = operation.line - 1 if isinstance(operation, SqlStep) and operation.line else 0
+            with part("step", each.name, each.line, sql_line=sql_line):
+                self._add_step(each)
+                self.frames[each.name].schema  # noqa: B018 - Spark Connect finds out about errors only now
+            return
+        with part("source", each.name, each.line):
+            if isinstance(each, TopicSource):
+                self._add_topic(each)
+            else:
+                self.frames[each.name] = self._read_source(each)
+            self.frames[each.name].schema  # noqa: B018
+
+    def _add_topic(self, source: TopicSource) -> None:
+        decoded = decode(self._read_source(source), source.decoder)
+        good = decoded.filter(F.col(ERROR).isNull()).drop(ERROR)
+        expectations.check_rules(good, source.name, source.expectations)
+        reason = F.when(F.col(ERROR).isNull(), expectations.rejection(source.expectations)).otherwise(
+            F.col(ERROR)
+        )
+        self.rejected[source.name] = decoded.withColumn(ERROR, reason).filter(F.col(ERROR).isNotNull())
+        frame = expectations.kept(good, source.name, source.expectations)
+        self.frames[source.name] = watermarked(frame, source.watermark) if source.watermark else frame
+
+    def _add_step(self, step: Step) -> None:
+        missing = [name for name in step.inputs if name not in self.frames]
+        if missing:
+            raise ValueError(f"there is no source or earlier step `{missing[0]}`")
+        inputs = {name: self.frames[name] for name in step.inputs}
+        made = run_step(self.views, step, inputs, self._pipeline.directory)
+        expectations.check_rules(made, step.name, step.expectations)
+        if expectations.rejects(step.expectations):
+            marked = made.withColumn(ERROR, expectations.rejection(step.expectations))
+            self.rejected[step.name] = marked.filter(F.col(ERROR).isNotNull())
+        self.frames[step.name] = expectations.kept(made, step.name, step.expectations)

@@ -1,0 +1,183 @@
+"""What each kind of step makes of its inputs. Spark checks the result: names, types and SQL errors come from it."""
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+from penstock.spark.pipeline.compile_expectations import RECORD
+from penstock.spark.pipeline.compile_python import resolve
+from penstock.spark.pipeline.model import (
+    DedupeStep,
+    FilterStep,
+    JoinStep,
+    PythonStep,
+    SqlStep,
+    StateStep,
+    Step,
+    Watermark,
+    WindowStep,
+)
+
+# Every view gets a name of its own: over Spark Connect a view is looked up when its reader runs, not when it is made.
+_view_numbers = itertools.count()
+_ONE_SIDED_JOINS = ("left_semi", "semi", "left_anti", "anti")
+
+
+class Views:
+    """Frames under names that SQL can read: unique views behind `WITH name AS (TABLE view)`."""
+
+    __slots__ = ("_names", "_spark")
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        self._names: list[str] = []
+
+    def sql(self, query: str, frames: Mapping[str, DataFrame]) -> DataFrame:
+        definitions = []
+        for name, frame in frames.items():
+            view = f"penstock_view_{next(_view_numbers)}"
+            frame.createOrReplaceTempView(view)
+            self._names.append(view)
+            definitions.append(f"`{name}` AS (TABLE {view})")
+        text = query.strip().rstrip(";")
+        if definitions:  # the query may have a WITH of its own
+            text = f"WITH {', '.join(definitions)} SELECT * FROM (\n{text}\n)"  # noqa: S608 - the user's own query
+        return self._spark.sql(text)
+
+    def drop(self) -> None:
+        """Forget the views, where frames made of them do not need them any more."""
+        if is_remote(self._spark):
+            return
+        for name in self._names:
+            self._spark.catalog.dropTempView(name)
+        self._names.clear()
+
+
+def is_remote(spark: SparkSession) -> bool:
+    """Whether this is a session of Spark Connect."""
+    return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
+def run_step(views: Views, step: Step, inputs: Mapping[str, DataFrame], directory: str) -> DataFrame:
+    """The frame of a step, before its expectations."""
+    operation = step.operation
+    within_ms = operation.within_ms if isinstance(operation, DedupeStep) else None
+    frames = _with_watermark(step.watermark, inputs, delay_ms_min=within_ms or 0)
+    if isinstance(operation, SqlStep):
+        return _without_doubled_records(views.sql(operation.query, frames))
+    if isinstance(operation, JoinStep):
+        return _join(views, step, operation, frames)
+    if isinstance(operation, PythonStep):
+        return _call(operation, list(frames.values()), directory)
+    (frame,) = frames.values()
+    if isinstance(operation, FilterStep):
+        return frame.filter(operation.condition)
+    if isinstance(operation, DedupeStep):
+        return _dedupe(operation, frame)
+    if isinstance(operation, WindowStep):
+        return _window(operation, frame)
+    return _transform(operation, frame, directory)
+
+
+def watermarked(frame: DataFrame, watermark: Watermark) -> DataFrame:
+    return frame.withWatermark(watermark.column, f"{watermark.delay_ms} milliseconds")
+
+
+def _with_watermark(
+    watermark: Watermark | None, frames: Mapping[str, DataFrame], *, delay_ms_min: int
+) -> Mapping[str, DataFrame]:
+    """A step's watermark is set on each input that has the column."""
+    if watermark is None:
+        return frames
+    watermark = msgspec.structs.replace(watermark, delay_ms=max(watermark.delay_ms, delay_ms_min))
+    if not any(watermark.column in frame.columns for frame in frames.values()):
+        raise ValueError(f"the watermark is on `{watermark.column}`, which no input of the step has")
+    return {
+        name: watermarked(frame, watermark) if watermark.column in frame.columns else frame
+        for name, frame in frames.items()
+    }
+
+
+def _join(views: Views, step: Step, operation: JoinStep, frames: Mapping[str, DataFrame]) -> DataFrame:
+    left, right = step.inputs
+    select = operation.select
+    if select.strip() == "*":
+        select = _all_columns(operation, left, right, frames)
+    how = operation.how.replace("_", " ").upper()
+    query = f"SELECT {select} FROM `{left}` {how} JOIN `{right}` ON {operation.on}"  # noqa: S608
+    joined = views.sql(query, frames)
+    names = joined.columns
+    doubled = sorted({name for name in names if names.count(name) > 1})
+    if doubled:
+        raise ValueError(f"both sides have {', '.join(doubled)}: name the columns you want in `select`")
+    return joined
+
+
+def _all_columns(operation: JoinStep, left: str, right: str, frames: Mapping[str, DataFrame]) -> str:
+    if operation.how.lower() in _ONE_SIDED_JOINS:
+        return f"`{left}`.*"
+    both_have_records = all(RECORD in frames[name].columns for name in (left, right))
+    return f"`{left}`.*, `{right}`.*" + (f" EXCEPT ({RECORD})" if both_have_records else "")
+
+
+def _without_doubled_records(frame: DataFrame) -> DataFrame:
+    """`SELECT *` over a join has the records of both sides, and none is the row's own."""
+    return frame.drop(RECORD) if frame.columns.count(RECORD) > 1 else frame
+
+
+def _call(operation: PythonStep, frames: list[DataFrame], directory: str) -> DataFrame:
+    function = operation.function
+    if isinstance(function, str):
+        function = resolve(function, directory)
+    made = function(*frames)
+    if not isinstance(made, DataFrame):
+        raise ValueError(f"{_name_of(function)} gave {type(made).__name__}, not a DataFrame")  # noqa: TRY004
+    return made
+
+
+def _name_of(function: Any) -> str:
+    return str(getattr(function, "__qualname__", function))
+
+
+def _dedupe(operation: DedupeStep, frame: DataFrame) -> DataFrame:
+    if operation.within_ms is None or not frame.isStreaming:
+        return frame.dropDuplicates(list(operation.by))
+    # Spark keeps a key for the delay of the watermark, which `run_step` made at least as long as `within_ms`.
+    return frame.dropDuplicatesWithinWatermark(list(operation.by))
+
+
+def _window(operation: WindowStep, frame: DataFrame) -> DataFrame:
+    on = F.col(operation.on)
+    if operation.session_gap_ms is not None:
+        window = F.session_window(on, _duration(operation.session_gap_ms))
+    elif operation.slide_ms is not None:
+        window = F.window(on, _duration(operation.size_ms), _duration(operation.slide_ms))
+    else:
+        window = F.window(on, _duration(operation.size_ms))
+    aggregates = [F.expr(expression).alias(name) for name, expression in operation.aggregates.items()]
+    grouped = frame.groupBy(window.alias("window"), *operation.by).agg(*aggregates)
+    return grouped.select(
+        F.col("window.start").alias("window_start"),
+        F.col("window.end").alias("window_end"),
+        *[F.col(f"`{name}`") for name in (*operation.by, *operation.aggregates)],
+    )
+
+
+def _duration(duration_ms: int) -> str:
+    return f"{duration_ms} milliseconds"
+
+
+def _transform(operation: StateStep, frame: DataFrame, directory: str) -> DataFrame:
+    processor: Any = operation.processor
+    if isinstance(processor, str):
+        processor = resolve(processor, directory)
+    return frame.groupBy(*operation.by).transformWithStateInPandas(
+        statefulProcessor=processor(),
+        outputStructType=operation.schema,
+        outputMode=operation.output_mode,
+        timeMode=operation.time_mode,
+    )

@@ -1,0 +1,51 @@
+"""What a person is told of a failed query."""
+
+from penstock.spark.pipeline.run_failures import is_stop, reason_of
+
+STOPPED = (
+    "[STREAM_FAILED] Query [id = 61938b67-7e12-4a9a-adbe-4452759c1c3a, runId = 2293e5f0] terminated with exception: "
+    "[USER_RAISED_EXCEPTION] penstock stopped: orders broke the expectation `positive` (line 7): amount > 0; by the "
+    "record at offset 15 of orders-0 SQLSTATE: P0001 SQLSTATE: XXKST\n=== Streaming Query ===\nIdentifier: q138"
+)
+IN_PYTHON = """[STREAM_FAILED] Query [id = 6, runId = 2] terminated with exception: Job aborted due to stage failure: \
+Task 0 in stage 2.0 failed 1 times, most recent failure: org.apache.spark.api.python.PythonException: \
+Traceback (most recent call last):
+  File "worker.py", line 10, in main
+    process()
+  File "sink.py", line 3, in write
+    raise SinkError("x")
+penstock.spark.sink.errors.SinkError: topic payments has no leader: is a broker down?
+
+\tat org.apache.spark.api.python.BasePythonRunner(PythonRunner.scala:600)
+=== Streaming Query ===
+Identifier: q138
+"""
+
+
+def test_a_stop_is_told_in_its_own_words() -> None:
+    assert is_stop(STOPPED)
+    assert reason_of(STOPPED) == (
+        "orders broke the expectation `positive` (line 7): amount > 0; by the record at offset 15 of orders-0"
+    )
+
+
+def test_of_a_python_traceback_only_what_was_raised_is_told() -> None:
+    assert not is_stop(IN_PYTHON)
+    assert reason_of(IN_PYTHON) == "topic payments has no leader: is a broker down?"
+
+
+def test_an_exception_without_words_is_told_by_its_name() -> None:
+    text = "Traceback (most recent call last):\n  File 'a.py', line 1\n    f()\nZeroDivisionError\n"
+    assert reason_of(text) == "ZeroDivisionError"
+
+
+def test_of_sparks_own_errors_the_sentence_is_told() -> None:
+    text = (
+        "[STREAM_FAILED] Query [id = 6, runId = 2] terminated with exception: [DIVIDE_BY_ZERO] Division by zero. "
+        "Use `try_divide`. SQLSTATE: 22012\n== DataFrame ==\nsomething\n=== Streaming Query ===\n"
+    )
+    assert reason_of(text) == "[DIVIDE_BY_ZERO] Division by zero. Use `try_divide`"
+
+
+def test_no_reason_is_longer_than_a_few_lines() -> None:
+    assert len(reason_of("x" * 10_000)) == 600
