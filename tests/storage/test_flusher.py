@@ -1,6 +1,8 @@
 import asyncio
 import errno
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -10,10 +12,12 @@ from penstock.observability.clock import ManualClock
 from penstock.observability.offload import InlineOffload, Then, ThreadOffload
 from penstock.storage.directory_files import write_topic_id
 from penstock.storage.file_cache import FileCache
+from penstock.storage.files import File, RealFile, RealFileSystem
 from penstock.storage.flusher import Flusher
 from penstock.storage.log import Log
 from penstock.storage.log_errors import StorageFailure
 from penstock.storage.recovery import create_log
+from penstock.storage.ring import Ended, SyncRing, open_ring
 from penstock.testing.disk import FaultyDisk
 from tests.storage.logs import append, config_of
 
@@ -230,6 +234,168 @@ def test_draining_waits_for_what_is_in_flight(disk: FaultyDisk) -> None:
         flusher.request(log)
         await flusher.drain()
         assert log.durable_offset == 2
+        offload.close()
+
+    asyncio.run(scenario())
+
+
+# -- syncs left to the kernel; where it refuses, the same must hold with threads
+
+
+class HeldRing(SyncRing):
+    """Takes as many syncs as the test says, and ends them when it says so."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self.held: list[Ended] = []
+        self.descriptor, self._other_end = os.pipe()
+
+    def begin(self, syncs: Sequence[tuple[int, Ended]]) -> int:
+        taken = [ended for _, ended in syncs[: self.room]]
+        self.held += taken
+        return len(taken)
+
+    def close(self) -> None:
+        os.close(self.descriptor)
+        os.close(self._other_end)
+
+
+class FileOfNoDisk(RealFile):
+    """A sync of it fails, whoever does it: the descriptor is a pipe's."""
+
+    @property
+    def descriptor(self) -> int:
+        return NO_DISK[0]
+
+    def sync(self) -> None:
+        os.fdatasync(self.descriptor)
+
+
+NO_DISK = os.pipe()
+
+
+class NoDisk(RealFileSystem):
+    def open(self, path: str, *, create: bool = False, writable: bool = True) -> File:
+        flags = os.O_RDWR | (os.O_CREAT if create else 0)
+        return (FileOfNoDisk if path.endswith(".log") else RealFile)(os.open(path, flags, 0o644))
+
+
+def real_log(directory: Path, files: RealFileSystem, *, is_new: bool = False) -> Log:
+    path = str(directory)
+    files.make_dirs(path)
+    write_topic_id(files, path, bytes(16))
+    cache = FileCache(files)
+    config = config_of()
+    log = Log("t", 0, path, config, cache=cache, loaded=create_log(cache, path, config), is_new=is_new)
+    log.chain.names_unsynced = is_new
+    return log
+
+
+def test_with_a_ring_or_without_every_record_that_is_waited_for_gets_durable(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        offload = ThreadOffload(2, "sync")
+        ring = open_ring()
+        flusher = Flusher(offload, ManualClock(), ring=ring)
+        logs = [real_log(tmp_path / str(number), RealFileSystem(), is_new=True) for number in range(8)]
+        for _ in range(3):
+            for log in logs:
+                append(log, "a")
+                flusher.request(log)
+            await asyncio.gather(*(flusher.request(log) for log in logs))
+        assert [log.durable_offset for log in logs] == [3] * 8
+        await flusher.drain()
+        if ring is not None:
+            ring.close()
+        offload.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_sync_that_fails_in_the_kernel_takes_the_log_offline(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        ring = open_ring()
+        flusher = Flusher(InlineOffload(), ManualClock(), ring=ring)
+        log = real_log(tmp_path / "t-0", NoDisk())
+        append(log, "a")
+        first = flusher.request(log)
+        append(log, "b")
+        for waiter in (first, flusher.request(log)):
+            with pytest.raises(StorageFailure, match="Invalid argument"):
+                await waiter
+        with pytest.raises(StorageFailure):
+            append(log, "c")
+        assert log.durable_offset == 0
+        await flusher.drain()
+        if ring is not None:
+            ring.close()
+
+    asyncio.run(scenario())
+
+
+def test_names_are_made_durable_on_a_thread_and_what_the_kernel_does_not_take_too(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        offload = HeldOffload()
+        ring = HeldRing(room=2)
+        flusher = Flusher(offload, ManualClock(), ring=ring)
+        logs = [real_log(tmp_path / str(number), RealFileSystem(), is_new=number == 1) for number in range(5)]
+        for log in logs:
+            append(log, "a")
+            flusher.request(log)
+        await asyncio.sleep(0)
+        assert (len(ring.held), len(offload.held)) == (1 + 2, 2)  # the first began alone
+        while offload.held:
+            await offload.release()
+        assert [log.durable_offset for log in logs] == [0, 1, 0, 0, 1]
+        for ended in ring.held:
+            ended(None)
+        assert [log.durable_offset for log in logs] == [1] * 5
+        await flusher.drain()
+        ring.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_file_stays_open_while_the_kernel_syncs_it_and_draining_waits_for_that(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        ring = HeldRing(room=1)
+        flusher = Flusher(InlineOffload(), ManualClock(), ring=ring)
+        log = real_log(tmp_path / "t-0", RealFileSystem())
+        append(log, "a")
+        flusher.request(log)
+        file = log.chain.active.file()
+        log.abandon("its topic was deleted")
+        draining = asyncio.ensure_future(flusher.drain())
+        await asyncio.sleep(0)
+        assert (file.size() > 0, draining.done()) == (True, False)
+        ring.held[0](None)
+        await draining
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            file.size()
+        ring.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_checkpoint_waits_for_the_sync_that_the_kernel_has_and_fails_with_it(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        offload = ThreadOffload(1, "checkpoint")
+        ring = HeldRing(room=1)
+        flusher = Flusher(InlineOffload(), ManualClock(), ring=ring)
+        log = real_log(tmp_path / "t-0", RealFileSystem())
+        append(log, "a")
+        flusher.request(log)
+        append(log, "b")
+        job = log.begin_checkpoint()
+        assert job is not None
+        running = offload.start(job.run)
+        ring.held[0](OSError(errno.EIO, "Input/output error"))
+        with pytest.raises(OSError, match="Input/output"):
+            await running
+        log.finish_checkpoint(job, job.sync.failure)
+        assert (log.durable_offset, log.recovery_point) == (0, 0)
+        assert log.failure is not None
+        await flusher.drain()
+        ring.close()
         offload.close()
 
     asyncio.run(scenario())

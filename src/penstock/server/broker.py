@@ -41,6 +41,7 @@ from penstock.storage.files import FileSystem, RealFileSystem
 from penstock.storage.flusher import Flusher
 from penstock.storage.log_errors import LogError
 from penstock.storage.log_store import LogStore
+from penstock.storage.ring import SyncRing, open_ring
 from penstock.transactions.admission import Admissions
 from penstock.transactions.coordinator import TransactionCoordinator
 from penstock.transactions.guards import Guards
@@ -115,7 +116,8 @@ class Broker:
         node_id = self._config.node_id
         syncs = self._threads(_SYNC_THREADS, "penstock-sync")
         reads = self._threads(_READ_THREADS, "penstock-read")
-        flusher = Flusher(syncs, self._clock, in_flight_max=max(1, self._descriptors.for_logs // 4))
+        in_flight_max = max(1, self._descriptors.for_logs // 4)
+        flusher = Flusher(syncs, self._clock, in_flight_max, self._ring())
         store = LogStore.open(
             self._directory(),
             files=self._files,
@@ -190,6 +192,12 @@ class Broker:
         offload = ThreadOffload(count, name)
         self._cleanup.callback(offload.close)
         return offload
+
+    def _ring(self) -> SyncRing | None:
+        ring = open_ring()
+        if ring is not None:
+            self._cleanup.callback(ring.close)
+        return ring
 
     def _server(self) -> Server:
         limits = Limits(

@@ -44,6 +44,11 @@ class File(Protocol):
         """Make every byte written so far survive a power cut. May take milliseconds: call it off the loop."""
         ...
 
+    @property
+    def descriptor(self) -> int | None:
+        """What the kernel knows the file by, for whoever leaves a sync to it; None where only `sync` will do."""
+        ...
+
     def close(self) -> None: ...
 
 
@@ -134,6 +139,10 @@ class RealFile:
 
     def sync(self) -> None:
         os.fdatasync(self._fd)
+
+    @property
+    def descriptor(self) -> int:
+        return self._fd
 
     def close(self) -> None:
         if self._fd >= 0:

@@ -2,9 +2,12 @@
 
 An append asks for a sync. When none is running for that log it begins at once; whatever is appended meanwhile
 waits for the next one, which begins when the first ends. Syncs of different logs run side by side; those that begin
-in one turn of the loop share the hand-over to the threads, and so many begin that their open files do not exhaust the
-process's descriptors. Topics that waive the wait (`flush.messages` above 1) are
-synced when so many records have gathered, or `flush.ms` after the first of them; nobody waits for that.
+in one turn of the loop share the hand-over, and so many begin that their open files do not exhaust the process's
+descriptors. Where the kernel takes syncs itself (`ring`), it is given all that are the sync of one file; the others,
+which make names durable or wait for a checkpoint, run on threads.
+
+Topics that waive the wait (`flush.messages` above 1) are synced when so many records have gathered, or `flush.ms` after
+the first of them; nobody waits for that.
 """
 
 import asyncio
@@ -19,6 +22,7 @@ from penstock.observability.offload import Offload
 from penstock.storage.log import Log
 from penstock.storage.log_errors import StorageFailure
 from penstock.storage.log_sync import SyncJob
+from penstock.storage.ring import Ended, SyncRing
 
 _log = logging.getLogger(__name__)
 
@@ -41,10 +45,21 @@ class _Round:
 class Flusher:
     """Only the event loop calls it."""
 
-    def __init__(self, offload: Offload, clock: Clock, in_flight_max: int = IN_FLIGHT_MAX_DEFAULT) -> None:
-        """`in_flight_max` is how many logs are synced at once: each holds its files open meanwhile."""
+    def __init__(
+        self,
+        offload: Offload,
+        clock: Clock,
+        in_flight_max: int = IN_FLIGHT_MAX_DEFAULT,
+        ring: SyncRing | None = None,
+    ) -> None:
+        """`in_flight_max` is how many logs are synced at once: each holds its files open meanwhile.
+
+        Without a `ring`, which may be closed after `drain`, all syncs run where `offload` runs them.
+        """
         self._offload = offload
         self._clock = clock
+        self._ring = ring
+        self._is_ring_watched = False
         self._in_flight_max = in_flight_max
         self._in_flight_count = 0
         self._rounds: dict[Log, _Round] = {}
@@ -94,12 +109,15 @@ class Flusher:
             timer.cancel()
 
     async def drain(self) -> None:
-        """Wait until no sync is in flight, and stop the timers."""
+        """Wait until no sync is in flight, and stop the timers; what is synced later is synced on threads."""
         for log in list(self._timers):
             self.forget(log)
         while self._rounds:
             waiters = [syncs.current for syncs in self._rounds.values() if syncs.current is not None]
             await asyncio.wait(waiters)
+        if self._ring is not None and self._is_ring_watched:
+            asyncio.get_running_loop().remove_reader(self._ring.descriptor)
+        self._ring = None
 
     async def _sync_later(self, log: Log, delay_ms: int) -> None:
         await self._clock.sleep(delay_ms)
@@ -133,11 +151,37 @@ class Flusher:
 
     def _hand_over(self) -> None:
         ready, self._ready = self._ready, []
+        if self._ring is not None:
+            ready = self._leave_to_kernel(self._ring, ready)
         lanes = min(len(ready), _LANES)
         for lane in range(lanes):
             part = ready[lane::lanes]
             jobs = [syncs.job for _, syncs in part if syncs.job is not None]
             self._offload.call(partial(_run_all, jobs), partial(self._ended, part))
+
+    def _leave_to_kernel(self, ring: SyncRing, ready: list[tuple[Log, _Round]]) -> list[tuple[Log, _Round]]:
+        """Begin what the kernel can do alone; gives what is left for the threads."""
+        if not self._is_ring_watched:
+            asyncio.get_running_loop().add_reader(ring.descriptor, ring.reap)
+            self._is_ring_watched = True
+        left: list[tuple[Log, _Round]] = []
+        taken: list[tuple[Log, _Round]] = []
+        syncs: list[tuple[int, Ended]] = []
+        for item in ready:
+            job = item[1].job
+            descriptor = None if job is None else job.sole_descriptor
+            if descriptor is None:
+                left.append(item)
+            else:
+                taken.append(item)
+                syncs.append((descriptor, partial(self._ended_in_kernel, item)))
+        return left + taken[ring.begin(syncs) :]
+
+    def _ended_in_kernel(self, item: tuple[Log, _Round], failure: OSError | None) -> None:
+        job = item[1].job
+        assert job is not None
+        job.end(failure)
+        self._ended((item,), None, None)
 
     def _ended(self, part: Sequence[tuple[Log, _Round]], _: object, error: BaseException | None) -> None:
         for log, syncs in part:

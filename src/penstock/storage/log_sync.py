@@ -63,6 +63,18 @@ class SyncJob:
         finally:
             self._running.release()
 
+    @property
+    def sole_descriptor(self) -> int | None:
+        """The file whose sync is all there is to do, when the kernel knows it; then `end` may stand for `run`."""
+        if self._before is not None or self._directories or len(self.handles) != 1:
+            return None
+        return self.handles[0].file.descriptor
+
+    def end(self, failure: OSError | None) -> None:
+        """The sync of the sole file was done elsewhere."""
+        self.failure = failure
+        self._running.release()
+
     def wait(self) -> None:
         """Wait until `run` has ended on another thread; raises what it raised."""
         with self._running:

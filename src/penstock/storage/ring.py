@@ -1,0 +1,154 @@
+"""Syncs left to the kernel: Linux's io_uring, for `fdatasync` and nothing else.
+
+A sync on a thread costs a lone producer some eight futex calls and two hand-overs of the interpreter's lock. Here it is
+one system call for all syncs that begin together; the kernel's own workers wait for the disk, and the event loop sees
+the ring's descriptor become readable when one has ended.
+
+Two rings of memory are shared with the kernel (see io_uring(7)). Submissions are 64-byte entries:
+
+     0  opcode u8, flags u8, ioprio u16    3 (fsync), 0, 0
+     4  descriptor i32
+     8  offset u64, address u64, length u32    0: all of the file
+    28  flags u32                          1 (fdatasync)
+    32  user data u64                      our ticket, which comes back with the result
+    40  24 bytes of zeros
+
+Completions are 16-byte entries: user data u64, result i32 (0 or a negative errno), flags u32. Each ring has a head,
+moved by who takes, and a tail, moved by who adds, as free-running u32 counters. No barrier is needed: the kernel reads
+our tail within our system call, and we look at its tail only after it has made the descriptor readable.
+"""
+
+import ctypes
+import logging
+import mmap
+import os
+import struct
+import sys
+from collections.abc import Callable, Sequence
+
+_log = logging.getLogger(__name__)
+
+ENTRIES = 256
+"""There are twice as many places for completions, so these never overflow."""
+
+_SETUP, _ENTER = 425, 426  # the same on every architecture
+_RINGS_AT, _SUBMISSIONS_AT = 0, 0x10000000
+_FEATURE_ONE_MAPPING = 1  # for both rings, since Linux 5.4
+_FSYNC, _DATASYNC = 3, 1
+
+_SUBMISSION = struct.Struct("=BBHiQQIIQ24x")
+_COMPLETION = struct.Struct("=QiI")
+_PARAMETERS_BYTES = 120
+_FEATURES = struct.Struct("=20x I")
+_SUBMISSION_OFFSETS = struct.Struct("=40x II 16x I")  # head, tail, and the array that names the entries
+_COMPLETION_OFFSETS = struct.Struct("=4x I 72x II 12x I")  # the count of entries; head, tail, the entries
+_U32 = 0xFFFFFFFF
+
+Ended = Callable[[OSError | None], None]
+"""Told once, by `reap`, how a sync ended."""
+
+
+class RingRefused(Exception):
+    """The kernel has no io_uring, or does not let this process use it (seccomp, `kernel.io_uring_disabled`)."""
+
+
+class SyncRing:
+    """Only the event loop's thread calls it. A descriptor must stay open until its sync has ended."""
+
+    def __init__(self, entries: int) -> None:
+        """`entries`, a power of two, is how many syncs may be in flight. Raises `RingRefused`."""
+        if sys.platform != "linux":
+            raise RingRefused("only Linux has it")
+        # PyDLL keeps the interpreter's lock: the call waits for nothing.
+        syscall = ctypes.PyDLL(None, use_errno=True).syscall
+        self._syscall: Callable[..., int] = syscall
+        parameters = ctypes.create_string_buffer(_PARAMETERS_BYTES)
+        self.descriptor = self._syscall(_SETUP, entries, parameters)
+        """Readable when a sync has ended: then call `reap`."""
+        if self.descriptor < 0:
+            raise RingRefused(os.strerror(ctypes.get_errno()))
+        try:
+            self._map(entries, parameters.raw)
+        except (OSError, RingRefused) as error:
+            os.close(self.descriptor)
+            raise RingRefused(str(error)) from error
+        self._entries = entries
+        self._tickets: dict[int, Ended] = {}
+        self._next_ticket = 0
+
+    def _map(self, entries: int, parameters: bytes) -> None:
+        if not _FEATURES.unpack_from(parameters)[0] & _FEATURE_ONE_MAPPING:
+            raise RingRefused("it takes Linux 5.4")
+        head, tail, array = _SUBMISSION_OFFSETS.unpack_from(parameters)
+        completions_max, taken, added, completions = _COMPLETION_OFFSETS.unpack_from(parameters)
+        size_bytes = max(array + 4 * entries, completions + completions_max * _COMPLETION.size)
+        self._rings = mmap.mmap(self.descriptor, size_bytes, mmap.MAP_SHARED, offset=_RINGS_AT)
+        self._submissions = mmap.mmap(
+            self.descriptor, entries * _SUBMISSION.size, mmap.MAP_SHARED, offset=_SUBMISSIONS_AT
+        )
+        self._words: memoryview[int] = memoryview(self._rings).cast("I")
+        self._head, self._tail, self._taken, self._added = (o // 4 for o in (head, tail, taken, added))
+        self._completions_at, self._completions_max = completions, completions_max
+        for number in range(entries):
+            self._words[array // 4 + number] = number  # submissions are used in the order they stand in
+
+    def begin(self, syncs: Sequence[tuple[int, Ended]]) -> int:
+        """Begin to `fdatasync` each descriptor; gives how many, from the first on, the kernel has taken.
+
+        For those it has not taken the caller must do without; nothing is told of them.
+        """
+        words = self._words
+        first = tail = words[self._tail]
+        ticket = first_ticket = self._next_ticket
+        for descriptor, ended in syncs[: self._entries - len(self._tickets)]:
+            place = (tail & (self._entries - 1)) * _SUBMISSION.size
+            _SUBMISSION.pack_into(
+                self._submissions, place, _FSYNC, 0, 0, descriptor, 0, 0, 0, _DATASYNC, ticket
+            )
+            self._tickets[ticket] = ended
+            tail = (tail + 1) & _U32
+            ticket += 1
+        words[self._tail] = tail
+        if tail != first:
+            self._syscall(_ENTER, self.descriptor, ticket - first_ticket, 0, 0, None, 0)
+        accepted: int = (words[self._head] - first) & _U32
+        words[self._tail] = words[self._head]  # what was not taken now is not to be taken later
+        self._next_ticket = first_ticket + accepted
+        for refused in range(self._next_ticket, ticket):
+            del self._tickets[refused]
+        return accepted
+
+    def reap(self) -> None:
+        """Tell everyone whose sync has ended."""
+        words = self._words
+        head = words[self._taken]
+        ended: list[tuple[Ended, int]] = []
+        while head != words[self._added]:
+            place = self._completions_at + head % self._completions_max * _COMPLETION.size
+            ticket, result, _ = _COMPLETION.unpack_from(self._rings, place)
+            ended.append((self._tickets.pop(ticket), result))
+            head = (head + 1) & _U32
+        words[self._taken] = head
+        for tell, result in ended:
+            tell(None if result >= 0 else OSError(-result, os.strerror(-result)))
+
+    @property
+    def in_flight_count(self) -> int:
+        return len(self._tickets)
+
+    def close(self) -> None:
+        """Nothing may be in flight, and no event loop may watch the descriptor any more."""
+        assert not self._tickets, "syncs are in flight"
+        self._words.release()
+        self._rings.close()
+        self._submissions.close()
+        os.close(self.descriptor)
+
+
+def open_ring(entries: int = ENTRIES) -> SyncRing | None:
+    """A ring, or None where the kernel refuses: syncs then run on threads."""
+    try:
+        return SyncRing(entries)
+    except RingRefused as refused:
+        _log.info("syncs run on threads, because io_uring cannot be used: %s", refused)
+        return None
