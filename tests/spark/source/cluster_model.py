@@ -1,0 +1,48 @@
+"""A cluster in memory for the planners: partitions with an earliest and a latest offset."""
+
+from collections.abc import Iterable, Mapping
+
+from penstock.client.blocking.cluster import EARLIEST, LATEST, OffsetAt
+from penstock.client.blocking.metadata import Partition, Topic, TopicPartition
+
+
+class ClusterModel:
+    """`logs` maps partitions to (earliest, latest); every record's timestamp is ten times its offset."""
+
+    def __init__(self, logs: Mapping[TopicPartition, tuple[int, int]]) -> None:
+        self.logs = dict(logs)
+        self.questions = 0
+        self.reads_committed_only: list[bool] = []
+
+    def topics(self, names: Iterable[str] | None = None) -> Mapping[str, Topic]:
+        self.questions += 1
+        known = {where.topic for where in self.logs}
+        return {
+            name: Topic(
+                name=name,
+                topic_id=bytes(16),
+                is_internal=name.startswith("__"),
+                partitions={
+                    where.partition: Partition(index=where.partition)
+                    for where in self.logs
+                    if where.topic == name
+                },
+            )
+            for name in (known if names is None else known & set(names))
+        }
+
+    def list_offsets(
+        self, wanted: Mapping[TopicPartition, int], *, reads_committed_only: bool = False
+    ) -> dict[TopicPartition, OffsetAt]:
+        self.questions += 1
+        self.reads_committed_only.append(reads_committed_only)
+        return {where: OffsetAt(offset=self._at(where, time), timestamp=0) for where, time in wanted.items()}
+
+    def _at(self, where: TopicPartition, timestamp: int) -> int:
+        earliest, latest = self.logs[where]
+        if timestamp == EARLIEST:
+            return earliest
+        if timestamp == LATEST:
+            return latest
+        offset = max(-(-timestamp // 10), earliest)
+        return offset if offset < latest else -1

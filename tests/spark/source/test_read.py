@@ -1,0 +1,117 @@
+"""Ranges of offsets read from a real broker, without Spark."""
+
+import logging
+
+import pyarrow as pa
+import pytest
+
+from penstock.client.blocking.cluster import Cluster
+from penstock.client.blocking.errors import TimedOut
+from penstock.spark.source.plan import DataLoss, OffsetRange
+from penstock.spark.source.read import fetch_range, read_range
+from tests.spark.source.topics import cluster_of, delete_records, new_topic, produce, transact
+from tests.support.broker import BrokerProcess
+
+
+def read(
+    cluster: Cluster, topic: str, start: int, end: int, *, fails: bool = True, headers: bool = False
+) -> list[pa.RecordBatch]:
+    wanted = OffsetRange(topic=topic, partition=0, start=start, end=end)
+    return list(read_range(cluster, wanted, includes_headers=headers, fails_on_data_loss=fails))
+
+
+def column(batches: list[pa.RecordBatch], name: str) -> list[object]:
+    return [value for batch in batches for value in batch.column(name).to_pylist()]
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+def test_every_codec_is_read_from_the_middle_of_a_batch_to_the_middle_of_another(
+    shared_broker: BrokerProcess, codec: str
+) -> None:
+    topic = new_topic(shared_broker.bootstrap)
+    values = [b"value %d" % number * 10 for number in range(1000)]
+    produce(shared_broker.bootstrap, topic, values, compression_type=codec, batch_size=5000)
+    cluster = cluster_of(shared_broker.bootstrap)
+    batches = read(cluster, topic, 13, 987)
+    assert column(batches, "value") == values[13:987]
+    assert column(batches, "offset") == list(range(13, 987))
+
+
+def test_small_answers_are_fetched_one_after_the_other_without_a_gap(shared_broker: BrokerProcess) -> None:
+    topic = new_topic(shared_broker.bootstrap)
+    produce(shared_broker.bootstrap, topic, [b"%d" % n for n in range(500)], batch_num_messages=10)
+    cluster = cluster_of(shared_broker.bootstrap, max_partition_fetch_bytes="1")
+    wanted = OffsetRange(topic=topic, partition=0, start=0, end=500)
+    assert len(list(fetch_range(cluster, wanted, fails_on_data_loss=True))) >= 20
+    assert column(read(cluster, topic, 0, 500), "offset") == list(range(500))
+
+
+def test_a_record_larger_than_a_fetch_is_read(shared_broker: BrokerProcess) -> None:
+    topic = new_topic(shared_broker.bootstrap, max_message_bytes="3000000")
+    large = bytes(range(256)) * 4096
+    produce(shared_broker.bootstrap, topic, [b"s", large, None], message_max_bytes=3_000_000)
+    cluster = cluster_of(shared_broker.bootstrap, max_partition_fetch_bytes="1000")
+    assert column(read(cluster, topic, 0, 3), "value") == [b"s", large, None]
+
+
+def test_only_a_reader_of_everything_sees_what_was_aborted(shared_broker: BrokerProcess) -> None:
+    topic = new_topic(shared_broker.bootstrap)
+    transact(shared_broker.bootstrap, topic, [b"c1", b"c2"], commits=True, name="x")
+    transact(shared_broker.bootstrap, topic, [b"a1", b"a2"], commits=False, name="y")
+    transact(shared_broker.bootstrap, topic, [b"c3"], commits=True, name="x")
+    everything = cluster_of(shared_broker.bootstrap)
+    committed = cluster_of(shared_broker.bootstrap, isolation_level="read_committed")
+    # three markers stand between and behind the five records
+    assert column(read(everything, topic, 0, 8), "value") == [b"c1", b"c2", b"a1", b"a2", b"c3"]
+    assert column(read(committed, topic, 0, 8), "value") == [b"c1", b"c2", b"c3"]
+    assert column(read(committed, topic, 4, 8), "value") == [b"c3"]
+
+
+def test_a_range_that_ends_with_a_marker_ends(shared_broker: BrokerProcess) -> None:
+    topic = new_topic(shared_broker.bootstrap)
+    transact(shared_broker.bootstrap, topic, [b"a"], commits=False)
+    committed = cluster_of(shared_broker.bootstrap, isolation_level="read_committed")
+    assert read(committed, topic, 0, 2) == []
+
+
+def test_deleted_records_stop_the_reading_or_are_passed_over(
+    shared_broker: BrokerProcess, caplog: pytest.LogCaptureFixture
+) -> None:
+    topic = new_topic(shared_broker.bootstrap)
+    produce(shared_broker.bootstrap, topic, [b"%d" % n for n in range(20)])
+    delete_records(shared_broker.bootstrap, topic, before=12)
+    cluster = cluster_of(shared_broker.bootstrap)
+    with pytest.raises(DataLoss, match=rf"{topic}-0 does not have offset 5 .* starts at 12 .*failOnDataLoss"):
+        read(cluster, topic, 5, 20)
+    with caplog.at_level(logging.WARNING):
+        assert column(read(cluster, topic, 5, 15, fails=False), "offset") == [12, 13, 14]
+        assert read(cluster, topic, 0, 10, fails=False) == []
+    assert "starts at 12 now" in caplog.text
+
+
+def test_an_end_that_is_never_reached_is_given_up_with_the_reason(shared_broker: BrokerProcess) -> None:
+    topic = new_topic(shared_broker.bootstrap)
+    produce(shared_broker.bootstrap, topic, [b"a"])
+    cluster = cluster_of(shared_broker.bootstrap, default_api_timeout_ms="300", fetch_max_wait_ms="10")
+    with pytest.raises(TimedOut, match=rf"{topic}-0 has nothing at offset 1, though it is known to reach 2"):
+        read(cluster, topic, 0, 2)
+    assert column(read(cluster, topic, 0, 2, fails=False), "value") == [b"a"]
+
+
+def test_a_broker_that_is_killed_while_a_range_is_read_costs_nothing_and_doubles_nothing(
+    own_broker: BrokerProcess,
+) -> None:
+    topic = new_topic(own_broker.bootstrap)
+    produce(own_broker.bootstrap, topic, [b"%d" % n * 50 for n in range(5000)], batch_num_messages=100)
+    cluster = cluster_of(own_broker.bootstrap, max_partition_fetch_bytes="20000")
+    wanted = OffsetRange(topic=topic, partition=0, start=0, end=5000)
+    offsets: list[object] = []
+    kills = 0
+    for batch in read_range(cluster, wanted, includes_headers=False, fails_on_data_loss=True):
+        offsets += batch.column("offset").to_pylist()
+        if len(offsets) > 1500 * (kills + 1) and kills < 2:
+            kills += 1
+            own_broker.kill()
+            own_broker.start()
+    assert kills == 2
+    assert offsets == list(range(5000))
