@@ -234,6 +234,10 @@ BROKEN = [
         "event time needs a watermark",
     ),
     (step("from: orders", "state: {by: id, schema: a INT}  #!"), "state: `processor` is missing"),
+    (
+        f"{TOP}{ORDERS}steps:\n  - {{name: s, sql: SELECT id, amount FROM orders}}  #!\n{OUTPUT}",
+        "step s: `amount FROM orders` is cut off: inside {…} a text with commas needs quotes",
+    ),
     # -- the graph
     (step("from: s", "filter: a > 0").replace("name: s\n", "name: s  #!\n"), "step s reads itself"),
     (

@@ -110,6 +110,11 @@ class Section:
             if key in misplaced:
                 self.note_at(key, misplaced[key])
                 continue
+            if is_null(self._entries[key][1]) and " " in key:  # {sql: SELECT a, b FROM t} is cut at its comma
+                self.note(
+                    f"`{key}` is cut off: inside {{…}} a text with commas needs quotes", self.line_at(key)
+                )
+                continue
             hint = did_you_mean(key, self._asked)
             known = hint or f": known here are {', '.join(f'`{name}`' for name in self._asked)}"
             self.note(f"unknown key `{key}`{known}", self.line_at(key))

@@ -1,0 +1,53 @@
+"""Checks a pipeline without running it: streams and watermarks, columns and SQL with Spark, topics with the broker.
+
+What `load` refuses is never seen here. What is found here is found on the same graph that runs, over frames that have
+the right columns and no rows.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import msgspec
+from pyspark.sql import SparkSession
+
+from penstock.spark.pipeline.check.analysis import Analysis, analyse
+from penstock.spark.pipeline.check.topics import topic_problems
+from penstock.spark.pipeline.graph import unused_warnings
+from penstock.spark.pipeline.model import Pipeline
+from penstock.spark.pipeline.problems import Problem, in_order
+from penstock.spark.pipeline.stream_rules import stream_problems
+from penstock.spark.session import start_session
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    pipeline: Pipeline
+    problems: tuple[Problem, ...]
+    analysis: Analysis
+    partitions: Mapping[str, int] | None = None  # by topic; None: no broker was asked
+
+    @property
+    def is_good(self) -> bool:
+        return all(problem.is_warning for problem in self.problems)
+
+
+@contextmanager
+def session_for_check(pipeline: Pipeline) -> Iterator[SparkSession]:
+    """A small session of its own with the settings of the file, stopped afterwards."""
+    spark = start_session(
+        f"check {pipeline.name}", master="local[1]", settings=pipeline.spark, is_short_run=True
+    )
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+def check_pipeline(
+    pipeline: Pipeline, spark: SparkSession, *, partitions: Mapping[str, int] | None = None
+) -> Report:
+    """Everything that can be said about the pipeline. `partitions` is what topics the cluster has."""
+    analysis = analyse(spark, pipeline)
+    found = [*unused_warnings(pipeline), *stream_problems(pipeline), *analysis.problems]
+    if partitions is not None:
+        found += topic_problems(pipeline, partitions)
+    return Report(pipeline=pipeline, problems=in_order(found), analysis=analysis, partitions=partitions)

@@ -1,0 +1,103 @@
+"""`penstock pipeline check`, in this process: its session is the one of all Spark tests."""
+
+import uuid
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import AdminClient, NewTopic
+from pyspark.sql import SparkSession
+
+from penstock.cli.main import run
+from penstock.spark.pipeline import check
+from tests.support.broker import BrokerProcess, free_port
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+TEXT = """\
+pipeline: p
+bootstrap_servers: {server}
+sources:
+  orders: {{topic: {topic}, decode: {{json: 'id STRING, amount DOUBLE'}}}}
+steps:
+  - {{name: big, sql: 'SELECT id, {column} FROM orders'}}
+outputs:
+  out: {{from: big, topic: {topic}.out, partitions: 2}}
+"""
+
+Write = Callable[..., str]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def write_file(**parts: str) -> str:
+        path = tmp_path / "p.yaml"
+        path.write_text(
+            TEXT.format(**{"server": "127.0.0.1:9", "topic": "orders", "column": "amount"} | parts)
+        )
+        return str(path)
+
+    return write_file
+
+
+@pytest.fixture
+def shared_session(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check, "session_for_check", lambda _pipeline: nullcontext(spark))
+
+
+@pytest.mark.usefixtures("shared_session")
+def test_a_good_file_is_explained_with_its_columns_topics_and_queries(
+    write: Write, shared_broker: BrokerProcess, capsys: pytest.CaptureFixture[str]
+) -> None:
+    topic = f"check-{uuid.uuid4().hex[:8]}"
+    admin = AdminClient({"bootstrap.servers": shared_broker.bootstrap})
+    admin.create_topics([NewTopic(topic, 3, 1)])[topic].result(30)
+    assert run(["pipeline", "check", write(topic=topic), "-b", shared_broker.bootstrap]) == 0
+    shown = capsys.readouterr().out
+    assert "pipeline p: 1 source, 1 step, 1 output" in shown
+    assert f"{topic} (3 partitions)" in shown
+    assert "id string, amount double" in shown
+    assert f"topic {topic}.out (will be made with 2 partitions), exactly-once" in shown
+    assert "p.dead-letters.orders" in shown
+    assert shown.endswith("everything is in order\n")
+
+
+@pytest.mark.usefixtures("shared_session")
+def test_a_missing_topic_and_an_unknown_column_are_told_together(
+    write: Write, shared_broker: BrokerProcess, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(topic="nowhere", column="amuont", server=shared_broker.bootstrap)
+    assert run(["pipeline", "check", path]) == 1
+    captured = capsys.readouterr()
+    assert f"{path}:4: source orders reads topic nowhere, which does not exist" in captured.out
+    assert f"{path}:6: step big: " in captured.out
+    assert captured.err == "penstock: 2 problems found\n"
+
+
+@pytest.mark.usefixtures("shared_session")
+def test_without_a_broker_the_rest_is_checked_all_the_same(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(server=f"127.0.0.1:{free_port()}")
+    assert run(["pipeline", "check", path]) == 1
+    captured = capsys.readouterr()
+    assert f"{path}: the topics were not checked: no broker at" in captured.out
+    assert "id string, amount double" in captured.out
+    assert run(["pipeline", "check", path, "--offline"]) == 0
+
+
+def test_a_file_that_is_no_pipeline_is_told_without_spark_and_without_a_broker(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "p.yaml"
+    path.write_text(
+        "pipeline: p\ntriger: 1 s\nsources: {a: {topic: a}}\noutputs: {o: {from: b, console: true}}\n"
+    )
+    assert run(["pipeline", "check", str(path)]) == 1
+    captured = capsys.readouterr()
+    assert captured.out.splitlines() == [
+        f"{path}:2: pipeline file: unknown key `triger`; did you mean `trigger`?",
+        f"{path}:4: output o reads `b`, which is neither a source nor a step: there are a",
+    ]
+    assert captured.err == "penstock: 2 problems found; columns and topics were not looked at\n"
