@@ -4,6 +4,8 @@ A decision is committed as offsets of the query's group, for the topic `__pensto
 metadata of partition 0, 1, 2... is the text below, cut into pieces of at most 4096 characters (Kafka's
 `offset.metadata.max.bytes`). A piece whose offset is another batch is what an earlier, longer decision left behind.
 
+That a decision has been carried out is committed too, for the partition after the pieces: batch and run id.
+
     text     "1 <number of pieces> <base64 of the deflated body>"
     body     length and UTF-8 bytes of the run id
              the number of members, then their numbers, producer ids and epochs, column by column
@@ -28,6 +30,9 @@ from penstock.spark.sink.identity import Run, Task
 
 DECISIONS_TOPIC: Final = "__penstock_sinks"
 PIECES_MAX: Final = 8
+CARRIED_OUT: Final = PIECES_MAX
+"""The partition whose offset is the batch, and whose metadata the run, that was carried out last."""
+PARTITIONS: Final = PIECES_MAX + 1
 _PIECE_CHARACTERS: Final = 4096
 _FORMAT: Final = "1"
 
@@ -45,6 +50,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     run_id: str
     members: tuple[Member, ...] = ()
     idle: tuple[int, ...] = ()
+    is_carried_out: bool = False
 
     @property
     def reusable(self) -> tuple[int, ...]:
@@ -119,7 +125,9 @@ def from_offsets(committed: Mapping[int, tuple[int, str]]) -> Decision | None:
     if any(each != batch_id for each, _ in later):
         raise SinkError(f"the decision on batch {batch_id} is incomplete: its offsets were changed by hand")
     body = zlib.decompress(base64.b64decode(start + "".join(text for _, text in later)))
-    return _from_body(batch_id, body)
+    decision = _from_body(batch_id, body)
+    is_carried_out = committed.get(CARRIED_OUT) == (batch_id, decision.run_id)
+    return msgspec.structs.replace(decision, is_carried_out=is_carried_out)
 
 
 def _from_body(batch_id: int, body: bytes) -> Decision:

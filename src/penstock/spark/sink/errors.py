@@ -21,5 +21,9 @@ class TransactionLost(SinkError):
     """A transaction ended in a way that its batch did not decide."""
 
 
+class DecisionBroken(TransactionLost):
+    """A decided batch can no longer become visible as a whole."""
+
+
 class Fenced(SinkError):
     """Somebody else took over a transactional id. Raised between the layers of the sink; the protocol acts on it."""

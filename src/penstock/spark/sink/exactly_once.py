@@ -17,9 +17,9 @@ from typing import Protocol
 
 import msgspec
 
-from penstock.spark.sink.decision import Decision, Member, decide
-from penstock.spark.sink.errors import Fenced, TransactionLost
-from penstock.spark.sink.identity import Run
+from penstock.spark.sink.decision import Decision, Member, decide, number_for
+from penstock.spark.sink.errors import DecisionBroken, Fenced, TransactionLost
+from penstock.spark.sink.identity import Run, Task
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +39,10 @@ class Transactions(Protocol):
 
     def record(self, query_id: str, producer: tuple[int, int], decision: Decision) -> None:
         """Commit a decision as the driver that `begin` made. Raises `Fenced` when there is a newer driver."""
+        ...
+
+    def mark_carried_out(self, query_id: str, decision: Decision) -> None:
+        """Note that every transaction of a decision is committed, for whoever reads it next."""
         ...
 
     def end(self, run: Run, members: Sequence[Member], *, commit: bool) -> list[Member]:
@@ -62,6 +66,17 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
     members: tuple[Member, ...] = ()
     idle: tuple[int, ...] = ()
     task_count: int = 0
+
+
+def claim(transactions: Transactions, task: Task) -> int | None:
+    """The number of the transactional id that a task is to write with; None: its batch is decided, nothing to write.
+
+    A decision that is just being made need not be waited for: `commit` looks again.
+    """
+    last = transactions.last_decision(task.run.query_id, is_settled=False)
+    if last is not None and last.batch_id >= task.batch_id:
+        return None
+    return number_for(task, last)
 
 
 def commit(transactions: Transactions, written: Written) -> None:
@@ -129,10 +144,12 @@ def _settle(transactions: Transactions, written: Written, last: Decision) -> Non
 
 
 def _carry_out(transactions: Transactions, query_id: str, decision: Decision) -> None:
+    if decision.is_carried_out:
+        return  # its ids may be in use again, for the next batch of its run
     run = Run(query_id=query_id, run_id=decision.run_id)
     lost = transactions.end(run, decision.members, commit=True)
-    if lost:
-        raise TransactionLost(
+    if lost and _is_pending(transactions, query_id, decision):
+        raise DecisionBroken(
             f"batch {decision.batch_id} of query {query_id} was decided, but {len(lost)} of its "
             f"{len(decision.members)} transactions were aborted before they could be committed "
             f"({_some(run, lost)}): the driver was away for longer than the transaction timeout. The rest of the batch "
@@ -140,6 +157,14 @@ def _carry_out(transactions: Transactions, query_id: str, decision: Decision) ->
             f"with the option delivery set to at-least-once; to prevent it, raise kafka.transaction.timeout.ms (and "
             f"transaction.max.timeout.ms of the brokers)."
         )
+    if not lost:
+        transactions.mark_carried_out(query_id, decision)
+
+
+def _is_pending(transactions: Transactions, query_id: str, decision: Decision) -> bool:
+    """Whether nobody else has carried it out meanwhile, and gone on with its ids."""
+    last = transactions.last_decision(query_id, is_settled=True)
+    return last is not None and last.batch_id == decision.batch_id and not last.is_carried_out
 
 
 def _check(transactions: Transactions, written: Written) -> None:

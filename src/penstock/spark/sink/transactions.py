@@ -21,13 +21,15 @@ from penstock.protocol.messages import (
     end_txn,
     init_producer_id,
     list_transactions,
+    offset_commit,
     offset_fetch,
     txn_offset_commit,
 )
 from penstock.spark.sink.coordinators import Question, ask
 from penstock.spark.sink.decision import (
+    CARRIED_OUT,
     DECISIONS_TOPIC,
-    PIECES_MAX,
+    PARTITIONS,
     Decision,
     Member,
     from_offsets,
@@ -86,6 +88,7 @@ _END = Question(kind=TRANSACTION, api_key=end_txn.API_KEY, version_max=4)
 _DESCRIBE = Question(
     kind=TRANSACTION, api_key=describe_transactions.API_KEY, version_max=0, error_of=_described_error
 )
+_MARK = Question(kind=GROUP, api_key=offset_commit.API_KEY, version_max=9, error_of=_committed_error)
 _FETCH_OFFSETS = Question(kind=GROUP, api_key=offset_fetch.API_KEY, version_max=9, error_of=_fetched_error)
 
 _NEWER_PRODUCER: Final = frozenset(
@@ -220,7 +223,7 @@ class BrokerTransactions:
     def last_decision(self, query_id: str, *, is_settled: bool) -> Decision | None:
         group = driver_id(query_id)
         topic = offset_fetch.OffsetFetchRequestTopics(
-            name=DECISIONS_TOPIC, partition_indexes=list(range(PIECES_MAX))
+            name=DECISIONS_TOPIC, partition_indexes=list(range(PARTITIONS))
         )
         request = offset_fetch.OffsetFetchRequest(
             groups=[offset_fetch.OffsetFetchRequestGroup(group_id=group, topics=[topic])],
@@ -254,10 +257,22 @@ class BrokerTransactions:
         )
         _check_driver(self._ask_one(_END, group, end).error_code, what)
 
+    def mark_carried_out(self, query_id: str, decision: Decision) -> None:
+        group = driver_id(query_id)
+        mark = offset_commit.OffsetCommitRequestPartition(
+            partition_index=CARRIED_OUT,
+            committed_offset=decision.batch_id,
+            committed_metadata=decision.run_id,
+        )
+        topic = offset_commit.OffsetCommitRequestTopic(name=DECISIONS_TOPIC, partitions=[mark])
+        request = offset_commit.OffsetCommitRequest(group_id=group, topics=[topic])
+        code = _committed_error(self._ask_one(_MARK, group, request))
+        _check(code, f"noting that batch {decision.batch_id} of query {query_id} is carried out")
+
     def _ensure_topic(self) -> None:
         """Nothing is ever written to the topic: brokers take offsets only for partitions that exist."""
         if not self._cluster.topics([DECISIONS_TOPIC]):
-            self._cluster.create_topic(DECISIONS_TOPIC, partitions=PIECES_MAX)
+            self._cluster.create_topic(DECISIONS_TOPIC, partitions=PARTITIONS)
 
 
 # -- pure ----------------------------------------------------------------------------------------------------
@@ -292,6 +307,6 @@ def _check(code: int, what: str) -> None:
 
 
 def _check_driver(code: int, what: str) -> None:
-    if code in _NEWER_PRODUCER:
+    if code in _NEWER_PRODUCER or code == ErrorCode.TRANSACTION_ABORTABLE:
         raise Fenced(f"{what} was answered with {error_name(code)}: another driver has taken over")
     _check(code, what)

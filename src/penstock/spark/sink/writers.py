@@ -26,7 +26,7 @@ from penstock.client.blocking.cluster import Cluster, shared_cluster
 from penstock.spark.options import Options
 from penstock.spark.sink import exactly_once
 from penstock.spark.sink.columns import check_schema
-from penstock.spark.sink.decision import Member, number_for
+from penstock.spark.sink.decision import Member
 from penstock.spark.sink.errors import SinkError, TransactionLost
 from penstock.spark.sink.exactly_once import Written
 from penstock.spark.sink.identity import Run, streaming_task
@@ -72,19 +72,15 @@ class StreamWriter(DataSourceStreamArrowWriter):
         if not self._settings.is_exactly_once:
             return _write_at_least_once(self._settings, cluster, iterator)
         task = streaming_task(TaskContext.get())
-        last = BrokerTransactions(cluster).last_decision(task.run.query_id, is_settled=False)
-        number = number_for(task, last)
-        if last is not None and last.batch_id >= task.batch_id:
+        number = exactly_once.claim(BrokerTransactions(cluster), task)
+        told = TaskWritten(
+            rows=0, run=task.run, batch_id=task.batch_id, number=task.number if number is None else number
+        )
+        if number is None:
             for _ in iterator:  # stateful operators keep their state as their rows are taken
                 pass
-            return TaskWritten(rows=0, run=task.run, batch_id=task.batch_id, number=task.number)
-        return _write_in_transaction(
-            self._settings,
-            cluster,
-            iterator,
-            TaskWritten(rows=0, run=task.run, batch_id=task.batch_id, number=number),
-            first_partition=task.partition,
-        )
+            return told
+        return _write_in_transaction(self._settings, cluster, iterator, told, first_partition=task.partition)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803  Spark's name
         written = _written(messages, batchId)
