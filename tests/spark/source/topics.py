@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from confluent_kafka import Producer
 from confluent_kafka import TopicPartition as AdminPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, NewPartitions
 
 from penstock.client.blocking.cluster import Cluster
 from penstock.client.blocking.settings import ClientSettings
@@ -75,3 +75,9 @@ def delete_records(bootstrap: str, topic: str, before: int, partition: int = 0) 
     admin = AdminClient({"bootstrap.servers": bootstrap})
     for deleted in admin.delete_records([AdminPartition(topic, partition, before)]).values():
         deleted.result(30)
+
+
+def add_partitions(bootstrap: str, topic: str, total: int) -> None:
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    for added in admin.create_partitions([NewPartitions(topic, total)]).values():
+        added.result(30)
