@@ -2,13 +2,23 @@
 
 import datetime as dt
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from penstock.spark.decode import DecoderError, decode
-from penstock.spark.pipeline.model import EnvelopeDecoder, JsonDecoder, RawDecoder
+from penstock.spark.pipeline.model import (
+    AvroDecoder,
+    EnvelopeDecoder,
+    JsonDecoder,
+    ProtobufDecoder,
+    RawDecoder,
+)
+from tests.spark.decode.test_avro_rows import SCHEMAS as AVRO_SCHEMAS
+from tests.spark.decode.test_avro_rows import body, framed
+from tests.spark.decode.test_protobuf_rows import DESCRIPTORS
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -32,7 +42,9 @@ def collected(frame: DataFrame) -> list[Row]:
 
 
 def test_good_and_bad_records_carry_what_they_were(spark: SparkSession) -> None:
-    decoder = JsonDecoder(schema="id STRING NOT NULL, at TIMESTAMP, tags ARRAY<STRING>, more MAP<STRING, INT>")
+    decoder = JsonDecoder(
+        schema="id STRING NOT NULL, at TIMESTAMP, tags ARRAY<STRING>, more MAP<STRING, INT>"
+    )
     good = b'{"id":"a","at":"2026-05-04T12:00:00Z","tags":["x",null],"more":{"n":1}}'
     first, second, third = collected(decode(records(spark, good, b"{}", None), decoder))
     assert (first.id, first.at, first.tags, first.more) == ("a", NOON, ["x", None], {"n": 1})
@@ -95,3 +107,24 @@ def test_raw_records_are_bytes_or_text(spark: SparkSession) -> None:
 def test_a_column_cannot_have_a_name_of_ours(spark: SparkSession) -> None:
     with pytest.raises(DecoderError, match="_error has a name that Penstock uses"):
         decode(records(spark), JsonDecoder(schema="_error STRING"))
+
+
+def test_avro_and_protobuf_read_their_files_here_and_not_in_workers(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    avro = AVRO_SCHEMAS[3]
+    (tmp_path / "order.avsc").write_text(avro)
+    (tmp_path / "shop.desc").write_bytes(DESCRIPTORS)
+    frame = records(spark, framed(3, body(avro, {"id": "a", "amount": None})), framed(4, b""))
+    decoded = decode(frame, AvroDecoder(schemas={3: "order.avsc"}), str(tmp_path))
+    frame = records(spark, framed(7, b"\x02\x02\x08\x05"))
+    from_protobuf = decode(
+        frame, ProtobufDecoder(descriptors="shop.desc", message="shop.Other"), str(tmp_path)
+    )
+    (tmp_path / "order.avsc").unlink()
+    (tmp_path / "shop.desc").unlink()
+    assert [(row.id, row._error) for row in collected(decoded)] == [
+        ("a", None),
+        (None, "unknown schema id 4"),
+    ]
+    assert [(row.x, row._error) for row in collected(from_protobuf)] == [(5, None)]

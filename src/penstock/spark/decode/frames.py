@@ -1,6 +1,7 @@
 """Decoders over Spark frames. Everything that needs a session is here."""
 
 import functools
+import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -9,12 +10,16 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that all Spark code has for it
 from pyspark.sql import types as T  # noqa: N812
 
+from penstock.spark.decode.avro_rows import AvroRows
 from penstock.spark.decode.json_rows import JsonRows, envelope_schema
+from penstock.spark.decode.protobuf_rows import ProtobufRows
 from penstock.spark.decode.values import NULL_VALUE, BatchDecoder, DecoderError, RowDecoder
 from penstock.spark.pipeline.model import (
+    AvroDecoder,
     Decoder,
     EnvelopeDecoder,
     JsonDecoder,
+    ProtobufDecoder,
     RawDecoder,
 )
 
@@ -22,6 +27,9 @@ RECORD = "_record"
 ERROR = "_error"
 HEADERS_TYPE = "array<struct<key:string,value:binary>>"
 _RECORD_COLUMNS = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
+
+
+_RowDecoder = JsonDecoder | EnvelopeDecoder | AvroDecoder | ProtobufDecoder
 
 
 def decode(frame: DataFrame, decoder: Decoder, directory: str = ".") -> DataFrame:
@@ -44,7 +52,7 @@ def decode(frame: DataFrame, decoder: Decoder, directory: str = ".") -> DataFram
     return records.mapInArrow(functools.partial(_decode_batches, rows), schema)
 
 
-def row_decoder(decoder: Decoder, directory: str) -> RowDecoder:
+def row_decoder(decoder: _RowDecoder, directory: str) -> RowDecoder:
     """What a decoder of the model means."""
     match decoder:
         case JsonDecoder():
@@ -52,8 +60,33 @@ def row_decoder(decoder: Decoder, directory: str) -> RowDecoder:
         case EnvelopeDecoder():
             payload = _parsed(decoder.payload) if decoder.payload is not None else None
             return JsonRows(envelope_schema(payload), event_types=frozenset(decoder.event_types))
-        case _:
-            raise DecoderError("raw records have no rows to decode")
+        case AvroDecoder():
+            reader_schema = (
+                _text(directory, decoder.reader_schema) if decoder.reader_schema is not None else None
+            )
+            return AvroRows(
+                reader_schema=reader_schema,
+                schemas={schema_id: _text(directory, path) for schema_id, path in decoder.schemas.items()},
+                registry_url=decoder.registry_url,
+                framed=decoder.framed,
+                allows_null=decoder.allow_null,
+            )
+        case ProtobufDecoder():
+            return ProtobufRows(
+                _content(directory, decoder.descriptors),
+                decoder.message,
+                framed=decoder.framed,
+                allows_null=decoder.allow_null,
+            )
+
+
+def _content(directory: str, path: str) -> bytes:
+    with open(os.path.join(directory, path), "rb") as file:
+        return file.read()
+
+
+def _text(directory: str, path: str) -> str:
+    return _content(directory, path).decode()
 
 
 def _parsed(schema: str) -> T.StructType:
