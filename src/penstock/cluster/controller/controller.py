@@ -11,6 +11,11 @@ from penstock.cluster.controller.alter_configs import (
     decide_alter_configs,
     decide_incremental_alter_configs,
 )
+from penstock.cluster.controller.alter_partition import (
+    InSyncChange,
+    InSyncChanged,
+    decide_alter_partitions,
+)
 from penstock.cluster.controller.brokers import (
     BrokerRegistration,
     ProducerIdBlock,
@@ -25,13 +30,17 @@ from penstock.cluster.controller.create_partitions import (
 from penstock.cluster.controller.create_topics import NewTopic, TopicCreated, decide_create_topics
 from penstock.cluster.controller.decision import Decision
 from penstock.cluster.controller.delete_topics import DoomedTopic, TopicDeleted, decide_delete_topics
+from penstock.cluster.controller.elect_leaders import Elected, decide_elect_leaders, decide_rebalance
 from penstock.cluster.controller.features import (
     FeaturesUpdated,
     FeatureUpdate,
     decide_bootstrap,
     decide_update_features,
 )
+from penstock.cluster.controller.health import decide_unregister
 from penstock.cluster.controller.internal_topics import auto_created_topic
+from penstock.cluster.controller.partition_change import Election
+from penstock.cluster.controller.reassignments import Move, Moved, decide_reassignments
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.image import MetadataImage, ResourceType
 from penstock.cluster.metadata.log import MetadataLog
@@ -126,6 +135,32 @@ class Controller:
         return await self._mutate(
             lambda: decide_update_features(self.image, updates), validate_only=validate_only
         )
+
+    async def elect_leaders(
+        self, wanted: Sequence[tuple[str, int]] | None, election: Election
+    ) -> list[Elected]:
+        return await self._mutate(lambda: decide_elect_leaders(self.image, self.config, wanted, election))
+
+    async def rebalance_leaders(self, tolerated_percent: int) -> int:
+        """Give leaderships back to preferred replicas; gives how many."""
+        return await self._mutate(lambda: decide_rebalance(self.image, self.config, tolerated_percent))
+
+    async def reassign(self, moves: Sequence[Move], *, may_change_factor: bool) -> list[Moved]:
+        return await self._mutate(
+            lambda: decide_reassignments(self.image, self.config, moves, may_change_factor=may_change_factor)
+        )
+
+    async def alter_partitions(
+        self, broker_id: int, broker_epoch: int, changes: Sequence[InSyncChange]
+    ) -> list[InSyncChanged]:
+        """Change in-sync sets as their leader asks. Raises `Refusal` to a broker that is not registered so."""
+        return await self._mutate(
+            lambda: decide_alter_partitions(self.image, self.config, broker_id, broker_epoch, changes)
+        )
+
+    async def unregister_broker(self, broker_id: int) -> None:
+        """Raises `Refusal` when no such broker is registered."""
+        await self._mutate(lambda: decide_unregister(self.image, self.config, broker_id))
 
     async def allocate_producer_ids(self, broker_id: int, broker_epoch: int) -> ProducerIdBlock:
         """Give out the next producer ids. Raises `Refusal` to a broker that is not registered so."""

@@ -1,0 +1,58 @@
+"""AlterPartitionReassignments (key 45), v0-v1: move partitions to other brokers, or call it off (KIP-455, KIP-860)."""
+
+from collections.abc import Awaitable
+from itertools import groupby
+
+from penstock.cluster.controller.reassignments import Move, Moved
+from penstock.protocol.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
+    ReassignablePartitionResponse,
+    ReassignableTopicResponse,
+)
+from penstock.server.context import RequestContext
+from penstock.storage.log_errors import LogError
+
+
+def handle(
+    ctx: RequestContext, request: AlterPartitionReassignmentsRequest
+) -> Awaitable[AlterPartitionReassignmentsResponse]:
+    return _reassign(ctx, request)
+
+
+async def _reassign(
+    ctx: RequestContext, request: AlterPartitionReassignmentsRequest
+) -> AlterPartitionReassignmentsResponse:
+    moves = [
+        Move(
+            topic=topic.name,
+            partition=each.partition_index,
+            replicas=None if each.replicas is None else tuple(each.replicas),
+        )
+        for topic in request.topics
+        for each in topic.partitions
+    ]
+    may_change = request.allow_replication_factor_change
+    try:
+        moved = await ctx.broker.controller.reassign(moves, may_change_factor=may_change)
+    except LogError as error:  # the metadata log takes no records: nothing has changed
+        moved = [
+            Moved(topic=each.topic, partition=each.partition, error=error.code, message=str(error))
+            for each in moves
+        ]
+    return AlterPartitionReassignmentsResponse(
+        allow_replication_factor_change=may_change,
+        error_message=None,
+        responses=[
+            ReassignableTopicResponse(
+                name=name,
+                partitions=[
+                    ReassignablePartitionResponse(
+                        partition_index=each.partition, error_code=each.error, error_message=each.message
+                    )
+                    for each in group
+                ],
+            )
+            for name, group in groupby(moved, key=lambda each: each.topic)
+        ],
+    )

@@ -1,0 +1,58 @@
+"""ElectLeaders (key 43), v0-v2: give partitions their preferred leader, or any leader at all (KIP-460)."""
+
+from collections.abc import Awaitable
+from itertools import groupby
+
+from penstock.cluster.controller.elect_leaders import Elected
+from penstock.cluster.controller.partition_change import Election
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.elect_leaders import (
+    ElectLeadersRequest,
+    ElectLeadersResponse,
+    PartitionResult,
+    ReplicaElectionResult,
+)
+from penstock.server.context import RequestContext
+from penstock.storage.log_errors import LogError
+
+_ELECTIONS = {0: Election.PREFERRED, 1: Election.UNCLEAN}
+
+
+def handle(
+    ctx: RequestContext, request: ElectLeadersRequest
+) -> ElectLeadersResponse | Awaitable[ElectLeadersResponse]:
+    election = _ELECTIONS.get(request.election_type)
+    if election is None:
+        return ElectLeadersResponse(error_code=ErrorCode.INVALID_REQUEST)
+    return _elect(ctx, request, election)
+
+
+async def _elect(
+    ctx: RequestContext, request: ElectLeadersRequest, election: Election
+) -> ElectLeadersResponse:
+    wanted = (
+        None
+        if request.topic_partitions is None
+        else [(each.topic, number) for each in request.topic_partitions for number in each.partitions]
+    )
+    try:
+        elected = await ctx.broker.controller.elect_leaders(wanted, election)
+    except LogError as error:  # the metadata log takes no records: nothing has changed
+        elected = [
+            Elected(topic=name, partition=number, error=error.code, message=str(error))
+            for name, number in wanted or ()
+        ]
+    return ElectLeadersResponse(
+        replica_election_results=[
+            ReplicaElectionResult(
+                topic=topic,
+                partition_result=[
+                    PartitionResult(
+                        partition_id=each.partition, error_code=each.error, error_message=each.message
+                    )
+                    for each in group
+                ],
+            )
+            for topic, group in groupby(elected, key=lambda each: each.topic)
+        ]
+    )

@@ -1,0 +1,35 @@
+"""ListPartitionReassignments (key 46), v0: which partitions are on the move, of those named or of all."""
+
+from penstock.cluster.controller.reassignments import reassigning
+from penstock.protocol.messages.list_partition_reassignments import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
+    OngoingPartitionReassignment,
+    OngoingTopicReassignment,
+)
+from penstock.server.context import RequestContext
+
+
+def handle(
+    ctx: RequestContext, request: ListPartitionReassignmentsRequest
+) -> ListPartitionReassignmentsResponse:
+    asked = (
+        None
+        if request.topics is None
+        else {(topic.name, number) for topic in request.topics for number in topic.partition_indexes}
+    )
+    found: dict[str, list[OngoingPartitionReassignment]] = {}
+    for topic, number, partition in reassigning(ctx.broker.controller.image):
+        if asked is None or (topic.name, number) in asked:
+            found.setdefault(topic.name, []).append(
+                OngoingPartitionReassignment(
+                    partition_index=number,
+                    replicas=list(partition.replicas),
+                    adding_replicas=list(partition.adding_replicas),
+                    removing_replicas=list(partition.removing_replicas),
+                )
+            )
+    return ListPartitionReassignmentsResponse(
+        error_message=None,
+        topics=[OngoingTopicReassignment(name=name, partitions=each) for name, each in found.items()],
+    )

@@ -1,0 +1,20 @@
+"""UnregisterBroker (key 64), v0: a broker has left for good, and the cluster is to forget it (KIP-631)."""
+
+from collections.abc import Awaitable
+
+from penstock.cluster.controller.decision import Refusal
+from penstock.protocol.messages.unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
+from penstock.server.context import RequestContext
+from penstock.storage.log_errors import LogError
+
+
+def handle(ctx: RequestContext, request: UnregisterBrokerRequest) -> Awaitable[UnregisterBrokerResponse]:
+    return _unregister(ctx, request)
+
+
+async def _unregister(ctx: RequestContext, request: UnregisterBrokerRequest) -> UnregisterBrokerResponse:
+    try:
+        await ctx.broker.controller.unregister_broker(request.broker_id)
+    except (Refusal, LogError) as error:
+        return UnregisterBrokerResponse(error_code=error.code, error_message=str(error))
+    return UnregisterBrokerResponse(error_message=None)

@@ -1,0 +1,51 @@
+"""UpdateFeatures (key 57), v0-v2: raise or lower the levels of the cluster's features (KIP-584, KIP-778).
+
+Version 0 has a flag that allows downgrades where later ones name the kind of change. All updates are taken or none.
+"""
+
+from collections.abc import Awaitable
+
+from penstock.cluster.controller.features import FeaturesUpdated, FeatureUpdate, UpgradeType
+from penstock.protocol.messages.update_features import (
+    FeatureUpdateKey,
+    UpdatableFeatureResult,
+    UpdateFeaturesRequest,
+    UpdateFeaturesResponse,
+)
+from penstock.server.context import RequestContext
+from penstock.storage.log_errors import LogError
+
+_ANSWERS_EACH_UNTIL = 1
+
+
+def handle(ctx: RequestContext, request: UpdateFeaturesRequest) -> Awaitable[UpdateFeaturesResponse]:
+    return _update(ctx, request)
+
+
+async def _update(ctx: RequestContext, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
+    updates = [
+        FeatureUpdate(name=each.feature, level=each.max_version_level, upgrade_type=_kind(ctx, each))
+        for each in request.feature_updates
+    ]
+    try:
+        outcome = await ctx.broker.controller.update_features(updates, validate_only=request.validate_only)
+    except LogError as error:  # the metadata log takes no records: nothing has changed
+        outcome = FeaturesUpdated(error=error.code, message=str(error))
+    if outcome.error:
+        return UpdateFeaturesResponse(
+            error_code=outcome.error,
+            error_message=(
+                "The update failed for all features since the following feature had an error: "
+                f"{outcome.message}"
+            ),
+        )
+    results = [UpdatableFeatureResult(feature=each.name, error_message=None) for each in updates]
+    return UpdateFeaturesResponse(
+        error_message=None, results=results if ctx.version <= _ANSWERS_EACH_UNTIL else []
+    )
+
+
+def _kind(ctx: RequestContext, update: FeatureUpdateKey) -> int:
+    if ctx.version > 0:
+        return update.upgrade_type
+    return UpgradeType.SAFE_DOWNGRADE if update.allow_downgrade else UpgradeType.UPGRADE
