@@ -3,6 +3,8 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from penstock.spark.pipeline.model import (
     EnvelopeDecoder,
@@ -15,7 +17,7 @@ from penstock.spark.pipeline.model import (
     TopicSource,
     WindowStep,
 )
-from penstock.spark.pipeline.problems import PipelineError
+from penstock.spark.pipeline.problems import PipelineError, Problem
 from penstock.spark.pipeline.yaml_form import read_yaml
 
 FILES = Path(__file__).parent / "files"
@@ -421,3 +423,38 @@ def test_anchors_and_merges_share_settings_between_parts() -> None:
 def _every_kind() -> Pipeline:
     path = FILES / "every_kind.yaml"
     return read_yaml(path.read_text(), str(path), {})
+
+
+LINES = (FILES / "every_kind.yaml").read_text().split("\n")
+VALUES = st.sampled_from(
+    ["", "null", "[]", "{}", "x", "-1", "{a: b}", "[a, [b]]", "${X}", "*a", "'", "{{", "? :"]
+)
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, len(LINES) - 1), st.sampled_from("cdr"), VALUES), min_size=1, max_size=4
+    )
+)
+@settings(max_examples=100, deadline=None)
+def test_a_damaged_file_is_a_pipeline_or_a_list_of_problems_and_nothing_else(
+    damages: list[tuple[int, str, str]],
+) -> None:
+    lines = list(LINES)
+    for place, kind, value in damages:
+        key, colon, _rest = lines[place].partition(": ")
+        lines[place] = {"c": f"{key}{colon}{value}", "d": "", "r": f"{lines[place]}\n{lines[place]}"}[kind]
+    found: tuple[Problem, ...] | None = None
+    try:
+        read_yaml("\n".join(lines), "f.yaml", {})
+    except PipelineError as error:
+        found = error.problems
+    assert found != ()
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 5000, "a: &a\n  <<: *a\n", "sources: &a\n  b: *a\n", "\x00", "!!python/name:x y"]
+)
+def test_hostile_yaml_is_refused(text: str) -> None:
+    with pytest.raises(PipelineError):
+        read_yaml(text, "f.yaml", {})

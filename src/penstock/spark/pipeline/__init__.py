@@ -1,6 +1,7 @@
 """Pipelines declared in a file, run on Spark. These names are for Python pipeline files; see docs/pipelines.md."""
 
-from penstock.spark.pipeline.python_form import PipelineDefinition, define
+from penstock.spark.pipeline.python_define import define
+from penstock.spark.pipeline.python_form import PipelineDefinition
 from penstock.spark.pipeline.python_parts import (
     avro,
     envelope,

@@ -80,7 +80,8 @@ class _Building:
             operation = each.operation
             # The SQL that Spark gets begins with a line of ours.
             sql_line = operation.line - 1 if isinstance(operation, SqlStep) and operation.line else 0
-            with part("step", each.name, each.line, sql_line=sql_line):
+            line = operation.line or each.line
+            with part("step", each.name, line, sql_line=sql_line):
                 self._add_step(each)
                 self.frames[each.name].schema  # noqa: B018 - Spark Connect finds out about errors only now
             return
@@ -92,7 +93,9 @@ class _Building:
             self.frames[each.name].schema  # noqa: B018
 
     def _add_topic(self, source: TopicSource) -> None:
-        decoded = decode(self._read_source(source), source.decoder)
+        records = self._read_source(source)
+        with part("source", source.name, source.decoder.line or source.line):
+            decoded = decode(records, source.decoder)
         good = decoded.filter(F.col(ERROR).isNull()).drop(ERROR)
         expectations.check_rules(good, source.name, source.expectations)
         reason = F.when(F.col(ERROR).isNull(), expectations.rejection(source.expectations)).otherwise(

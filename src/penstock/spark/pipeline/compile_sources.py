@@ -6,12 +6,12 @@ Both formats of topics, ours and Spark's own connector, take the same options; `
 import json
 import os
 from collections.abc import Mapping
-from datetime import UTC, datetime
 
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.spark.pipeline.compile import ReadSource
 from penstock.spark.pipeline.model import Pipeline, Source, TableSource, TopicSource
+from penstock.spark.pipeline.positions import time_ms
 from penstock.spark.pipeline.progress import Offsets
 
 LAKE_FORMATS = ("delta", "iceberg", "parquet")
@@ -111,17 +111,6 @@ def _starting(starting: str) -> dict[str, str]:
         "startingTimestamp": str(time_ms(starting)),
         "startingOffsetsByTimestampStrategy": "latest",  # nothing that young yet: begin with what comes
     }
-
-
-def time_ms(text: str) -> int:
-    """A time in ISO 8601 as milliseconds; UTC unless it says otherwise."""
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError:
-        raise ValueError(f"`{text}` is no time: write it like 2026-01-31T08:00:00Z") from None
-    if time.tzinfo is None:
-        time = time.replace(tzinfo=UTC)
-    return round(time.timestamp() * 1000)
 
 
 def offsets_json(offsets: Offsets) -> str:

@@ -15,7 +15,9 @@ def starting_problem(starting: str) -> str | None:
         except msgspec.DecodeError as reason:
             return f'is no map of offsets: {reason}; write {{"topic": {{"0": 42}}}}'
         return None
-    if time_ms(starting) is None:
+    try:
+        time_ms(starting)
+    except ValueError:
         return (
             f"cannot be `{starting}`: write `earliest`, `latest`, a time such as `2024-05-01T12:00:00Z`, "
             'or offsets such as {"topic": {"0": 42}}'
@@ -23,12 +25,12 @@ def starting_problem(starting: str) -> str | None:
     return None
 
 
-def time_ms(text: str) -> int | None:
-    """Milliseconds since 1970 of a time in ISO 8601; without a zone it is UTC. None if it is none."""
+def time_ms(text: str) -> int:
+    """A time in ISO 8601 as milliseconds since 1970; UTC unless it says otherwise."""
     try:
-        moment = datetime.fromisoformat(text)
+        time = datetime.fromisoformat(text)
     except ValueError:
-        return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return round(moment.timestamp() * 1000)
+        raise ValueError(f"`{text}` is no time: write it like 2026-01-31T08:00:00Z") from None
+    if time.tzinfo is None:
+        time = time.replace(tzinfo=UTC)
+    return round(time.timestamp() * 1000)

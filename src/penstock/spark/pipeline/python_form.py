@@ -18,10 +18,7 @@ function, by the function. Arguments that are wrong by themselves raise ValueErr
 told all at once by `build`.
 """
 
-import inspect
-import os
 from collections.abc import Callable, Iterable, Mapping
-from types import FrameType
 from typing import Any, TypeVar
 
 import msgspec
@@ -33,11 +30,9 @@ from penstock.spark.pipeline.choices import (
     JOIN_KINDS,
     OUTPUT_MODES,
     OUTPUT_TABLE_FORMATS,
-    SOURCE_FORMATS,
     STATE_OUTPUT_MODES,
     STATE_TIME_MODES,
 )
-from penstock.spark.pipeline.durations import parse_duration_ms
 from penstock.spark.pipeline.model import (
     ConsoleTarget,
     Decoder,
@@ -51,7 +46,6 @@ from penstock.spark.pipeline.model import (
     PythonFunction,
     PythonStep,
     RawDecoder,
-    Restart,
     Source,
     SqlStep,
     StateStep,
@@ -64,6 +58,7 @@ from penstock.spark.pipeline.model import (
     Watermark,
     WindowStep,
 )
+from penstock.spark.pipeline.python_caller import line_in
 from penstock.spark.pipeline.python_parts import expect as expectation
 from penstock.spark.pipeline.python_parts import many, one_of, optional_ms
 
@@ -77,7 +72,6 @@ class Named(msgspec.Struct, frozen=True):
 
 
 _RAW = RawDecoder()
-_RESTART = Restart()
 
 Readable = Named | str | PythonFunction
 Expectations = Iterable[Expectation | str]
@@ -389,52 +383,7 @@ class PipelineDefinition:
 
     def _line(self) -> int:
         """The line of the pipeline's own file from which this was called."""
-        return _frame_of(self._draft.path)[1]
-
-
-def define(
-    name: str,
-    *,
-    bootstrap_servers: str = "127.0.0.1:9092",
-    source_format: str = "penstock",
-    checkpoints: str = "",
-    dead_letter_topic: str = "",
-    trigger: str = "1 second",
-    kafka: Mapping[str, str] | None = None,
-    spark: Mapping[str, str] | None = None,
-    restart: Restart = _RESTART,
-) -> PipelineDefinition:
-    """Begin a pipeline. Relative paths in it are relative to the file in which this is called."""
-    path, line = _frame_of(None)
-    return PipelineDefinition(
-        Pipeline(
-            line=line,
-            name=name,
-            bootstrap_servers=bootstrap_servers,
-            source_format=one_of("source_format", source_format, SOURCE_FORMATS),
-            checkpoints=checkpoints,
-            dead_letter_topic=dead_letter_topic,
-            trigger_ms=parse_duration_ms(trigger),
-            kafka=dict(kafka or {}),
-            spark=dict(spark or {}),
-            sources=(),
-            outputs=(),
-            restart=restart,
-            directory=os.path.dirname(path) or ".",
-            path=path,
-        )
-    )
-
-
-def _frame_of(path: str | None) -> tuple[str, int]:
-    """File and line of the nearest caller in `path`, or (None) of the nearest outside this module."""
-    frame: FrameType | None = inspect.currentframe()
-    while frame is not None:
-        file = frame.f_code.co_filename
-        if file == path or (path is None and file != __file__):
-            return file, frame.f_lineno
-        frame = frame.f_back
-    return path or "", 0
+        return line_in(self._draft.path)
 
 
 def _expectations(expect: Expectations) -> tuple[Expectation, ...]:

@@ -63,6 +63,8 @@ def _compose(text: str, path: str) -> yaml.Node:
         line = mark.line + 1 if mark is not None else 0
         said = ", ".join(part for part in (wrong.context, wrong.problem) if part)
         raise PipelineError(path, [error(line, f"is not YAML: {said}")]) from None
+    except RecursionError:
+        raise PipelineError(path, [error(0, "is nested too deeply: this is no pipeline file")]) from None
     except yaml.YAMLError as wrong:
         raise PipelineError(path, [error(0, f"is not YAML: {' '.join(str(wrong).split())}")]) from None
     if node is None:

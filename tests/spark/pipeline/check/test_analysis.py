@@ -53,56 +53,44 @@ BROKEN = [
     ),
     (step("sql: SELECT nofunction(id) FROM orders  #!"), "Cannot resolve routine `nofunction`"),
     (step("sql: SELECT id + at FROM orders  #!"), "id + at"),
-    (step("from: orders", "filter: amuont > 0").replace("- name: s\n", "- name: s  #!\n"), "step s: "),
-    (step("from: orders", "filter: amount").replace("- name: s\n", "- name: s  #!\n"), "boolean"),
-    (step("from: orders", "dedupe: order").replace("- name: s\n", "- name: s  #!\n"), "order"),
+    (step("from: orders", "filter: amuont > 0  #!"), "step s: "),
+    (step("from: orders", "filter: amount  #!"), "boolean"),
+    (step("from: orders", "dedupe: order  #!"), "order"),
     (
-        marked(step("from: orders", "watermark: {column: when, delay: 1 m}", "filter: 'true'"), "- name: s"),
+        step("from: orders", "watermark: {column: when, delay: 1 m}", "filter: 'true'  #!"),
         "the watermark is on `when`, which no input of the step has",
     ),
     (
-        marked(
-            step(
-                "from: orders",
-                "window: {on: at, size: 1 m, aggregates: {n: sum(amuont)}}",
-                head=ORDERS + LATE,
-            ),
-            "- name: s",
+        step(
+            "from: orders",
+            "window: {on: at, size: 1 m, aggregates: {n: sum(amuont)}}  #!",
+            head=ORDERS + LATE,
         ),
         "`amuont`",
     ),
     (
-        marked(
-            step("from: orders", "window: {on: at, size: 1 m, aggregates: {n: amount}}", head=ORDERS + LATE),
-            "- name: s",
-        ),
+        step("from: orders", "window: {on: at, size: 1 m, aggregates: {n: amount}}  #!", head=ORDERS + LATE),
         "amount",
     ),
     (
-        marked(
-            step(
-                "from: [orders, other]",
-                "join: {on: orders.id = other.nothing}",
-                head=ORDERS + "  other: {topic: other, decode: {json: 'id STRING'}}\n",
-            ),
-            "- name: s",
+        step(
+            "from: [orders, other]",
+            "join: {on: orders.id = other.nothing}  #!",
+            head=ORDERS + "  other: {topic: other, decode: {json: 'id STRING'}}\n",
         ),
         "`other`.`nothing`",
     ),
     (
-        marked(
-            step(
-                "from: [orders, other]",
-                "join: {on: orders.id = other.id}",
-                head=ORDERS + "  other: {topic: other, decode: {json: 'id STRING'}}\n",
-            ),
-            "- name: s",
+        step(
+            "from: [orders, other]",
+            "join: {on: orders.id = other.id}  #!",
+            head=ORDERS + "  other: {topic: other, decode: {json: 'id STRING'}}\n",
         ),
         "both sides have id",
     ),
     # -- sources
     (
-        marked(output("console: true"), "  orders:").replace("amount DOUBLE", "amount DUBBLE"),
+        output("console: true").replace("amount DOUBLE, at TIMESTAMP'}", "amount DUBBLE'}  #!"),
         "source orders: ",
     ),
     (ORDERS + "    expect:\n      - amuont > 0  #!\n" + output("console: true")[len(ORDERS) :], "`amuont`"),
@@ -120,18 +108,15 @@ BROKEN = [
     (output("topic: t  #!", "headers: {a: nothing}"), "`nothing`"),
     (output("table: t  #!", "partition_by: [day]"), "partition_by names `day`, which orders does not have"),
     # -- functions
-    (marked(step("from: orders", "python: 'nowhere.py:f'"), "- name: s"), "there is no file"),
-    (marked(step("from: orders", "python: 'steps.py:nothing'"), "- name: s"), "steps.py has no `nothing`"),
+    (step("from: orders", "python: 'nowhere.py:f'  #!"), "there is no file"),
+    (step("from: orders", "python: 'steps.py:nothing'  #!"), "steps.py has no `nothing`"),
     (
-        marked(step("from: orders", "python: 'steps.py:tag'"), "- name: s"),
+        step("from: orders", "python: 'steps.py:tag'  #!"),
         "missing 1 required positional argument",
     ),
-    (marked(step("from: orders", "python: 'builtins:id'"), "- name: s"), "gave int, not a DataFrame"),
+    (step("from: orders", "python: 'builtins:id'  #!"), "gave int, not a DataFrame"),
     (
-        marked(
-            step("from: orders", "state: {by: id, processor: 'steps.py:Counter', schema: n NUMBR}"),
-            "- name: s",
-        ),
+        step("from: orders", "state: {by: id, processor: 'steps.py:Counter', schema: n NUMBR}  #!"),
         "NUMBR",
     ),
     # -- what streams cannot do
