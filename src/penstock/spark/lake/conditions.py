@@ -13,7 +13,7 @@ from typing import Any, Literal
 import msgspec
 import pyarrow.compute as pc
 
-Operator = Literal["==", "!=", ">", ">=", "<", "<=", "in", "is null", "is not null", "starts with"]
+Operator = Literal["==", ">", ">=", "<", "<=", "in", "is null", "is not null", "starts with"]
 
 
 class Condition(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,7 +27,6 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
 _COMPARISONS: MappingProxyType[str, Callable[[Any, Any], Any]] = MappingProxyType(
     {
         "==": operator.eq,
-        "!=": operator.ne,
         ">": operator.gt,
         ">=": operator.ge,
         "<": operator.lt,

@@ -8,7 +8,8 @@ changes no row; Delta has no way to widen a type that all its readers know.
 import os
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
+from urllib.parse import unquote
 
 import deltalake
 import pyarrow as pa
@@ -114,7 +115,9 @@ class DeltaTable:
         return [_add(file, self._now_ms()) for file in commit.files]
 
     def live_paths(self) -> set[str]:
-        return {os.path.relpath(path, self.path) for path in self._existing().file_uris()}
+        """Delta's log has paths as URIs; `file_uris` would encode the root and not the rest."""
+        adds = pa.table(self._existing().get_add_actions(flatten=True))
+        return {unquote(path) for path in cast("list[str]", adds["path"].to_pylist())}
 
     def size(self) -> Size:
         adds = pa.table(self._existing().get_add_actions(flatten=True))
@@ -135,7 +138,10 @@ class DeltaTable:
         return [_version(entry) for entry in self._existing().history(limit)]
 
     def compact(self, file_size_bytes: int) -> Compaction:
-        metrics = self._existing().optimize.compact(target_size=file_size_bytes)
+        try:
+            metrics = self._existing().optimize.compact(target_size=file_size_bytes)
+        except CommitFailedError as error:
+            raise CommitConflict(f"table {self.path} was changed by others meanwhile: try again") from error
         return Compaction(
             files_before=metrics["numFilesRemoved"],
             files_after=metrics["numFilesAdded"],
@@ -164,6 +170,8 @@ class DeltaTable:
             return deltalake.DeltaTable(self.path)
         except TableNotFoundError:
             return None
+        except DeltaError as error:
+            raise TableError(f"the Delta table at {self.path} cannot be read: {error}") from error
 
 
 def open_table(path: str) -> DeltaTable:

@@ -1,8 +1,8 @@
 """Iceberg tables, through `pyiceberg` and a SQLite catalog that lies with the table's metadata.
 
 A batch is recorded as the table property `penstock.batch.<query id>`, set by the commit that adds the files. The
-catalog takes a commit only on the metadata it was made from, and pyiceberg's own retries are off: each try here looks first
-whether the batch has been committed meanwhile. `metadata/version-hint.text` names the newest metadata for readers
+catalog takes a commit only on the metadata it was made from, and pyiceberg's own retries are off: each try here looks
+first whether the batch has been committed meanwhile. `metadata/version-hint.text` names the newest metadata for readers
 without the catalog; it is written after the commit, and after a crash is behind until the next.
 """
 
@@ -43,6 +43,9 @@ from penstock.spark.lake.table import (
 _NAMESPACE = "penstock"
 _IDENTIFIER = (_NAMESPACE, "table")
 _CATALOG_FILE = "metadata/penstock-catalog.db"
+_NEW_CATALOG_FILE = "metadata/penstock-catalog.new.db"
+_LOCK_FILE = "metadata/penstock-catalog.db.lock"
+_CATALOG_TIMEOUT_S = 60
 _HINT_FILE = "metadata/version-hint.text"
 _BATCH_PROPERTY = "penstock.batch."
 _QUERY, _BATCH = "penstock.query-id", "penstock.batch-id"
@@ -111,12 +114,23 @@ class IcebergTable:
 
     def _create(self, fitted: Fit) -> None:
         """An empty table: a commit that then fails leaves it behind, which harms nobody."""
-        with self._catalog() as catalog, contextlib.suppress(TableAlreadyExistsError):
+        self._create_catalog()
+        others_first = contextlib.suppress(TableAlreadyExistsError, CommitFailedException)
+        with self._catalog(_CATALOG_FILE) as catalog, others_first:
             schema = _without_short_integers(fitted.change.schema)
             made = catalog.create_table_transaction(_IDENTIFIER, schema, self.path, properties=_PROPERTIES)
             with made, made.update_spec() as spec:
                 for name in fitted.partition_by:
                     spec.add_identity(name)
+
+    def _create_catalog(self) -> None:
+        """Aside, so that a catalog that is there is complete."""
+        with self._disk.locked(os.path.join(self.path, _LOCK_FILE)):
+            if self._disk.exists(os.path.join(self.path, _CATALOG_FILE)):
+                return
+            with self._catalog(_NEW_CATALOG_FILE, init_catalog_tables="true") as catalog:
+                catalog.create_namespace_if_not_exists(_NAMESPACE)
+            self._disk.move(*(os.path.join(self.path, name) for name in (_NEW_CATALOG_FILE, _CATALOG_FILE)))
 
     def _change(self, table: Any, commit: Commit, fitted: Fit, paths: list[str]) -> None:
         if not (paths or commit.replaces_all or fitted.change):
@@ -211,12 +225,12 @@ class IcebergTable:
         self._write_hint(table)
 
     @contextlib.contextmanager
-    def _catalog(self) -> Iterator[Any]:
-        path = os.path.join(self.path, _CATALOG_FILE)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        catalog = SqlCatalog("penstock", uri=f"sqlite:///{path}?timeout=60", warehouse=self.path)
+    def _catalog(self, name: str, init_catalog_tables: str = "false") -> Iterator[Any]:
+        uri = f"sqlite:///{os.path.join(self.path, name)}?timeout={_CATALOG_TIMEOUT_S}"
+        catalog = SqlCatalog(
+            _NAMESPACE, uri=uri, warehouse=self.path, init_catalog_tables=init_catalog_tables
+        )
         try:
-            catalog.create_namespace_if_not_exists(_NAMESPACE)
             yield catalog
         finally:
             catalog.engine.dispose()
@@ -226,7 +240,7 @@ class IcebergTable:
         if not os.path.exists(os.path.join(self.path, _CATALOG_FILE)):
             yield None
             return
-        with self._catalog() as catalog:
+        with self._catalog(_CATALOG_FILE) as catalog:
             try:
                 table = catalog.load_table(_IDENTIFIER)
             except NoSuchTableError:
@@ -353,7 +367,6 @@ def _literal(value: Any) -> Any:
 
 _COMPARISONS: dict[str, Callable[[str, Any], Any]] = {
     "==": ice.EqualTo,
-    "!=": ice.NotEqualTo,
     ">": ice.GreaterThan,
     ">=": ice.GreaterThanOrEqual,
     "<": ice.LessThan,

@@ -5,7 +5,7 @@ from typing import Any
 
 from penstock.spark.lake.disk import Disk
 
-_KEPT_SUFFIXES = (".db", ".db-journal", ".db-wal", ".db-shm", ".text")
+_KEPT_SUFFIXES = (".db", ".db-journal", ".db.lock", ".text")
 
 
 def expired_snapshots(table: Any, oldest_ms: int) -> list[int]:

@@ -46,10 +46,10 @@ def check_columns(schema: pa.Schema, partition_by: Sequence[str], where: str) ->
 
 def split(batch: pa.RecordBatch, columns: Sequence[str]) -> Iterator[tuple[Values, pa.RecordBatch]]:
     """The rows of each combination of values, which are told as text."""
+    if not batch.num_rows:
+        return
     if not columns:
         yield (), batch
-        return
-    if not batch.num_rows:
         return
     codes = np.zeros(batch.num_rows, dtype=np.int64)
     texts: list[list[str | None]] = []

@@ -36,9 +36,9 @@ class TableReader(DataSourceReader):
         table = existing_table(self._options.path)
         return [SharePartition(share) for share in table.shares(self._conditions)]
 
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, SharePartition)
-        return partition.share.batches(self._columns)
+    def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
+        """Of a table without files Spark asks for the part `None`."""
+        return partition.share.batches(self._columns) if isinstance(partition, SharePartition) else iter(())
 
 
 class FilteringTableReader(TableReader):
@@ -71,8 +71,6 @@ _OPERATORS: MappingProxyType[type[Filter], Operator] = MappingProxyType(
 def condition_of(given: Filter) -> Condition | None:
     """The filter as a condition on a column; none where all formats cannot be asked for it."""
     operator = _OPERATORS.get(type(given))
-    if isinstance(given, spark.Not) and isinstance(given.child, spark.EqualTo):
-        operator, given = "!=", given.child
     attribute: tuple[str, ...] = getattr(given, "attribute", ())
     value = getattr(given, "value", None)
     values = value if isinstance(value, tuple | list) else (value,)

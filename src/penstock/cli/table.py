@@ -1,0 +1,168 @@
+"""`penstock table …`: look at tables that pipelines write, merge their small files, remove what they no longer need."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import typer
+
+from penstock.cli.errors import EXIT_USAGE, CommandError, one_line
+from penstock.cli.output import AsJson, print_json, print_table
+from penstock.cli.record_format import readable_time
+
+if TYPE_CHECKING:
+    from penstock.spark.lake.table import Table, Version
+
+app = typer.Typer(
+    help="Look at tables (Delta, Iceberg, Parquet), merge their small files, clean them up. Needs no broker.",
+    no_args_is_help=True,
+)
+
+_PATH: str = typer.Argument(metavar="PATH", help="The table's directory.")
+_UNITS_MS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+_MEBIBYTE = 1 << 20
+
+
+@app.command()
+def show(*, path: str = _PATH, as_json: bool = AsJson) -> None:
+    """Show a table's columns and how many rows and files it has."""
+    with _opened(path) as table:
+        from penstock.spark.lake.formats import format_at
+
+        state, size, kind = table.state(), table.size(), format_at(table.path)
+        assert state is not None, path
+    columns = [
+        {"column": field.name, "type": str(field.type), "partition": field.name in state.partition_by}
+        for field in state.schema
+    ]
+    if as_json:
+        print_json(
+            {
+                "path": table.path,
+                "format": kind,
+                "rows": size.rows,
+                "files": size.files,
+                "bytes": size.size_bytes,
+                "columns": columns,
+            }
+        )
+        return
+    print(f"{kind} table {table.path}: {size.rows} row(s) in {size.files} file(s), {size.size_bytes} bytes")
+    print_table(
+        ("column", "type", "partition"),
+        [(each["column"], each["type"], "yes" if each["partition"] else "-") for each in columns],
+    )
+
+
+@app.command()
+def history(
+    *,
+    path: str = _PATH,
+    limit: int = typer.Option(20, min=1, metavar="N", help="How many versions, the newest first."),
+    as_json: bool = AsJson,
+) -> None:
+    """Show a table's versions, and which batch of which query made each."""
+    with _opened(path) as table:
+        versions = table.history(limit)
+    if as_json:
+        print_json(versions)
+    elif versions:
+        print_table(
+            ("version", "time", "operation", "rows", "added", "removed", "query", "batch"),
+            [_version_row(each) for each in versions],
+        )
+    else:
+        print("nothing has been written to it yet")
+
+
+def _version_row(version: "Version") -> list[object]:
+    """What is not known is a dash, so that columns can be counted."""
+    row = (
+        version.version,
+        readable_time(version.timestamp_ms),
+        version.operation,
+        version.rows_added,
+        version.files_added,
+        version.files_removed,
+        version.query_id,
+        version.batch_id,
+    )
+    return ["-" if cell is None else cell for cell in row]
+
+
+@app.command()
+def compact(
+    *,
+    path: str = _PATH,
+    file_size_mb: int = typer.Option(128, min=1, metavar="MB", help="How large files should become."),
+    as_json: bool = AsJson,
+) -> None:
+    """Merge small files into larger ones. Streams may go on writing to the table meanwhile.
+
+    The small files stay on disk for readers of older versions, until `penstock table vacuum` removes them; those of a
+    Parquet table, which has no versions, go at once.
+    """
+    with _opened(path) as table:
+        done = table.compact(file_size_mb * _MEBIBYTE)
+    if as_json:
+        print_json({"path": table.path, "merged": done.files_before, "made": done.files_after})
+    elif done.files_before:
+        print(f"merged {done.files_before} files into {done.files_after}")
+    else:
+        print("there is nothing to merge")
+
+
+@app.command()
+def vacuum(
+    *,
+    path: str = _PATH,
+    older_than: str = typer.Option(
+        "7d", metavar="AGE", help="Only what is this old: 90s, 30m, 12h, 7d. Delta counts whole hours."
+    ),
+    remove: bool = typer.Option(False, "--remove", help="Remove the files, instead of only showing which."),
+    as_json: bool = AsJson,
+) -> None:
+    """Show, or remove, files that the table does not need: of failed writes and of older versions.
+
+    An age that is shorter than a batch takes to be written would remove files that are about to be committed.
+    """
+    age_ms = _age_ms(older_than)
+    with _opened(path) as table:
+        files = table.vacuum(age_ms, is_dry_run=not remove)
+    if as_json:
+        print_json({"path": table.path, "removed": remove, "files": files})
+        return
+    for file in files:
+        print(file)
+    if remove:
+        print(f"removed {len(files)} file(s)")
+    elif files:
+        print(f"{len(files)} file(s) can go: run it with --remove")
+    else:
+        print("there is nothing to remove")
+
+
+def _age_ms(text: str) -> int:
+    match = re.fullmatch(r"(\d{1,9})([smhd])", text)
+    if match is None:
+        raise CommandError(f"an age is like 90s, 30m, 12h or 7d, not {text!r}", EXIT_USAGE)
+    return int(match[1]) * _UNITS_MS[match[2]]
+
+
+@contextmanager
+def _opened(path: str) -> Iterator["Table"]:
+    """The table at the path. What goes wrong with it is one line."""
+    try:
+        from penstock.spark.lake.errors import TableError
+        from penstock.spark.lake.formats import existing_table, local_path
+    except ModuleNotFoundError as missing:
+        raise CommandError(
+            f"tables need the package {missing.name}: pip install 'penstock[spark]'"
+        ) from missing
+    try:
+        yield existing_table(local_path(path))
+    except TableError as error:
+        raise CommandError(one_line(str(error))) from error
+    except OSError as error:
+        raise CommandError(f"cannot use the table at {path}: {one_line(str(error))}") from error

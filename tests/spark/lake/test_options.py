@@ -1,0 +1,46 @@
+import os
+
+import pytest
+
+from penstock.spark.lake.errors import TableError
+from penstock.spark.lake.options import parse_options
+
+
+def test_both_spellings_of_a_name_are_one_option() -> None:
+    snake = parse_options(
+        {"path": "/t", "partition_by": "a, b", "merge_schema": "true", "table_format": "iceberg"}
+    )
+    camel = parse_options(
+        {"path": "/t", "partitionBy": "a,b", "mergeSchema": "True", "tableFormat": "ICEBERG"}
+    )
+    assert snake == camel
+    assert snake.partition_by == ("a", "b")
+    assert snake.merge_schema
+    assert snake.table_format == "iceberg"
+
+
+def test_options_of_other_parts_of_spark_are_left_alone() -> None:
+    assert parse_options({"path": "/t", "checkpointlocation": "/c"}).path == "/t"
+
+
+def test_a_relative_path_is_of_the_working_directory_and_a_file_uri_is_a_path() -> None:
+    assert parse_options({"path": "t"}).path == os.path.join(os.getcwd(), "t")
+    assert parse_options({"path": "file:/a/t"}).path == "/a/t"
+    assert parse_options({"path": "file:///a/t"}).path == "/a/t"
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({}, "no path: use .save"),
+        ({"path": "s3://bucket/t"}, "kept in directories, not at s3://bucket/t"),
+        ({"path": "/t", "table_format": "hudi"}, "table_format is delta, iceberg, parquet, not 'hudi'"),
+        ({"path": "/t", "compression": "rar"}, "compression is one of zstd"),
+        ({"path": "/t", "merge_schema": "yes"}, "merge_schema is true or false, not 'yes'"),
+        ({"path": "/t", "file_size_mb": "0"}, "file_size_mb is a whole number of at least 1, not '0'"),
+        ({"path": "/t", "batch_id": "-1"}, "batch_id is a whole number of at least 0, not '-1'"),
+    ],
+)
+def test_a_wrong_option_is_refused_with_what_would_be_right(given: dict[str, str], told: str) -> None:
+    with pytest.raises(TableError, match=told):
+        parse_options(given)
