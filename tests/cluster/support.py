@@ -33,7 +33,7 @@ def image_of(
     for broker_id in range(1, brokers + 1):
         rack = racks[broker_id - 1] if racks else None
         decision = decide_register_broker(
-            image, registration(broker_id, rack), epoch=image.offset + 1, fenced=broker_id in fenced
+            image, CONFIG, registration(broker_id, rack), epoch=image.offset + 1, fenced=broker_id in fenced
         )
         commit(image, decision.records)
     return image

@@ -9,12 +9,12 @@ from penstock.cluster.controller.brokers import (
 from penstock.cluster.controller.decision import Refusal
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.metadata_records import PartitionChangeRecord
-from tests.cluster.support import commit, image_of, registration, with_topic
+from tests.cluster.support import CONFIG, commit, image_of, registration, with_topic
 
 
 def test_a_broker_registers_with_its_addresses_rack_and_features() -> None:
     image = image_of(brokers=0)
-    records, epoch = decide_register_broker(image, registration(4, "r1"), epoch=17, fenced=False)
+    records, epoch = decide_register_broker(image, CONFIG, registration(4, "r1"), epoch=17, fenced=False)
     commit(image, records)
     broker = image.brokers[4]
     assert (epoch, broker.epoch, broker.rack, broker.fenced) == (17, 17, "r1", False)
@@ -30,7 +30,7 @@ def test_a_broker_registers_with_its_addresses_rack_and_features() -> None:
 def test_a_broker_that_crashed_leads_in_a_new_epoch_what_it_led() -> None:
     image = image_of()
     with_topic(image, "t", partitions=2)
-    commit(image, decide_register_broker(image, registration(1), epoch=9, fenced=False).records)
+    commit(image, decide_register_broker(image, CONFIG, registration(1), epoch=9, fenced=False).records)
     topic = image.topic("t")
     assert topic is not None
     assert [(each.leader, each.leader_epoch) for each in topic.partitions.values()] == [(1, 1), (1, 1)]
@@ -40,25 +40,28 @@ def test_a_broker_that_stopped_cleanly_goes_on_in_the_epochs_it_had() -> None:
     image = image_of()
     with_topic(image, "t", partitions=2)
     returning = msgspec.structs.replace(registration(1), stopped_cleanly=True)
-    assert len(decide_register_broker(image, returning, epoch=9, fenced=False).records) == 1
+    assert len(decide_register_broker(image, CONFIG, returning, epoch=9, fenced=False).records) == 1
 
 
 def test_a_broker_that_comes_back_leads_what_nobody_leads_if_it_was_in_sync() -> None:
     image = image_of(brokers=2)
     topic_id = with_topic(image, "t", factor=2)
     commit(image, [PartitionChangeRecord(topic_id=topic_id, partition_id=0, isr=[2], leader=-1)])
-    stranger = decide_register_broker(image, registration(1), epoch=9, fenced=False)
+    stranger = decide_register_broker(image, CONFIG, registration(1), epoch=9, fenced=False)
     assert len(stranger.records) == 1
-    commit(image, decide_register_broker(image, registration(2), epoch=9, fenced=False).records)
+    commit(image, decide_register_broker(image, CONFIG, registration(2), epoch=9, fenced=False).records)
     partition = image.partition("t", 0)
     assert partition is not None
     assert partition.leader == 2
 
 
-def test_a_broker_that_registers_fenced_leads_nothing_yet() -> None:
+def test_a_broker_that_registers_fenced_leads_nothing_until_it_is_heard_of() -> None:
     image = image_of()
     with_topic(image, "t")
-    assert len(decide_register_broker(image, registration(1), epoch=9, fenced=True).records) == 1
+    commit(image, decide_register_broker(image, CONFIG, registration(1), epoch=9, fenced=True).records)
+    partition = image.partition("t", 0)
+    assert partition is not None
+    assert (partition.leader, image.brokers[1].fenced) == (-1, True)
 
 
 def test_producer_ids_are_given_in_blocks_that_never_overlap() -> None:

@@ -5,8 +5,10 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from penstock.cluster.controller.decision import Decision, Refusal
+from penstock.cluster.controller.health import leave_in_sync_sets
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.metadata.state import NO_LEADER, Partition
+from penstock.config.broker import BrokerConfig
 from penstock.config.listeners import Endpoint
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.metadata_records import (
@@ -45,12 +47,13 @@ class ProducerIdBlock(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def decide_register_broker(
-    image: MetadataImage, broker: BrokerRegistration, *, epoch: int, fenced: bool
+    image: MetadataImage, config: BrokerConfig, broker: BrokerRegistration, *, epoch: int, fenced: bool
 ) -> Decision[int]:
     """Register a broker under the epoch that is the offset of its registration.
 
-    A broker that registers unfenced takes up the leaderships it could have. Those it had go on in a new leader epoch
-    if it crashed: what it had not synced may be gone, and followers and consumers find out by the epoch (KIP-320).
+    The active controller's own broker registers unfenced and takes up the leaderships it could have. Those it had go
+    on in a new leader epoch if it crashed: what it had not synced may be gone, and followers and consumers find out by
+    the epoch (KIP-320). Any other is fenced until it is heard of: it leaves the in-sync sets that it was in.
     """
     records: list[MetadataRecord] = [
         RegisterBrokerRecord(
@@ -82,6 +85,8 @@ def decide_register_broker(
             for number, partition in topic.partitions.items()
             if _takes_up(partition, broker)
         ]
+    elif (known := image.brokers.get(broker.broker_id)) is not None and not known.fenced:
+        records = [*leave_in_sync_sets(image, config, broker.broker_id), *records]
     return Decision(records, epoch)
 
 

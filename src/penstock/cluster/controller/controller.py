@@ -37,7 +37,12 @@ from penstock.cluster.controller.features import (
     decide_bootstrap,
     decide_update_features,
 )
-from penstock.cluster.controller.health import decide_unregister
+from penstock.cluster.controller.health import (
+    decide_controlled_shutdown,
+    decide_fence,
+    decide_unfence,
+    decide_unregister,
+)
 from penstock.cluster.controller.internal_topics import auto_created_topic
 from penstock.cluster.controller.partition_change import Election
 from penstock.cluster.controller.reassignments import Move, Moved, decide_reassignments
@@ -86,7 +91,9 @@ class Controller:
 
     async def register_broker(self, broker: BrokerRegistration, *, fenced: bool) -> int:
         return await self._mutate(
-            lambda: decide_register_broker(self.image, broker, epoch=self._log.next_offset, fenced=fenced)
+            lambda: decide_register_broker(
+                self.image, self.config, broker, epoch=self._log.next_offset, fenced=fenced
+            )
         )
 
     async def create_topics(
@@ -157,6 +164,16 @@ class Controller:
         return await self._mutate(
             lambda: decide_alter_partitions(self.image, self.config, broker_id, broker_epoch, changes)
         )
+
+    async def fence_broker(self, broker_id: int) -> None:
+        await self._mutate(lambda: decide_fence(self.image, self.config, broker_id))
+
+    async def unfence_broker(self, broker_id: int) -> None:
+        await self._mutate(lambda: decide_unfence(self.image, self.config, broker_id))
+
+    async def drain_broker(self, broker_id: int) -> None:
+        """Hand its leaderships over to others as far as they can take them."""
+        await self._mutate(lambda: decide_controlled_shutdown(self.image, self.config, broker_id))
 
     async def unregister_broker(self, broker_id: int) -> None:
         """Raises `Refusal` when no such broker is registered."""

@@ -1,0 +1,148 @@
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+
+import msgspec
+import pytest
+
+from penstock.cluster.controller import Controller
+from penstock.cluster.controller.brokers import BrokerRegistration
+from penstock.cluster.controller.create_topics import NewTopic
+from penstock.cluster.controller.decision import Refusal
+from penstock.cluster.controller.heartbeats import Wanted
+from penstock.cluster.controller.membership import Membership
+from penstock.cluster.metadata.image import MetadataImage
+from penstock.cluster.metadata.log import MetadataLog
+from penstock.config.broker import BrokerConfig
+from penstock.observability.clock import ManualClock
+from penstock.protocol.errors import ErrorCode
+from tests.cluster.support import MemorySink, registration
+
+SESSION_MS = 1000
+CONFIG = BrokerConfig({"broker.session.timeout.ms": str(SESSION_MS), "node.id": "1"})
+
+Scenario = Callable[[Controller, Membership, ManualClock], Awaitable[None]]
+
+
+def run(scenario: Scenario) -> None:
+    """With broker 1, whose node is the controller."""
+
+    async def started() -> None:
+        clock = ManualClock()
+        log = MetadataLog(MemorySink(), MetadataImage("cluster"), clock)
+        controller = Controller(log, CONFIG, random.Random(1))
+        await controller.start(registration(1))
+        await scenario(controller, Membership(controller, clock), clock)
+
+    asyncio.run(started())
+
+
+async def join(controller: Controller, members: Membership, broker_id: int) -> int:
+    epoch = await members.register(registration(broker_id), "cluster")
+    answer = await members.heartbeat(broker_id, epoch, Wanted(metadata_offset=controller.image.offset))
+    assert (answer.is_caught_up, answer.is_fenced, answer.should_shut_down) == (True, False, False)
+    return epoch
+
+
+def incarnation(broker_id: int, number: int) -> BrokerRegistration:
+    return msgspec.structs.replace(registration(broker_id), incarnation_id=bytes([number] * 16))
+
+
+def test_a_broker_is_fenced_until_it_knows_of_its_own_registration() -> None:
+    async def scenario(controller: Controller, members: Membership, clock: ManualClock) -> None:
+        epoch = await members.register(registration(2), "cluster")
+        answer = await members.heartbeat(2, epoch, Wanted(metadata_offset=epoch - 1))
+        assert (answer.is_caught_up, answer.is_fenced) == (False, True)
+        answer = await members.heartbeat(2, epoch, Wanted(metadata_offset=epoch))
+        assert (answer.is_caught_up, answer.is_fenced) == (True, False)
+        assert controller.image.brokers[2].is_active
+
+    run(scenario)
+
+
+def test_a_broker_that_is_silent_for_a_session_is_fenced_and_what_it_led_is_led_by_others() -> None:
+    async def scenario(controller: Controller, members: Membership, clock: ManualClock) -> None:
+        epoch = await join(controller, members, 2)
+        await controller.create_topics([NewTopic(name="t", num_partitions=4, replication_factor=2)])
+        watching = asyncio.create_task(members.watch())
+        for _ in range(3):  # broker 1 goes on, broker 2 does not
+            clock.advance(SESSION_MS / 2)
+            first = controller.image.brokers[1].epoch
+            await members.heartbeat(1, first, Wanted(metadata_offset=controller.image.offset))
+            for _ in range(20):
+                await asyncio.sleep(0)
+        watching.cancel()
+        assert controller.image.brokers[2].fenced
+        assert {each.leader for each in controller.image.topics["t"].partitions.values()} == {1}
+        answer = await members.heartbeat(2, epoch, Wanted(metadata_offset=controller.image.offset))
+        assert not answer.is_fenced  # it was only slow
+
+    run(scenario)
+
+
+def test_a_broker_known_from_before_has_a_session_to_be_heard_of() -> None:
+    async def scenario(controller: Controller, members: Membership, clock: ManualClock) -> None:
+        await join(controller, members, 2)
+        anew = Membership(controller, clock)
+        clock.advance(SESSION_MS - 1)
+        assert anew.is_alive(2)
+        clock.advance(1)
+        assert not anew.is_alive(2)
+
+    run(scenario)
+
+
+def test_what_is_refused() -> None:
+    async def scenario(controller: Controller, members: Membership, clock: ManualClock) -> None:
+        await join(controller, members, 2)
+        with pytest.raises(Refusal) as other_cluster:
+            await members.register(registration(3), "another")
+        assert other_cluster.value.code is ErrorCode.INCONSISTENT_CLUSTER_ID
+        with pytest.raises(Refusal) as duplicate:
+            await members.register(incarnation(2, 77), "cluster")
+        assert duplicate.value.code is ErrorCode.DUPLICATE_BROKER_REGISTRATION
+        with pytest.raises(Refusal) as stale:
+            await members.heartbeat(2, 12345, Wanted(metadata_offset=0))
+        assert stale.value.code is ErrorCode.STALE_BROKER_EPOCH
+
+    run(scenario)
+
+
+def test_a_registration_that_is_repeated_is_the_same_one() -> None:
+    async def scenario(controller: Controller, members: Membership, clock: ManualClock) -> None:
+        epoch = await join(controller, members, 2)
+        assert await members.register(registration(2), "cluster") == epoch
+        assert controller.image.brokers[2].is_active
+
+    run(scenario)
+
+
+def test_a_broker_that_died_comes_back_as_soon_as_its_session_is_over() -> None:
+    async def scenario(controller: Controller, members: Membership, clock: ManualClock) -> None:
+        first = await join(controller, members, 2)
+        clock.advance(SESSION_MS)
+        second = await members.register(incarnation(2, 77), "cluster")
+        assert second > first
+        assert controller.image.brokers[2].fenced
+
+    run(scenario)
+
+
+def test_a_broker_may_stop_once_others_lead_what_it_led_and_know_it() -> None:
+    async def scenario(controller: Controller, members: Membership, clock: ManualClock) -> None:
+        epoch = await join(controller, members, 2)
+        await controller.create_topics([NewTopic(name="t", num_partitions=4, replication_factor=2)])
+        ours = controller.image.brokers[1].epoch
+        await members.heartbeat(1, ours, Wanted(metadata_offset=controller.image.offset))
+        wanted = Wanted(metadata_offset=controller.image.offset, wants_shutdown=True)
+        draining = await members.heartbeat(2, epoch, wanted)
+        assert not draining.should_shut_down
+        assert {each.leader for each in controller.image.topics["t"].partitions.values()} == {1}
+        assert not (
+            await members.heartbeat(2, epoch, wanted)
+        ).should_shut_down  # broker 1 has not said it knows
+        await members.heartbeat(1, ours, Wanted(metadata_offset=controller.image.offset))
+        assert (await members.heartbeat(2, epoch, wanted)).should_shut_down
+        assert controller.image.brokers[2].fenced
+
+    run(scenario)
