@@ -19,7 +19,9 @@ from penstock.protocol.errors import ErrorCode
 from tests.cluster.support import MemorySink, registration
 
 SESSION_MS = 1000
-CONFIG = BrokerConfig({"broker.session.timeout.ms": str(SESSION_MS), "node.id": "1"})
+CONFIG = BrokerConfig(
+    {"broker.session.timeout.ms": str(SESSION_MS), "broker.heartbeat.interval.ms": "100", "node.id": "1"}
+)
 
 Scenario = Callable[[Controller, Membership, ManualClock], Awaitable[None]]
 
