@@ -1,0 +1,148 @@
+"""What came out: tables, topics, dead letters, and a picture of the telemetry."""
+
+import json
+import pathlib
+from collections import Counter
+from typing import Any
+
+import deltalake
+import pandas as pd
+from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
+from rich.console import Console
+from rich.table import Table
+
+console = Console()
+
+
+def read_topic(bootstrap_servers: str, topic: str) -> list[Any]:
+    """All committed messages of a topic that is not written to any more, as decoded JSON."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": bootstrap_servers,
+            "group.id": "penstock-examples",
+            "enable.auto.commit": False,
+            "isolation.level": "read_committed",
+            "enable.partition.eof": False,
+        }
+    )
+    known = consumer.list_topics(timeout=10).topics
+    if topic not in known:
+        return []
+    left: dict[int, int] = {}
+    for number in known[topic].partitions:
+        low, high = consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=10)
+        if high > low:
+            left[number] = high
+    consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in left])
+    found: list[Any] = []
+    while left:
+        message = consumer.poll(0.2)
+        if message is not None and message.error() is None:
+            found.append(json.loads(message.value()))
+        for place in consumer.position([TopicPartition(topic, number) for number in left]):
+            if place.offset >= left[place.partition]:
+                del left[place.partition]
+    consumer.close()
+    return found
+
+
+def read_table(path: pathlib.Path) -> pd.DataFrame:
+    frame: pd.DataFrame = deltalake.DeltaTable(str(path)).to_pandas()
+    return frame
+
+
+def show(scenario: str, bootstrap_servers: str, lake: pathlib.Path) -> None:
+    {
+        "order_saga": _order_saga,
+        "log_concentrator": _log_concentrator,
+        "audit_ledger": _audit_ledger,
+        "iot_telemetry": _iot_telemetry,
+        "topology_audit": _topology_audit,
+    }[scenario](bootstrap_servers, lake)
+
+
+def _order_saga(at: str, lake: pathlib.Path) -> None:
+    outcomes = read_table(lake / "order_outcomes")
+    _table("What became of the orders (table order_outcomes)", _totals(outcomes))
+    _table("Compensated (topic cancellations)", pd.DataFrame(_payloads(at, "cancellations")).head(5))
+    _table("Told to customers (topic notifications)", pd.DataFrame(_payloads(at, "notifications")).head(5))
+
+
+def _totals(outcomes: pd.DataFrame) -> pd.DataFrame:
+    return (
+        outcomes.groupby("outcome").agg(orders=("orderId", "count"), amount=("amount", "sum")).reset_index()
+    )
+
+
+def _payloads(at: str, topic: str) -> list[Any]:
+    return [event["payload"] for event in read_topic(at, topic)]
+
+
+def _log_concentrator(at: str, lake: pathlib.Path) -> None:
+    traces = read_table(lake / "error_traces").sort_values(["correlationId", "at"])
+    print(
+        f"{len(read_topic(at, 'errors'))} errors, {len(traces)} lines that belong to them (table error_traces)"
+    )
+    first = traces[traces["correlationId"] == traces["correlationId"].iloc[0]]
+    _table(f"The trace of {first['correlationId'].iloc[0]}", first[["at", "service", "level", "message"]])
+
+
+def _audit_ledger(at: str, lake: pathlib.Path) -> None:
+    latest = {row["account"]: row for row in read_topic(at, "balances")}
+    _table("Balances (topic balances, the last of each account)", pd.DataFrame(list(latest.values())))
+    postings = read_table(lake / "postings")
+    print(f"{len(postings)} postings add up to {postings['amount'].sum()}")
+
+
+def _iot_telemetry(at: str, lake: pathlib.Path) -> None:
+    averages = read_table(lake / "averages")
+    alarms = Counter(alarm["sensor"] for alarm in read_topic(at, "alarms"))
+    hottest = averages.sort_values("mean", ascending=False).head(5)
+    _table(f"{len(averages):,} averages (table averages); the hottest", hottest.round(2))
+    _table("Alarms (topic alarms)", pd.DataFrame(alarms.most_common(), columns=["sensor", "alarms"]))
+    picture = lake.parent / "iot_telemetry.png"
+    plot(averages, read_topic(at, "alarms"), picture)
+    print(f"a picture of it: {picture}")
+
+
+def plot(averages: pd.DataFrame, alarms: list[Any], path: pathlib.Path) -> None:
+    """Rolling averages of each sensor over time, and where alarms were raised."""
+    import matplotlib as mpl  # noqa: PLC0415  slow to import, and only needed here
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt  # noqa: PLC0415
+
+    figure, axes = plt.subplots(figsize=(11, 5.5), layout="constrained")
+    alarmed = {alarm["sensor"] for alarm in alarms}
+    for sensor, rows in averages.sort_values("window_end").groupby("sensor"):
+        is_alarmed = sensor in alarmed
+        axes.plot(
+            rows["window_end"],
+            rows["mean"],
+            linewidth=2 if is_alarmed else 1,
+            color=None if is_alarmed else "0.75",
+            label=str(sensor) if is_alarmed else None,
+            zorder=2 if is_alarmed else 1,
+        )
+    frame = pd.DataFrame(alarms)
+    if not frame.empty:
+        raised = pd.to_datetime(frame["at"], utc=True)
+        axes.plot(raised, frame["celsius"], ",", color="tab:red", alpha=0.3, label="alarms", zorder=0)
+    axes.set(title="Rolling averages of a minute, and alarms", xlabel="time", ylabel="°C")
+    axes.legend(loc="upper right", frameon=False)
+    axes.grid(visible=True, alpha=0.3)
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
+
+
+def _topology_audit(at: str, lake: pathlib.Path) -> None:
+    table = read_table(lake / "topology")
+    _table("Who leads what (table topology)", table[["topic", "partition", "leader", "missing"]].head(12))
+    print(f"{len(read_topic(at, 'topology.warnings'))} partitions lack replicas")
+
+
+def _table(title: str, frame: pd.DataFrame) -> None:
+    table = Table(*map(str, frame.columns), title=title, title_justify="left")
+    for row in frame.itertuples(index=False):
+        table.add_row(*map(str, row))
+    console.print(table)
