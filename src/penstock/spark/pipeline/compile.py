@@ -95,7 +95,7 @@ class _Building:
     def _add_topic(self, source: TopicSource) -> None:
         records = self._read_source(source)
         with part("source", source.name, source.decoder.line or source.line):
-            decoded = decode(records, source.decoder)
+            decoded = decode(records, source.decoder, self._pipeline.directory)
         good = decoded.filter(F.col(ERROR).isNull()).drop(ERROR)
         expectations.check_rules(good, source.name, source.expectations)
         reason = F.when(F.col(ERROR).isNull(), expectations.rejection(source.expectations)).otherwise(

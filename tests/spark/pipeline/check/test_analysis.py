@@ -178,6 +178,7 @@ def test_a_file_with_one_of_everything_passes_and_its_columns_are_known(
         ("total", "double"),
         ("n", "bigint"),
     )
+    assert analysis.columns["invoices"] == (("number", "string"), ("cents", "bigint"))
     assert analysis.columns["tagged"][-1] == ("country", "string")
     assert analysis.columns["counted"] == (("customer", "string"), ("n", "bigint"))
 

@@ -19,11 +19,11 @@ TEXT = """\
 pipeline: p
 bootstrap_servers: {server}
 sources:
-  orders: {{topic: {topic}, decode: {{json: 'id STRING, amount DOUBLE'}}}}
+  orders: {{decode: {{json: 'id STRING, amount DOUBLE'}}, topic: {topic}}}
 steps:
   - {{name: big, sql: 'SELECT id, {column} FROM orders'}}
 outputs:
-  out: {{from: big, topic: {topic}.out, partitions: 2}}
+  out: {{from: big, topic: {written}, partitions: 2}}
 """
 
 Write = Callable[..., str]
@@ -34,7 +34,9 @@ def write(tmp_path: Path) -> Write:
     def write_file(**parts: str) -> str:
         path = tmp_path / "p.yaml"
         path.write_text(
-            TEXT.format(**{"server": "127.0.0.1:9", "topic": "orders", "column": "amount"} | parts)
+            TEXT.format(
+                **{"server": "127.0.0.1:9", "topic": "orders", "column": "amount", "written": "o"} | parts
+            )
         )
         return str(path)
 
@@ -53,7 +55,10 @@ def test_a_good_file_is_explained_with_its_columns_topics_and_queries(
     topic = f"check-{uuid.uuid4().hex[:8]}"
     admin = AdminClient({"bootstrap.servers": shared_broker.bootstrap})
     admin.create_topics([NewTopic(topic, 3, 1)])[topic].result(30)
-    assert run(["pipeline", "check", write(topic=topic), "-b", shared_broker.bootstrap]) == 0
+    assert (
+        run(["pipeline", "check", write(topic=topic, written=f"{topic}.out"), "-b", shared_broker.bootstrap])
+        == 0
+    )
     shown = capsys.readouterr().out
     assert "pipeline p: 1 source, 1 step, 1 output" in shown
     assert f"{topic} (3 partitions)" in shown
@@ -73,6 +78,15 @@ def test_a_missing_topic_and_an_unknown_column_are_told_together(
     assert f"{path}:4: source orders reads topic nowhere, which does not exist" in captured.out
     assert f"{path}:6: step big: " in captured.out
     assert captured.err == "penstock: 2 problems found\n"
+
+
+@pytest.mark.usefixtures("shared_session")
+def test_warnings_are_told_and_do_not_fail(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(topic="orders}\n  spare: {topic: spare")
+    assert run(["pipeline", "check", path, "--offline"]) == 0
+    shown = capsys.readouterr().out
+    assert f"{path}:5: warning: source spare is not used: no output reads it, so it is not run" in shown
+    assert shown.endswith("nothing stands in the way of a run\n")
 
 
 @pytest.mark.usefixtures("shared_session")

@@ -1,6 +1,6 @@
 """The pipeline of every_kind.yaml in Python."""
 
-from penstock.spark.pipeline import define, envelope, expect, json, raw, restart, watermark
+from penstock.spark.pipeline import avro, define, envelope, expect, json, raw, restart, watermark
 
 pipeline = define(
     "every-kind",
@@ -34,6 +34,7 @@ pipeline.topic(
     options={"failOnDataLoss": "false"},
 )
 logs = pipeline.topic("logs", decode=raw(text=True))
+invoices = pipeline.topic("invoices", decode=avro(reader_schema="invoice.avsc", schemas={7: "invoice.avsc"}))
 customers = pipeline.table("customers", "customers", table_format="parquet")
 
 shipped = pipeline.sql(
@@ -90,3 +91,4 @@ pipeline.to_console("errors", errors, rows=5)
 pipeline.to_console("tagged", tagged)
 pipeline.to_topic("paid", paid)
 pipeline.to_console("counts", counted)
+pipeline.to_console("invoices", invoices)
