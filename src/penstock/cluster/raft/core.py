@@ -87,6 +87,17 @@ class Core:
     def is_voter(self) -> bool:
         return self.voters.has(self.me)
 
+    @property
+    def may_stand(self) -> bool:
+        """Whether this node may lead: a voter, or one whose removal is not known to be committed.
+
+        The log that holds the removal may be the only one that can win (Ongaro's thesis, 4.2.2).
+        """
+        if self.voters.has(self.me):
+            return True
+        offset = self.voter_history.latest_offset
+        return offset is not None and offset >= self.high_watermark and self.voter_history.before.has(self.me)
+
     def emit(self, effect: Effect) -> None:
         self.effects.append(effect)
 

@@ -38,7 +38,7 @@ _RETRIES_DOUBLED_MAX = 10
 
 def stand(core: Core) -> None:
     """Begin an election, if this node may: with a ballot of one it has won at once."""
-    if not core.is_voter or core.is_leaving:
+    if not core.may_stand or core.is_leaving:
         _rest(core)
         return
     retries = core.state.retries + 1 if isinstance(core.state, Ballot) else 0
@@ -207,7 +207,7 @@ def learn(
             to_follower(core, epoch, leader_id, endpoints)
     elif leader_id is not None and isinstance(core.state, Unattached | Voted | Candidate | Prospective):
         # A voter that has lost this very leader has reason to: only the leader's own word brings it back.
-        is_lost = leader_id == core.election.leader_id and core.is_voter
+        is_lost = leader_id == core.election.leader_id and core.may_stand
         if is_first_hand or not is_lost:
             to_follower(core, epoch, leader_id, endpoints)
 

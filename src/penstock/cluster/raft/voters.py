@@ -90,6 +90,11 @@ class VoterHistory:
         """The offset of the record that the latest set stands in; None when it stands in none."""
         return self._entries[-1][0] if self._entries else None
 
+    @property
+    def before(self) -> VoterSet:
+        """The set that the latest one took the place of."""
+        return self._entries[-2][1] if len(self._entries) > 1 else self._initial
+
     def add(self, offset: int, voters: VoterSet) -> None:
         assert not self._entries or offset > self._entries[-1][0], "voter sets are appended in order"
         self._entries.append((offset, voters))

@@ -1,0 +1,69 @@
+"""The network between nodes: how long a message takes, whether it arrives, and how often.
+
+Nodes are known by their names. A cut goes one way: cut both for a full partition.
+"""
+
+from collections.abc import Iterable
+from random import Random
+
+import msgspec
+
+
+class Weather(msgspec.Struct, frozen=True, kw_only=True):
+    """How the network behaves where nothing is cut."""
+
+    delay_ms_min: float = 0.2
+    delay_ms_max: float = 3.0
+    slow_chance: float = 0.0
+    """That a message takes up to `slow_ms_max`, and so is overtaken by later ones."""
+    slow_ms_max: float = 200.0
+    loss_chance: float = 0.0
+    duplicate_chance: float = 0.0
+
+
+CALM = Weather()
+
+
+class SimulatedNetwork:
+    def __init__(self, randomness: Random, weather: Weather = CALM) -> None:
+        self.weather = weather
+        self._random = randomness
+        self._cuts: set[tuple[str, str]] = set()
+        self._slow: dict[str, float] = {}
+
+    def cut(self, source: str, target: str) -> None:
+        """From now on nothing gets from `source` to `target`."""
+        self._cuts.add((source, target))
+
+    def isolate(self, group: Iterable[str], others: Iterable[str]) -> None:
+        """Cut both ways between all of one group and all of the other."""
+        others = list(others)
+        for one in group:
+            for other in others:
+                self._cuts.add((one, other))
+                self._cuts.add((other, one))
+
+    def slow_down(self, node: str, factor: float) -> None:
+        """Let all that goes to or from this node take `factor` times as long."""
+        self._slow[node] = factor
+
+    def heal(self) -> None:
+        """No more cuts and slow nodes; the weather stays."""
+        self._cuts.clear()
+        self._slow.clear()
+
+    def is_cut(self, source: str, target: str) -> bool:
+        return (source, target) in self._cuts
+
+    def delays_ms(self, source: str, target: str) -> list[float]:
+        """When each copy of a message that is sent now arrives; none when it is lost."""
+        if (source, target) in self._cuts or self._random.random() < self.weather.loss_chance:
+            return []
+        copies = 2 if self._random.random() < self.weather.duplicate_chance else 1
+        return [self.delay_ms(source, target) for _ in range(copies)]
+
+    def delay_ms(self, source: str, target: str) -> float:
+        weather, random = self.weather, self._random
+        longest_ms = weather.slow_ms_max if random.random() < weather.slow_chance else weather.delay_ms_max
+        factor = self._slow.get(source, 1.0) * self._slow.get(target, 1.0)
+        return random.uniform(weather.delay_ms_min, longest_ms) * factor

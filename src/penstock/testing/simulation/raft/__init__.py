@@ -1,0 +1,1 @@
+"""The Raft core under simulation: its nodes as state machines, without asyncio, in thousands of seeds."""

@@ -1,0 +1,236 @@
+"""Standing for election and voting: what is promised, to whom, and what is written down before."""
+
+from penstock.cluster.raft.effects import Answer, LeaderChanged, Persist, Send
+from penstock.cluster.raft.events import RequestArrived, ResignRequested
+from penstock.cluster.raft.log_shape import LogShape
+from penstock.cluster.raft.messages import (
+    BeginQuorumEpochRequest,
+    EndQuorumEpochRequest,
+    FetchRequest,
+    VoteRequest,
+    VoteResponse,
+)
+from penstock.cluster.raft.states import (
+    Candidate,
+    Follower,
+    Leader,
+    Prospective,
+    Resigned,
+    Unattached,
+    Voted,
+)
+from penstock.cluster.raft.values import Election, LogPosition
+from penstock.protocol.errors import ErrorCode
+from penstock.storage.leader_epochs import EpochEntry
+from tests.cluster.raft.support import CLUSTER, Subject, fetch, key, records, vote
+
+EMPTY = LogPosition(0, 0)
+
+
+def granted(response: object) -> bool:
+    assert isinstance(response, VoteResponse)
+    return response.is_granted
+
+
+def test_a_quorum_of_one_leads_as_soon_as_it_starts() -> None:
+    subject = Subject(1, [1])
+    assert subject.node.is_leader
+    assert subject.node.epoch == 1
+    assert subject.one(Persist).election == Election(epoch=1, leader_id=1, voted=key(1))
+    assert isinstance(subject.effects[-1], object)
+    subject.sync()
+    assert subject.one(LeaderChanged).leader_id == 1
+    assert subject.node.high_watermark == subject.node.log.end_offset
+
+
+def test_nothing_is_sent_before_the_vote_for_itself_is_written_down() -> None:
+    subject = Subject()
+    subject.win_pre_vote()
+    assert isinstance(subject.node.state, Candidate)
+    kinds = [type(each) for each in subject.effects]
+    assert kinds.index(Persist) < kinds.index(Send)
+    assert subject.one(Persist).election == Election(epoch=1, voted=key(1))
+
+
+def test_a_vote_is_written_down_before_it_is_told() -> None:
+    subject = Subject()
+    assert granted(subject.ask(vote(2, 1, 1, EMPTY)))
+    kinds = [type(each) for each in subject.effects]
+    assert kinds.index(Persist) < kinds.index(Answer)
+    assert subject.node.state.__class__ is Voted
+
+
+def test_one_vote_in_an_epoch() -> None:
+    subject = Subject()
+    assert granted(subject.ask(vote(2, 1, 1, EMPTY)))
+    assert not granted(subject.ask(vote(3, 1, 1, EMPTY)))
+    assert granted(subject.ask(vote(2, 1, 1, EMPTY)))  # the answer was lost
+    assert granted(subject.ask(vote(3, 1, 2, EMPTY)))
+
+
+def test_a_vote_is_remembered_over_a_restart() -> None:
+    subject = Subject(election=Election(epoch=4, voted=key(2)))
+    assert not granted(subject.ask(vote(3, 1, 4, EMPTY)))
+
+
+def test_no_vote_for_a_log_that_may_lack_something() -> None:
+    log = LogShape(end_offset=10, synced_offset=10, epochs=[EpochEntry(1, 0), EpochEntry(3, 7)])
+    subject = Subject(election=Election(epoch=3), log=log)
+    assert not granted(subject.ask(vote(2, 1, 4, LogPosition(2, 100))))
+    assert not granted(subject.ask(vote(2, 1, 4, LogPosition(3, 9))))
+    assert granted(subject.ask(vote(2, 1, 4, LogPosition(3, 10))))
+
+
+def test_a_candidate_of_an_older_epoch_is_told_the_newer_one() -> None:
+    subject = Subject(election=Election(epoch=5))
+    response = subject.ask(vote(2, 1, 4, EMPTY))
+    assert response.error is ErrorCode.FENCED_LEADER_EPOCH
+    assert response.epoch == 5
+
+
+def test_a_vote_that_is_meant_for_the_directory_that_was_lost_is_not_given() -> None:
+    subject = Subject()
+    request = VoteRequest(
+        cluster_id=CLUSTER, voter=key(1, 99), candidate=key(2), epoch=1, last=EMPTY, is_pre_vote=False
+    )
+    assert subject.ask(request).error is ErrorCode.INVALID_VOTER_KEY
+
+
+def test_a_request_of_another_cluster_changes_nothing() -> None:
+    subject = Subject()
+    request = VoteRequest(
+        cluster_id="other", voter=key(1), candidate=key(2), epoch=9, last=EMPTY, is_pre_vote=False
+    )
+    assert subject.ask(request).error is ErrorCode.INCONSISTENT_CLUSTER_ID
+    assert subject.node.epoch == 0
+
+
+def test_a_pre_vote_raises_no_epoch_and_writes_nothing() -> None:
+    subject = Subject()
+    subject.wait()
+    assert isinstance(subject.node.state, Prospective)
+    assert subject.node.epoch == 0
+    assert subject.all(Persist) == []
+    assert all(send.request.is_pre_vote for send in subject.sends(VoteRequest))  # type: ignore[union-attr]
+
+
+def test_who_hears_the_leader_grants_no_pre_vote() -> None:
+    subject = Subject(election=Election(epoch=1, leader_id=2))
+    assert granted(subject.ask(vote(3, 1, 1, EMPTY, is_pre_vote=True)))
+    subject = Subject(election=Election(epoch=1, leader_id=2))
+    subject.respond(subject.sends(FetchRequest)[0], records(1, 2, b""))
+    assert not granted(subject.ask(vote(3, 1, 1, EMPTY, is_pre_vote=True)))
+
+
+def test_a_majority_of_votes_makes_a_leader() -> None:
+    subject = Subject()
+    subject.win()
+    assert isinstance(subject.node.state, Leader)
+    assert subject.one(Persist).election == Election(epoch=1, leader_id=1, voted=key(1))
+    assert {send.to for send in subject.sends(BeginQuorumEpochRequest)} == {2, 3}
+
+
+def test_votes_of_nodes_that_are_no_voters_do_not_count() -> None:
+    subject = Subject(1, [1, 2, 3, 4, 5])
+    subject.wait()
+    for send in subject.sends(VoteRequest)[:2]:
+        subject.respond(send, VoteResponse(epoch=0, is_granted=True))
+    assert isinstance(subject.node.state, Candidate)
+    first = subject.sends(VoteRequest)[0]
+    subject.respond(first, VoteResponse(epoch=1, is_granted=True))
+    assert isinstance(subject.node.state, Candidate)
+
+
+def test_an_answer_to_a_pre_vote_is_no_vote() -> None:
+    subject = Subject()
+    subject.wait()
+    pre_votes = subject.sends(VoteRequest)
+    subject.respond(pre_votes[0], VoteResponse(epoch=0, is_granted=True))
+    assert isinstance(subject.node.state, Candidate)
+    subject.respond(pre_votes[1], VoteResponse(epoch=0, is_granted=True))
+    assert isinstance(subject.node.state, Candidate)
+
+
+def test_a_lost_election_is_tried_again_after_a_rest() -> None:
+    subject = Subject()
+    subject.win_pre_vote()
+    for send in subject.sends(VoteRequest):
+        subject.respond(send, VoteResponse(epoch=1, is_granted=False))
+    assert isinstance(subject.node.state, Candidate)
+    subject.wait()
+    assert isinstance(subject.node.state, Prospective)
+
+
+def test_a_higher_epoch_in_an_answer_ends_a_candidacy() -> None:
+    subject = Subject()
+    subject.win_pre_vote()
+    subject.respond(subject.sends(VoteRequest)[0], VoteResponse(epoch=7, is_granted=False))
+    assert isinstance(subject.node.state, Unattached)
+    assert subject.node.epoch == 7
+
+
+def test_the_leader_of_an_epoch_is_followed() -> None:
+    subject = Subject()
+    subject.ask(BeginQuorumEpochRequest(cluster_id=CLUSTER, voter=key(1), leader_id=3, epoch=2))
+    assert isinstance(subject.node.state, Follower)
+    assert subject.node.leader_id == 3
+    assert subject.one(Persist).election == Election(epoch=2, leader_id=3)
+    assert subject.sends(FetchRequest)[0].to == 3
+
+
+def test_a_leader_that_restarts_does_not_lead_its_epoch_again() -> None:
+    subject = Subject(election=Election(epoch=3, leader_id=1, voted=key(1)))
+    assert not subject.node.is_leader
+    assert not granted(subject.ask(vote(2, 1, 3, EMPTY)))
+    subject.win()
+    assert subject.node.epoch == 4
+
+
+def test_the_preferred_successor_stands_at_once() -> None:
+    subject = Subject(election=Election(epoch=1, leader_id=2))
+    request = EndQuorumEpochRequest(cluster_id=CLUSTER, leader_id=2, epoch=1, preferred=(key(1), key(3)))
+    subject.ask(request)
+    assert isinstance(subject.node.state, Prospective)
+
+
+def test_a_leader_that_stops_names_the_most_advanced_voter_first_and_tells_until_all_know() -> None:
+    subject = Subject()
+    subject.win()
+    subject.sync()
+    subject.fetched_by(3)
+    subject.handle(ResignRequested(is_for_good=True))
+    assert isinstance(subject.node.state, Resigned)
+    for send in subject.sends(EndQuorumEpochRequest):
+        assert isinstance(send.request, EndQuorumEpochRequest)
+        assert [each.node_id for each in send.request.preferred] == [3, 2]
+    assert subject.node.leader_id is None
+
+
+def test_a_node_that_is_no_voter_never_stands() -> None:
+    subject = Subject(4, [1, 2, 3])
+    for _ in range(10):
+        subject.wait()
+        assert isinstance(subject.node.state, Unattached)
+        assert not subject.sends(VoteRequest)
+
+
+def test_an_observer_finds_the_leader_by_asking_anybody() -> None:
+    subject = Subject(4, [1, 2, 3])
+    send = subject.sends(FetchRequest)[0]
+    subject.respond(send, records(6, 2, b""))
+    assert subject.node.leader_id == 2
+    assert subject.sends(FetchRequest)[0].to == 2
+
+
+def test_an_observer_may_vote_because_it_may_not_know_yet_that_it_is_a_voter() -> None:
+    subject = Subject(4, [1, 2, 3])
+    assert granted(subject.ask(vote(2, 4, 1, EMPTY)))
+
+
+def test_a_leader_answers_fetches_of_other_epochs_with_what_it_knows() -> None:
+    subject = Subject()
+    subject.win()
+    subject.handle(RequestArrived("old", fetch(2, 0, EMPTY)))
+    assert subject.one(Answer).response.error is ErrorCode.FENCED_LEADER_EPOCH
+    subject.handle(RequestArrived("new", fetch(2, 9, EMPTY)))
+    assert subject.one(Answer).response.error is ErrorCode.UNKNOWN_LEADER_EPOCH
