@@ -1,0 +1,42 @@
+"""Rejected rows as records of the dead-letter topic, in the format of `dead_letter_format`."""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the name that all Spark code has for it
+
+from penstock.spark import dead_letter_format as wire
+from penstock.spark.decode.frames import ERROR, HEADERS_TYPE, RECORD
+
+
+def dead_letters(rejected: DataFrame, *, pipeline: str, step: str) -> DataFrame:
+    """Columns `key`, `value` and `headers` for the topic sink, of rows that have a reason in `_error`."""
+    ours = [
+        _header(wire.PIPELINE, F.lit(pipeline)),
+        _header(wire.STEP, F.lit(step)),
+        _header(wire.ERROR, F.col(ERROR)),
+    ]
+    if RECORD not in rejected.columns:
+        row = F.to_json(F.struct(*[F.col(f"`{name}`") for name in rejected.columns if name != ERROR]))
+        return rejected.select(
+            F.lit(None).cast("binary").alias("key"),
+            row.cast("binary").alias("value"),
+            F.array(*ours).cast(HEADERS_TYPE).alias("headers"),
+        )
+    record = F.col(RECORD)
+    origin = [
+        _header(wire.TOPIC, record["topic"]),
+        _header(wire.PARTITION, record["partition"]),
+        _header(wire.OFFSET, record["offset"]),
+        _header(wire.TIMESTAMP, F.unix_millis(record["timestamp"])),
+    ]
+    before = F.coalesce(record["headers"], F.array().cast(HEADERS_TYPE))
+    # A join keeps the column and may have lost the record: then there is no origin to tell.
+    after = F.when(record["topic"].isNull(), F.array(*ours)).otherwise(F.array(*ours, *origin))
+    return rejected.select(
+        record["key"].alias("key"),
+        record["value"].alias("value"),
+        F.concat(before, after.cast(HEADERS_TYPE)).alias("headers"),
+    )
+
+
+def _header(name: str, value: Column) -> Column:
+    return F.struct(F.lit(name).alias("key"), value.cast("string").cast("binary").alias("value"))
