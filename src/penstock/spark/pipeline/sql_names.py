@@ -96,9 +96,9 @@ def _step(tokens: list[_Token], at: int, frames: list[_Frame], found: list[Refer
     token, frame = tokens[at], frames[-1]
     was_first, frame.is_first = frame.is_first, False
     if token.text == "(" and token.kind == "other":
-        frames.append(
-            _Frame(begins_relation=frame.begins_relation, pending_name=_with_name(tokens, at, frame))
-        )
+        inner = _Frame(begins_relation=frame.begins_relation, pending_name=_with_name(tokens, at, frame))
+        inner.is_first = not (at > 0 and tokens[at - 1].is_word("TRIM"))  # `trim(FROM x)` is no query
+        frames.append(inner)
         frame.begins_relation = False
         return at + 1
     if token.text == ")" and token.kind == "other":
