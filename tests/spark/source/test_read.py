@@ -1,15 +1,25 @@
 """Ranges of offsets read from a real broker, without Spark."""
 
 import logging
+import subprocess
+import sys
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from penstock.client.blocking.cluster import Cluster
-from penstock.client.blocking.errors import TimedOut
+from penstock.client.blocking.errors import BrokerError, TimedOut
+from penstock.client.blocking.metadata import TopicPartition
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.headers import RequestHeader
+from penstock.protocol.messages import api_versions, fetch, metadata
+from penstock.protocol.records.builder import BatchBuilder
+from penstock.protocol.records.errors import CorruptRecords
 from penstock.spark.source.plan import DataLoss, OffsetRange
 from penstock.spark.source.read import fetch_range, read_range
-from tests.spark.source.topics import cluster_of, delete_records, new_topic, produce, transact
+from tests.client.blocking.serving import ALL_VERSIONS, serving
+from tests.spark.source.topics import cluster_of, delete_records, delete_topic, new_topic, produce, transact
 from tests.support.broker import BrokerProcess
 
 
@@ -96,6 +106,98 @@ def test_an_end_that_is_never_reached_is_given_up_with_the_reason(shared_broker:
     with pytest.raises(TimedOut, match=rf"{topic}-0 has nothing at offset 1, though it is known to reach 2"):
         read(cluster, topic, 0, 2)
     assert column(read(cluster, topic, 0, 2, fails=False), "value") == [b"a"]
+
+
+def test_a_deleted_topic_is_a_loss(shared_broker: BrokerProcess) -> None:
+    topic = new_topic(shared_broker.bootstrap)
+    produce(shared_broker.bootstrap, topic, [b"a"])
+    cluster = cluster_of(shared_broker.bootstrap, retry_backoff_ms="1", retry_backoff_max_ms="1")
+    cluster.leader(TopicPartition(topic, 0))
+    delete_topic(shared_broker.bootstrap, topic)
+    with pytest.raises(DataLoss, match=f"{topic}-0 does not exist"):
+        read(cluster, topic, 0, 1)
+    assert read(cluster, topic, 0, 1, fails=False) == []
+
+
+class FetchModel:
+    """A broker with one partition, whose answers to Fetch are given in turn."""
+
+    def __init__(self, answers: list[fetch.PartitionData | None]) -> None:
+        self.answers = answers
+        self.asked: list[int] = []
+        self.port = 0
+
+    def answer(self, header: RequestHeader, body: Any) -> Any:
+        if header.api_key == api_versions.API_KEY:
+            return ALL_VERSIONS
+        if header.api_key == metadata.API_KEY:
+            partition = metadata.MetadataResponsePartition(partition_index=0, leader_id=1)
+            broker = metadata.MetadataResponseBroker(node_id=1, host="127.0.0.1", port=self.port)
+            topic = metadata.MetadataResponseTopic(name="t", partitions=[partition])
+            return metadata.MetadataResponse(brokers=[broker], topics=[topic])
+        self.asked.append(body.topics[0].partitions[0].fetch_offset)
+        data = self.answers.pop(0) if self.answers else None
+        if data is None:
+            return None
+        return fetch.FetchResponse(responses=[fetch.FetchableTopicResponse(partitions=[data])])
+
+    def read(self, end: int) -> list[object]:
+        with serving(self.answer) as (host, self.port):
+            cluster = cluster_of(f"{host}:{self.port}", retry_backoff_ms="1", default_api_timeout_ms="2000")
+            return column(read(cluster, "t", 0, end), "offset")
+
+
+def records(*offsets: int) -> fetch.PartitionData:
+    builder = BatchBuilder(offsets[0])
+    for offset in offsets:
+        builder.append(None, b"v", timestamp=0, offset=offset)
+    return fetch.PartitionData(records=builder.build(), high_watermark=100)
+
+
+NOTHING = fetch.PartitionData(records=b"", high_watermark=100)
+
+
+def test_the_next_fetch_is_asked_for_before_the_last_one_is_decoded_and_none_after_the_end() -> None:
+    model = FetchModel([records(0, 1), records(5), records(6, 8)])
+    assert model.read(8) == [0, 1, 5, 6]
+    assert model.asked == [0, 2, 6]
+
+
+def test_after_a_broken_connection_reading_goes_on_behind_what_was_received() -> None:
+    model = FetchModel([records(0, 1), None, records(2), None, None, records(3)])
+    assert model.read(4) == [0, 1, 2, 3]
+
+
+def test_a_moved_leader_and_a_short_silence_are_ridden_out() -> None:
+    moved = fetch.PartitionData(error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    model = FetchModel([records(0), moved, NOTHING, NOTHING, records(1)])
+    assert model.read(2) == [0, 1]
+
+
+def test_when_compaction_left_nothing_of_the_last_stretch_the_range_is_complete() -> None:
+    assert FetchModel([records(0), NOTHING, NOTHING, NOTHING]).read(50) == [0]
+
+
+def test_an_error_that_does_not_pass_is_raised_with_its_name() -> None:
+    model = FetchModel([fetch.PartitionData(error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED)])
+    with pytest.raises(
+        BrokerError, match="reading t-0 at offset 0 was answered with TOPIC_AUTHORIZATION_FAILED"
+    ):
+        model.read(1)
+
+
+def test_damaged_records_are_told_with_their_place() -> None:
+    damaged = bytearray(records(0, 1).records or b"")
+    damaged[-1] ^= 1
+    model = FetchModel([fetch.PartitionData(records=bytes(damaged), high_watermark=2), NOTHING])
+    with pytest.raises(CorruptRecords, match=r"t-0 cannot be read from offset 0 on: .*checksum"):
+        model.read(9)
+
+
+def test_the_modules_that_read_do_not_need_pyspark() -> None:
+    modules = "batch, positions, read, spec, stream"
+    code = f"import sys; sys.modules['pyspark'] = None; from penstock.spark.source import {modules}"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
 def test_a_broker_that_is_killed_while_a_range_is_read_costs_nothing_and_doubles_nothing(

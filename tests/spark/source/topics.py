@@ -81,3 +81,9 @@ def add_partitions(bootstrap: str, topic: str, total: int) -> None:
     admin = AdminClient({"bootstrap.servers": bootstrap})
     for added in admin.create_partitions([NewPartitions(topic, total)]).values():
         added.result(30)
+
+
+def delete_topic(bootstrap: str, topic: str) -> None:
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    for deleted in admin.delete_topics([topic]).values():
+        deleted.result(30)

@@ -40,6 +40,10 @@ TRANSACTION: Final = 1
 _STALE_COORDINATOR: Final = frozenset({ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE})
 
 
+class UnknownPartition(Retry):
+    """No such topic or partition, by what the brokers say now: one that was just made may not be known everywhere."""
+
+
 class OffsetAt(msgspec.Struct, frozen=True, kw_only=True):
     """What ListOffsets found; offset and timestamp are -1 when no record is that young."""
 
@@ -190,7 +194,7 @@ class Cluster:
             if topic is not None and topic.error and not is_retriable(topic.error):
                 raise BrokerError(topic.error, f"looking for topic {where.topic!r}")
             if topic is None or where.partition not in topic.partitions:
-                raise Retry(f"{where} does not exist")
+                raise UnknownPartition(f"{where} does not exist")
             partition = self._metadata.leader(where)
         if partition is None:
             raise Retry(f"{where} has no leader at the moment")

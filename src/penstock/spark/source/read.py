@@ -7,14 +7,14 @@ behind the last records received, so that none comes twice.
 
 import logging
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import pyarrow as pa
 
-from penstock.client.blocking.cluster import EARLIEST, Cluster, Leader
+from penstock.client.blocking.cluster import EARLIEST, Cluster, Leader, UnknownPartition
 from penstock.client.blocking.connection import BlockingConnection
 from penstock.client.blocking.errors import BrokerError, TimedOut, error_name
-from penstock.client.blocking.retry import Retry
+from penstock.client.blocking.retry import Patience, Retry
 from penstock.client.blocking.settings import ClientSettings
 from penstock.client.connection import Disconnected
 from penstock.protocol.errors import ErrorCode, is_retriable
@@ -24,6 +24,11 @@ from penstock.protocol.wire import Buffer
 from penstock.spark.source.arrow import ArrowDecoder
 from penstock.spark.source.batches import next_offset_after, wanted_batches
 from penstock.spark.source.plan import DataLoss, OffsetRange
+
+# Compaction may leave nothing of a log's last stretch. One empty answer can have other reasons, such as a quota.
+_EMPTY_ANSWERS_MAX: Final = 3
+# A topic that was deleted, rather than one that a broker which has just started does not know yet.
+_ABSENT_ANSWERS_MAX: Final = 5
 
 _log = logging.getLogger(__name__)
 
@@ -37,6 +42,10 @@ class Fetched(NamedTuple):
     aborted: Sequence[fetch.AbortedTransaction] | None
 
 
+class _Compacted(Retry):
+    """The leader has nothing up to the end that is wanted, though its log goes on behind it."""
+
+
 class _OutOfRange(Exception):
     """The partition does not have the offset that was asked for."""
 
@@ -46,15 +55,18 @@ def read_range(
 ) -> Iterator[pa.RecordBatch]:
     """The records of a range as Arrow batches."""
     decoder = ArrowDecoder(wanted.topic, wanted.partition, includes_headers=includes_headers)
-    for fetched in fetch_range(cluster, wanted, fails_on_data_loss=fails_on_data_loss):
-        try:
-            batches = wanted_batches(fetched.records, fetched.first, wanted.end, fetched.aborted)
-            yield from decoder.decode(fetched.records, batches, fetched.first, wanted.end)
-        except CorruptRecords as error:
-            raise CorruptRecords(
-                f"{wanted.where} cannot be read between offsets {fetched.first} and {fetched.next_offset}: {error}. "
-                f"Start the query behind them, or restore the partition's log"
-            ) from error
+    reached = wanted.start
+    try:
+        for fetched in fetch_range(cluster, wanted, fails_on_data_loss=fails_on_data_loss):
+            reached = fetched.first
+            batches = wanted_batches(fetched.records, reached, wanted.end, fetched.aborted)
+            yield from decoder.decode(fetched.records, batches, reached, wanted.end)
+            reached = fetched.next_offset
+    except CorruptRecords as error:
+        raise CorruptRecords(
+            f"{wanted.where} cannot be read from offset {reached} on: {error}. Start the query behind that, or "
+            f"restore the partition's log"
+        ) from error
 
 
 def fetch_range(cluster: Cluster, wanted: OffsetRange, *, fails_on_data_loss: bool) -> Iterator[Fetched]:
@@ -62,25 +74,37 @@ def fetch_range(cluster: Cluster, wanted: OffsetRange, *, fails_on_data_loss: bo
     where = wanted.where
     offset = wanted.start
     patience = cluster.patience(f"reading {where} from offset {offset} to {wanted.end}")
+    empty = absent = 0
     while offset < wanted.end:
         try:
             leader = cluster.leader(where)
             with cluster.connection(leader.address) as connection:
                 for fetched in _pipelined(connection, leader, wanted, offset, cluster.settings):
                     patience.worked()
+                    empty = absent = 0
                     yield fetched
                     offset = fetched.next_offset
         except (Retry, Disconnected) as failure:
             cluster.forget_leader(where)
+            empty += isinstance(failure, _Compacted)
+            absent += isinstance(failure, UnknownPartition)
+            if empty == _EMPTY_ANSWERS_MAX:
+                return
             try:
-                patience.failed(failure)
-            except TimedOut:
+                _go_on(patience, failure, is_gone=absent == _ABSENT_ANSWERS_MAX)
+            except (DataLoss, TimedOut):
                 if fails_on_data_loss:
                     raise
                 _log.warning("going on without %s from offset %d on: %s", where, offset, failure)
                 return
         except _OutOfRange as failure:
             offset = _after_loss(cluster, wanted, offset, failure, fails_on_data_loss=fails_on_data_loss)
+
+
+def _go_on(patience: Patience, failure: Exception, *, is_gone: bool) -> None:
+    if is_gone:
+        raise DataLoss([str(failure)]) from failure
+    patience.failed(failure)
 
 
 def _pipelined(
@@ -139,11 +163,17 @@ def _judged(
     records = data.records if data else None
     next_offset = next_offset_after(records) if records else None
     if data is None or records is None or next_offset is None or next_offset <= offset:
-        raise Retry(
-            f"{wanted.where} has nothing at offset {offset}, though it is known to reach {wanted.end}"
-        )
+        nothing = f"{wanted.where} has nothing at offset {offset}, though it is known to reach {wanted.end}"
+        is_sure = not records and not response.throttle_time_ms
+        if data is not None and is_sure and _end_of(data, settings) >= wanted.end:
+            raise _Compacted(nothing)
+        raise Retry(nothing)
     aborted = (data.aborted_transactions or ()) if settings.reads_committed_only else None
     return Fetched(records, offset, next_offset, aborted)
+
+
+def _end_of(data: fetch.PartitionData, settings: ClientSettings) -> int:
+    return data.last_stable_offset if settings.reads_committed_only else data.high_watermark
 
 
 def _after_loss(
