@@ -32,7 +32,11 @@ exec {java} "$@"
 """
 
 
-class JavaNotFound(Exception):
+class SparkDidNotStart(Exception):
+    """There is no session; the message says why, and what to do."""
+
+
+class JavaNotFound(SparkDidNotStart):
     """There is no Java that Spark can run on; the message says what was looked at and what to install."""
 
 

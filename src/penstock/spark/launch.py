@@ -5,6 +5,7 @@ Its standard output stays: that is where Spark's console sink prints.
 """
 
 import contextlib
+import logging
 import os
 import sys
 from collections.abc import Iterable, Mapping
@@ -14,9 +15,10 @@ from typing import Any
 
 from pyspark import SparkConf, SparkContext, java_gateway
 from pyspark.errors import PySparkRuntimeError
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
-from penstock.spark.java import Java
+from penstock.spark.java import Java, SparkDidNotStart
 
 _JVM_OPTIONS_SETTING = "spark.driver.extraJavaOptions"
 _LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
@@ -32,10 +34,6 @@ COMMON_SETTINGS = MappingProxyType(
 )
 _QUIET = MappingProxyType({"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"})
 _LOOPBACK = MappingProxyType({"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"})
-
-
-class SparkDidNotStart(Exception):
-    """The message says what Spark wrote last."""
 
 
 def settings_of(
@@ -61,6 +59,9 @@ def _is_on_this_machine(master: str) -> bool:
 
 def launch_session(java: Java, settings: Mapping[str, str], *, log_path: str | None) -> SparkSession:
     """Start a JVM with these settings, unless this process has one, and the session in it."""
+    if log_path is not None:
+        # PySpark prints each error that it raises as JSON too.
+        PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
     os.environ["JAVA_HOME"] = java.home
     # Without this, workers run whatever `python3` the PATH names, which has no pyarrow.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

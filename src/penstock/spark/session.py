@@ -12,14 +12,8 @@ from types import MappingProxyType
 from pyspark.sql import SparkSession
 
 from penstock.spark.class_archive import archive_path, reading_options
-from penstock.spark.java import bundled_java_home, cache_directory, find_java
-from penstock.spark.launch import (
-    COMMON_SETTINGS,
-    SparkDidNotStart,
-    configured,
-    launch_session,
-    settings_of,
-)
+from penstock.spark.java import SparkDidNotStart, bundled_java_home, cache_directory, find_java
+from penstock.spark.launch import COMMON_SETTINGS, configured, launch_session, settings_of
 
 NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 
