@@ -35,7 +35,9 @@ def test_a_watermark_shorter_than_the_time_of_the_dedupe_is_worth_a_warning() ->
 
 def test_an_inner_join_of_streams_that_never_forgets_is_worth_a_warning() -> None:
     (told,) = warnings("name: s, from: [a, b], join: {on: a.id = b.id, select: a.id}")
-    assert told.startswith("step s: joins two streams, and a and b has no watermark")
+    assert told.startswith(
+        "step s: joins two streams, and a and b have no watermarks, so rows are kept for ever"
+    )
 
 
 def test_results_that_come_in_again_are_worth_a_warning() -> None:

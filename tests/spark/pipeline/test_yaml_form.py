@@ -292,7 +292,7 @@ BROKEN = [
             f"{TOP}sources: {{a: {{topic: a}}, b: {{topic: b}}}}\nsteps:\n  - name: s\n    from: [a, b]\n"
             "    join: {on: a.key = b.key, how: left}  #!\noutputs: {out: {from: s, console: true}}\n"
         ),
-        "a left join of two streams must know when no match can come any more, and a and b has no watermark",
+        "a left join of two streams must know when no match can come any more, and a and b have no watermarks",
     ),
 ]
 

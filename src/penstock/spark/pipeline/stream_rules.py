@@ -130,17 +130,18 @@ def _of_stream_join(step: Step, join: JoinStep, known: dict[str, Watermarks]) ->
     bare = [name for name in step.inputs if known.get(name) == ()]
     if not bare or step.watermark is not None:
         return
+    without = f"{bare[0]} has no watermark" if len(bare) == 1 else f"{' and '.join(bare)} have no watermarks"
     if join.how == "inner":
         yield warning(
             join.line,
-            f"{what}: joins two streams, and {' and '.join(bare)} has no watermark, so its rows are kept for ever: "
+            f"{what}: joins two streams, and {without}, so rows are kept for ever: "
             "set one on each source, and bound the time between the two in `on`",
         )
     elif join.how in {"left", "right", "full", "left_semi", "left_anti"}:
         yield error(
             join.line,
             f"{what}: a {join.how} join of two streams must know when no match can come any more, and "
-            f"{' and '.join(bare)} has no watermark: set one on each source, and bound the time in `on`",
+            f"{without}: set one on each source, and bound the time in `on`",
         )
 
 

@@ -32,10 +32,9 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
 @contextmanager
 def session_for_check(pipeline: Pipeline) -> Iterator[SparkSession]:
-    """A small session of its own with the settings of the file, stopped afterwards."""
-    spark = start_session(
-        f"check {pipeline.name}", master="local[1]", settings=pipeline.spark, is_short_run=True
-    )
+    """A small local session of its own with the settings of the file, stopped afterwards."""
+    settings = {name: value for name, value in pipeline.spark.items() if name != "spark.master"}
+    spark = start_session(f"check {pipeline.name}", master="local[1]", settings=settings, is_short_run=True)
     try:
         yield spark
     finally:
