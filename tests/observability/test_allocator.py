@@ -26,3 +26,37 @@ def test_memory_that_was_freed_is_used_again_without_asking_the_kernel() -> None
     done = subprocess.run([sys.executable, "-c", _SCRIPT], capture_output=True, text=True, check=True)
     plain, tuned = map(int, done.stdout.split())
     assert tuned < plain / 10
+
+
+_CYCLES = """
+import gc
+from penstock.observability.allocator import collect_seldom
+
+searches = 0
+def count(phase, info):
+    global searches
+    searches += phase == "start"
+
+def make(count):
+    for _ in range(count):
+        cycle = []
+        cycle.append(cycle)
+
+gc.callbacks.append(count)
+make(5_000)
+plain = searches
+collect_seldom()
+searches = 0
+make(5_000)
+few = searches
+make(50_000)
+print(plain, few, searches)
+"""
+
+
+def test_cycles_are_looked_for_seldom_but_not_never() -> None:
+    done = subprocess.run([sys.executable, "-c", _CYCLES], capture_output=True, text=True, check=True)
+    plain, few, later = map(int, done.stdout.split())
+    assert plain > 4
+    assert few <= 1
+    assert later >= 4

@@ -49,3 +49,13 @@ def test_awaiting_raises_what_it_failed_with() -> None:
 
     with pytest.raises(ValueError, match="no"):
         asyncio.run(scenario())
+
+
+def test_a_result_is_changed_when_it_is_asked_for_and_a_failure_is_not() -> None:
+    good: Completion[int] = Completion()
+    good.resolve(7)
+    assert good.through(str).result() == "7"
+    bad: Completion[int] = Completion()
+    bad.fail(ValueError("no"))
+    with pytest.raises(ValueError, match="no"):
+        bad.through(str).result()

@@ -10,7 +10,8 @@ import pytest
 
 from penstock.observability.clock import SystemClock
 from penstock.protocol.errors import ProtocolError
-from penstock.server.connection import Answer, Connection, ConnectionHost, Limits, Peer
+from penstock.server.connection import Connection
+from penstock.server.connection_host import Answer, ConnectionHost, Limits, Peer
 
 Dispatching = Callable[[bytes], Answer | Awaitable[Answer]]
 

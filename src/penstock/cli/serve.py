@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, get_args
 import msgspec
 
 from penstock.cli.errors import EXIT_USAGE, CommandError
-from penstock.observability.allocator import keep_freed_memory
+from penstock.observability.allocator import collect_seldom, keep_freed_memory
 from penstock.observability.logs import LogFormat, LogLevel, configure_logging
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ def serve(options: UpOptions) -> None:
     configure_logging(options.log_level, options.log_format)
     settings = load_settings(options)
     keep_freed_memory()
+    collect_seldom()
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(_serve(settings))
 

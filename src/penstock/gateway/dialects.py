@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from penstock.server.connection import ConnectionHost, Dialect, DialectConnection, Peer
+from penstock.server.connection_host import ConnectionHost, Dialect, DialectConnection, Peer
 from penstock.server.context import Services
 
 if TYPE_CHECKING:

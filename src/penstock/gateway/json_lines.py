@@ -30,7 +30,7 @@ from penstock.gateway.partitions import Partition, PartitionRefused, next_offset
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from penstock.protocol.records.builder import NewRecord
-from penstock.server.connection import ConnectionHost, DialectConnection, Peer
+from penstock.server.connection_host import ConnectionHost, DialectConnection, Peer
 from penstock.server.context import RequestContext, Services
 from penstock.server.handlers import metadata
 

@@ -24,7 +24,7 @@ from penstock.protocol.messages.produce import (
 from penstock.protocol.records.batch import iter_batches
 from penstock.protocol.records.builder import NewRecord, build_batch
 from penstock.protocol.records.record import Record, iter_records
-from penstock.server.connection import Peer
+from penstock.server.connection_host import Peer
 from penstock.server.context import RequestContext, Services
 from penstock.server.handlers import fetch, produce
 

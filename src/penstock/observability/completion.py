@@ -7,21 +7,23 @@ It can be awaited too, where that does not matter.
 
 import asyncio
 from collections.abc import Callable, Generator
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 
 class Completion(Generic[T]):
     """Resolved or failed once; one callback, which must not raise."""
 
-    __slots__ = ("_callback", "_result", "error", "is_done")
+    __slots__ = ("_callback", "_change", "_result", "error", "is_done")
 
     def __init__(self) -> None:
         self.is_done = False
         self._result: T
         self.error: Exception | None = None
         self._callback: Callable[[Completion[T]], None] | None = None
+        self._change: Callable[[Any], Any] | None = None
 
     def resolve(self, result: T) -> None:
         if not self.is_done:
@@ -40,11 +42,20 @@ class Completion(Generic[T]):
         if self.is_done:
             callback(self)
 
+    def through(self, change: Callable[[T], U]) -> "Completion[U]":
+        """Give this completion with another result: what `change` makes of it, when it is asked for."""
+        assert self._change is None, "a result is changed once"
+        self._change = change
+        return cast("Completion[U]", self)
+
     def result(self) -> T:
         """Give the result, or raise what it failed with."""
         if self.error is not None:
             raise self.error
-        return self._result
+        if self._change is None:
+            return self._result
+        changed: T = self._change(self._result)
+        return changed
 
     def __await__(self) -> Generator[object, None, T]:
         if not self.is_done:

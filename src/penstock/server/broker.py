@@ -27,7 +27,7 @@ from penstock.config.themes import logs, network
 from penstock.groups.coordinator import GroupCoordinator
 from penstock.observability.clock import Clock, SystemClock
 from penstock.observability.offload import ThreadOffload
-from penstock.server.connection import ConnectionHost, Dialect, Limits, Tracked
+from penstock.server.connection_host import ConnectionHost, Dialect, Limits, Tracked
 from penstock.server.context import Services
 from penstock.server.descriptors import raise_limit, share_out
 from penstock.server.dispatch import Dispatcher

@@ -15,81 +15,29 @@ import asyncio
 import logging
 import struct
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable
 from functools import partial
-from typing import Protocol, cast
+from typing import cast
 
-import msgspec
-
-from penstock.observability.clock import Clock
 from penstock.observability.completion import Completion
 from penstock.protocol.errors import ProtocolError
-from penstock.server.read_turns import ConnectionGone, ReadTurns
+from penstock.server.connection_host import (
+    Answer,
+    Buffer,
+    CloseConnection,
+    ConnectionHost,
+    Dialect,
+    Exclusive,
+    Peer,
+)
+from penstock.server.read_turns import ConnectionGone
 
 log = logging.getLogger(__name__)
 
-Buffer = bytes | bytearray | memoryview
-Answer = Sequence[Buffer]  # an empty answer sends nothing (Produce with acks=0)
-
 _SIZE = struct.Struct(">i")
-_SHARED_BUFFER_BYTES = 256 * 1024
 _BODY_FIRST_BYTES = 1024 * 1024  # a peer that only announces a big frame is not given that much memory yet
 _WRITE_HIGH_WATER_BYTES = 4 * 1024 * 1024
 _WRITE_AT_ONCE_BYTES = 64 * 1024
-
-
-class CloseConnection(Exception):
-    """Raised by dispatch when a request leaves no way to go on; the message is the reason that is logged."""
-
-
-class Exclusive:
-    """An answer that later requests of the same connection must not overtake: they see what it has done."""
-
-    __slots__ = ("answer",)
-
-    def __init__(self, answer: Awaitable[Answer]) -> None:
-        self.answer = answer
-
-
-class Dispatch(Protocol):
-    """What a connection needs of the layer above."""
-
-    def dispatch(
-        self, frame: bytearray, peer: "Peer"
-    ) -> Answer | Completion[Answer] | Awaitable[Answer] | Exclusive: ...
-
-
-class Peer:
-    """Who is on the other side. Handlers keep what a connection must remember here."""
-
-    __slots__ = ("host", "is_leaving", "listener", "long_polls", "port", "turns")
-
-    def __init__(self, listener: str, host: str, port: int) -> None:
-        self.listener = listener
-        self.host = host
-        self.port = port
-        self.is_leaving = False  # nobody waits for news any more: answer with what there is
-        self.long_polls: set[asyncio.Future[None]] = set()
-        self.turns = ReadTurns()
-
-    def leave(self) -> None:
-        """The connection is ending: end its long polls now."""
-        self.is_leaving = True
-        for poll in self.long_polls:
-            poll.cancel()
-
-    def __str__(self) -> str:
-        return f"{self.host}:{self.port}"
-
-
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """Bounds of one connection, and of all."""
-
-    frame_bytes_max: int
-    in_flight_max: int
-    in_flight_bytes_max: int
-    connections_max: int
-    connections_per_host_max: int
 
 
 class Slot:
@@ -102,58 +50,6 @@ class Slot:
         self.answer: Answer | None = None
         self.answer_bytes = 0
         self.failure: str | None = None  # why the connection ends here
-
-
-class Tracked(Protocol):
-    """What the broker needs of every connection, whatever it speaks: to count, sweep and stop it."""
-
-    peer: Peer
-    last_active_ms: float
-
-    @property
-    def is_waiting_for_answers(self) -> bool: ...
-
-    def close(self, reason: str) -> None: ...
-
-    def abort(self) -> None: ...
-
-    async def drain_and_close(self) -> None: ...
-
-
-class DialectConnection(asyncio.Protocol, Tracked):
-    """A connection that speaks something else; it leaves the host's connections when it is lost."""
-
-
-# Another dialect on the same port, chosen by the first byte: given the transport and the bytes read so far.
-Dialect = Callable[["ConnectionHost", asyncio.Transport, Peer, bytes], DialectConnection]
-
-
-class ConnectionHost:
-    """What all connections of one broker share."""
-
-    __slots__ = ("clock", "connections", "dialects", "dispatcher", "limits", "receive_buffer", "receive_view")
-
-    def __init__(
-        self, dispatcher: Dispatch, limits: Limits, clock: Clock, dialects: Mapping[int, Dialect]
-    ) -> None:
-        self.dispatcher = dispatcher
-        self.limits = limits
-        self.clock = clock
-        self.dialects = dialects
-        self.connections: set[Tracked] = set()
-        self.receive_buffer = bytearray(_SHARED_BUFFER_BYTES)
-        self.receive_view = memoryview(self.receive_buffer)
-
-    def admits(self, peer_host: str) -> str | None:
-        """Why the newest connection, already counted, is one too many; None when it is not."""
-        if len(self.connections) > self.limits.connections_max:
-            return f"there are {self.limits.connections_max} connections already (max.connections)"
-        per_host_max = self.limits.connections_per_host_max
-        if len(self.connections) > per_host_max:
-            count = sum(1 for c in self.connections if c.peer.host == peer_host)
-            if count > per_host_max:
-                return f"it has {per_host_max} connections already (max.connections.per.ip)"
-        return None
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -246,6 +142,8 @@ class Connection(asyncio.BufferedProtocol):
         if body is not None:
             return memoryview(body)[self._body_received :]
         rest = self._unparsed
+        if not rest:
+            return self._host.receive_view
         self._host.receive_buffer[: len(rest)] = rest
         return self._host.receive_view[len(rest) :]
 
@@ -299,7 +197,7 @@ class Connection(asyncio.BufferedProtocol):
                 return
             self._accept(bytearray(data[position : position + size]))
             position += size
-        if not self._is_stopping:
+        if position < end and not self._is_stopping:
             self._unparsed = bytes(data[position:])
 
     def _begin_body(self, size: int, received: memoryview) -> None:

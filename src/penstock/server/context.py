@@ -8,7 +8,7 @@ from penstock.cluster.replicas import Replicas
 from penstock.config.broker import BrokerConfig
 from penstock.groups.coordinator import GroupCoordinator
 from penstock.observability.clock import Clock
-from penstock.server.connection import Peer
+from penstock.server.connection_host import Peer
 from penstock.server.fetch_sessions import FetchSessions
 from penstock.transactions.admission import Admissions
 from penstock.transactions.coordinator import TransactionCoordinator

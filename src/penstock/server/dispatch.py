@@ -18,7 +18,7 @@ from penstock.protocol.errors import ErrorCode
 from penstock.protocol.fetch_frame import encode_fetch_response
 from penstock.protocol.headers import RequestHeader, decode_request_header, encode_response_header
 from penstock.protocol.messages.api_versions import ApiVersionsResponse
-from penstock.server.connection import Answer, CloseConnection, Exclusive, Peer
+from penstock.server.connection_host import Answer, CloseConnection, Exclusive, Peer
 from penstock.server.context import RequestContext, Services
 from penstock.server.handlers import HANDLERS, advertised_versions
 
@@ -80,9 +80,7 @@ class Dispatcher:
         context = RequestContext(self._services, peer, version, header.client_id)
         response = route.handle(context, request)
         if isinstance(response, Completion):
-            answer: Completion[Answer] = Completion()
-            response.then(partial(_encode_now, route, header, answer))
-            return answer
+            return response.through(partial(route.encode, header))
         if isinstance(response, CoroutineType):
             later = _encode_later(route, header, response)
             return Exclusive(later) if route.is_exclusive else later
@@ -114,17 +112,6 @@ class Dispatcher:
             ),
             response,
         )
-
-
-def _encode_now(
-    route: _Route, header: RequestHeader, answer: Completion[Answer], response: Completion[Any]
-) -> None:
-    try:
-        encoded = route.encode(header, response.result())
-    except Exception as error:  # noqa: BLE001  the connection decides what becomes of it
-        answer.fail(error)
-    else:
-        answer.resolve(encoded)
 
 
 async def _encode_later(route: _Route, header: RequestHeader, response: Awaitable[Any]) -> Answer:

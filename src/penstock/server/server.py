@@ -10,7 +10,8 @@ import msgspec
 
 from penstock.config.listeners import Endpoint
 from penstock.observability.clock import Clock
-from penstock.server.connection import Connection, ConnectionHost
+from penstock.server.connection import Connection
+from penstock.server.connection_host import ConnectionHost
 
 log = logging.getLogger(__name__)
 

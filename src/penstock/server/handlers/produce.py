@@ -27,7 +27,7 @@ from penstock.protocol.messages.produce import (
     TopicProduceResponse,
 )
 from penstock.protocol.records.batch import CODEC_MASK, TRANSACTIONAL_FLAG
-from penstock.server.connection import CloseConnection
+from penstock.server.connection_host import CloseConnection
 from penstock.server.context import RequestContext
 from penstock.server.transactional_produce import (
     Pending,
