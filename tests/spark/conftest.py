@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.spark.session import start_session
+from penstock.spark.testing.session import start_test_session
 
 
 @pytest.fixture(scope="session")
@@ -21,19 +21,6 @@ def spark_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def spark(spark_log: Path) -> Iterator[SparkSession]:
     """A local session. PySpark's JVM ends when this process does, stopped or not."""
-    home = spark_log.parent
-    session = start_session(
-        "penstock-tests",
-        master="local[2]",
-        settings={
-            "spark.sql.shuffle.partitions": "1",
-            "spark.default.parallelism": "2",
-            "spark.sql.warehouse.dir": str(home / "warehouse"),
-            "spark.sql.streaming.checkpointLocation": str(home / "checkpoints"),
-            "spark.local.dir": str(home / "local"),
-        },
-        is_short_run=True,
-        log_path=str(spark_log),
-    )
+    session = start_test_session(str(spark_log.parent))
     yield session
     session.stop()

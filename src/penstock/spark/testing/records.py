@@ -1,0 +1,55 @@
+"""Records that a test sends, in whatever form it has them. Pure."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from penstock.events import Event
+
+KeyOf = str | Callable[[Any], str | bytes | None]
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """A record with all its parts; the broker or the client chooses what is None."""
+
+    value: bytes | None
+    key: bytes | None = None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+    partition: int | None = None
+    timestamp_ms: int | None = None
+
+
+def as_record(given: Any, key: KeyOf | None = None) -> Record:
+    """A mapping becomes JSON, an event its envelope, text its bytes, None a tombstone; a Record stays what it is.
+
+    `key` names the field of the mapping, or of the event's payload, that is the key; or is a function that gives it.
+    """
+    if isinstance(given, Record):
+        return given
+    return Record(value=_value(given), key=_key(given, key), timestamp_ms=_timestamp(given))
+
+
+def _value(given: Any) -> bytes | None:
+    if given is None or isinstance(given, bytes):
+        return given
+    if isinstance(given, str):
+        return given.encode()
+    return given.to_json() if isinstance(given, Event) else msgspec.json.encode(given)
+
+
+def _timestamp(given: Any) -> int | None:
+    return given.timestamp if isinstance(given, Event) else None
+
+
+def _key(given: Any, key: KeyOf | None) -> bytes | None:
+    if key is None:
+        return None
+    if callable(key):
+        found = key(given)
+    else:
+        fields = given.payload if isinstance(given, Event) else given
+        found = fields.get(key) if isinstance(fields, Mapping) else None
+    if found is None or isinstance(found, bytes):
+        return found
+    return str(found).encode()

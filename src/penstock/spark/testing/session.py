@@ -1,0 +1,24 @@
+"""The session of a test run."""
+
+import os
+
+from pyspark.sql import SparkSession
+
+from penstock.spark.session import start_session
+
+
+def start_test_session(directory: str) -> SparkSession:
+    """A local session that starts quickly and leaves nothing outside of `directory`; its log is `spark.log` there."""
+    return start_session(
+        "penstock-tests",
+        master="local[2]",
+        settings={
+            "spark.sql.shuffle.partitions": "1",
+            "spark.default.parallelism": "2",
+            "spark.sql.warehouse.dir": os.path.join(directory, "warehouse"),
+            "spark.sql.streaming.checkpointLocation": os.path.join(directory, "checkpoints"),
+            "spark.local.dir": os.path.join(directory, "local"),
+        },
+        is_short_run=True,
+        log_path=os.path.join(directory, "spark.log"),
+    )
