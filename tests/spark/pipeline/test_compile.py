@@ -52,7 +52,7 @@ ROWS = (
 
 
 def records(spark: SparkSession, topic: str, values: tuple[str | None, ...]) -> DataFrame:
-    rows = [
+    rows: list[tuple[Any, ...]] = [
         (None, value.encode() if value is not None else None, topic, 0, offset, datetime(2026, 1, 1), 0, [])
         for offset, value in enumerate(values)
     ]

@@ -9,7 +9,6 @@ the source or step that rejected it, with the reason in `_error`. Each of these 
 own: a reject is one dead letter, however many outputs read the source.
 """
 
-import logging
 from collections.abc import Callable
 
 import msgspec
@@ -41,8 +40,6 @@ def compile_frames(
 
     Collecting, a step that reads what did not compile is passed over: only causes are told.
     """
-    # PySpark prints each error as JSON besides raising it.
-    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     building = _Building(spark, pipeline, read_source)
     problems: list[Problem] = []
     try:

@@ -13,19 +13,23 @@ _CHARACTERS_MAX = 600
 
 def is_stop(text: str) -> bool:
     """Whether an expectation stopped the query: trying again would only stop it again."""
-    return STOP_MARK in text
+    return STOP_MARK in _without_plan(text)
+
+
+def _without_plan(text: str) -> str:
+    """Spark adds the query's plan, in which the words of every expectation stand."""
+    return text.partition("\n=== Streaming Query")[0]
 
 
 def reason_of(text: str) -> str:
     """The cause in the text of an exception of Spark's."""
+    text = _without_plan(text)
     if is_stop(text):
         told = text[text.index(STOP_MARK) + len(STOP_MARK) :]
         return _one_line(told.partition(" SQLSTATE:")[0].partition("\n")[0])
     if _TRACEBACK in text:
         return _raised_in(text)
-    return _one_line(
-        told_by_spark(_Told(_WRAPPER.sub("", text.strip()).partition("\n=== Streaming Query")[0]))
-    )
+    return _one_line(told_by_spark(_Told(_WRAPPER.sub("", text.strip()))))
 
 
 def _raised_in(text: str) -> str:

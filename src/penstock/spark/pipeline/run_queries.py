@@ -1,0 +1,92 @@
+"""Streaming queries as Spark runs them: started from the frames of a pipeline, and watched through their handles."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.streaming.query import StreamingQuery
+
+from penstock.spark.dead_letters import dead_letters
+from penstock.spark.pipeline import progress
+from penstock.spark.pipeline.compile import Compiled
+from penstock.spark.pipeline.compile_errors import told_by_spark
+from penstock.spark.pipeline.compile_outputs import EXACTLY_ONCE, Sink, frame_of, sink_of, topic_sink
+from penstock.spark.pipeline.model import Pipeline
+from penstock.spark.pipeline.progress import Progress
+from penstock.spark.pipeline.queries import PlannedQuery, checkpoint_root, dead_letter_topic
+from penstock.spark.pipeline.run_supervisor import CannotStart
+
+
+def written(pipeline: Pipeline, compiled: Compiled, planned: PlannedQuery) -> tuple[DataFrame, Sink, str]:
+    """What a query writes, where to, and in which output mode."""
+    output = planned.output
+    if output is not None:
+        return frame_of(output, compiled.frames[output.input]), sink_of(pipeline, output), output.mode
+    rejected = compiled.rejected[planned.rejecting].observe(
+        progress.DEAD_LETTER_METRICS, F.count(F.lit(1)).alias("rows")
+    )
+    letters = dead_letters(rejected, pipeline=pipeline.name, step=planned.rejecting)
+    return letters, topic_sink(pipeline, dead_letter_topic(pipeline), EXACTLY_ONCE), "append"
+
+
+class SparkStarter:
+    """Starts planned queries; the same frames serve every start."""
+
+    __slots__ = ("_checkpoints", "_compiled", "_once", "_pipeline")
+
+    def __init__(self, pipeline: Pipeline, compiled: Compiled, *, once: bool) -> None:
+        self._pipeline = pipeline
+        self._compiled = compiled
+        self._once = once
+        self._checkpoints = checkpoint_root(pipeline)
+
+    def __call__(self, planned: PlannedQuery) -> "SparkQuery":
+        frame, sink, mode = written(self._pipeline, self._compiled, planned)
+        writer = frame.writeStream.format(sink.format).options(**sink.options).outputMode(mode)
+        writer = writer.queryName(planned.name).option(
+            "checkpointLocation", f"{self._checkpoints}/{planned.key}"
+        )
+        if self._once:
+            writer = writer.trigger(availableNow=True)
+        else:
+            writer = writer.trigger(processingTime=f"{planned.trigger_ms} milliseconds")
+        try:
+            return SparkQuery(writer.start())
+        except (AnalysisException, ParseException) as error:
+            raise CannotStart(told_by_spark(error)) from error
+
+
+class SparkQuery:
+    """The supervisor's view of a StreamingQuery."""
+
+    __slots__ = ("_query",)
+
+    def __init__(self, query: StreamingQuery) -> None:
+        self._query = query
+
+    def is_active(self) -> bool:
+        return self._query.isActive
+
+    def failure(self) -> str | None:
+        error = self._query.exception()
+        return None if error is None else str(error)
+
+    def progress(self) -> Sequence[Progress]:
+        return [progress.from_json(_json(each)) for each in self._query.recentProgress]
+
+    def is_between_batches(self) -> bool:
+        return not self._query.status["isTriggerActive"]
+
+    def last_batch(self) -> int:
+        last: Any = self._query.lastProgress
+        return -1 if last is None else progress.from_json(_json(last)).batch_id
+
+    def stop(self) -> None:
+        self._query.stop()
+
+
+def _json(told: Any) -> str:
+    text: str = told.json
+    return text
