@@ -141,10 +141,12 @@ class FetchModel:
             return None
         return fetch.FetchResponse(responses=[fetch.FetchableTopicResponse(partitions=[data])])
 
-    def read(self, end: int) -> list[object]:
+    def read(self, end: int, *, fails: bool = True, timeout_ms: str = "2000") -> list[object]:
         with serving(self.answer) as (host, self.port):
-            cluster = cluster_of(f"{host}:{self.port}", retry_backoff_ms="1", default_api_timeout_ms="2000")
-            return column(read(cluster, "t", 0, end), "offset")
+            cluster = cluster_of(
+                f"{host}:{self.port}", retry_backoff_ms="1", default_api_timeout_ms=timeout_ms
+            )
+            return column(read(cluster, "t", 0, end, fails=fails), "offset")
 
 
 def records(*offsets: int) -> fetch.PartitionData:
@@ -176,6 +178,11 @@ def test_a_moved_leader_and_a_short_silence_are_ridden_out() -> None:
 
 def test_when_compaction_left_nothing_of_the_last_stretch_the_range_is_complete() -> None:
     assert FetchModel([records(0), NOTHING, NOTHING, NOTHING]).read(50) == [0]
+
+
+def test_a_broker_that_stays_away_is_an_error_even_where_losses_are_not() -> None:
+    with pytest.raises(TimedOut, match="lost the connection"):
+        FetchModel([records(0)]).read(9, fails=False, timeout_ms="50")
 
 
 def test_an_error_that_does_not_pass_is_raised_with_its_name() -> None:

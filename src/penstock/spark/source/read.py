@@ -46,6 +46,10 @@ class _Compacted(Retry):
     """The leader has nothing up to the end that is wanted, though its log goes on behind it."""
 
 
+class _Truncated(Retry):
+    """The leader's log ends before the end that is wanted, which was there once."""
+
+
 class _OutOfRange(Exception):
     """The partition does not have the offset that was asked for."""
 
@@ -86,14 +90,15 @@ def fetch_range(cluster: Cluster, wanted: OffsetRange, *, fails_on_data_loss: bo
                     offset = fetched.next_offset
         except (Retry, Disconnected) as failure:
             cluster.forget_leader(where)
-            empty += isinstance(failure, _Compacted)
-            absent += isinstance(failure, UnknownPartition)
+            empty = empty + 1 if isinstance(failure, _Compacted) else 0
+            absent = absent + 1 if isinstance(failure, UnknownPartition) else 0
             if empty == _EMPTY_ANSWERS_MAX:
                 return
             try:
                 _go_on(patience, failure, is_gone=absent == _ABSENT_ANSWERS_MAX)
             except (DataLoss, TimedOut):
-                if fails_on_data_loss:
+                # A broker that cannot be reached has lost nothing: that is an error whatever the option says.
+                if fails_on_data_loss or not isinstance(failure, (UnknownPartition, _Truncated)):
                     raise
                 _log.warning("going on without %s from offset %d on: %s", where, offset, failure)
                 return
@@ -164,10 +169,9 @@ def _judged(
     next_offset = next_offset_after(records) if records else None
     if data is None or records is None or next_offset is None or next_offset <= offset:
         nothing = f"{wanted.where} has nothing at offset {offset}, though it is known to reach {wanted.end}"
-        is_sure = not records and not response.throttle_time_ms
-        if data is not None and is_sure and _end_of(data, settings) >= wanted.end:
-            raise _Compacted(nothing)
-        raise Retry(nothing)
+        if data is None or records or response.throttle_time_ms:
+            raise Retry(nothing)
+        raise _Compacted(nothing) if _end_of(data, settings) >= wanted.end else _Truncated(nothing)
     aborted = (data.aborted_transactions or ()) if settings.reads_committed_only else None
     return Fetched(records, offset, next_offset, aborted)
 

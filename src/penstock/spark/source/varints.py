@@ -44,10 +44,7 @@ def add_record_starts(starts: list[int], data: Buffer, position: int, end: int, 
     try:
         for _ in range(count):
             add(position)
-            step = steps[two_bytes(data, position)[0]]
-            position += step or _long_step(data, position)
-            if position > end:
-                break
+            position += steps[two_bytes(data, position)[0]] or _long_step(data, position)
     except struct.error:
         position = -1
     if position != end:
