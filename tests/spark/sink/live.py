@@ -4,7 +4,14 @@ import itertools
 from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import (
+    OFFSET_BEGINNING,
+    Consumer,
+    KafkaError,
+    KafkaException,
+    Message,
+    TopicPartition,
+)
 
 from penstock.client.blocking.cluster import Cluster
 from penstock.spark.options import Options
@@ -87,8 +94,19 @@ class LiveQuery:
         return None if writer.producer is None else Member(number, *writer.producer)
 
 
+def write_rows(cluster: Cluster, bootstrap: str, topic: str, rows: Iterable[int]) -> None:
+    """Put rows into a topic, outside of any transaction."""
+    settings = sink_settings(bootstrap, topic)
+    writer = TaskWriter(settings, cluster, now_ms=lambda: 1, transactional_id=None, first_partition=0)
+    writer.write([batch_of(rows)])
+
+
 def committed_rows(bootstrap: str, topic: str) -> list[int]:
     """What a consumer with read_committed sees of a topic, partition by partition, in order."""
+    return [int(message.value() or b"") for message in committed_messages(bootstrap, topic)]
+
+
+def committed_messages(bootstrap: str, topic: str) -> list[Message]:
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap,
@@ -101,18 +119,18 @@ def committed_rows(bootstrap: str, topic: str) -> list[int]:
     try:
         partitions = consumer.list_topics(topic, timeout=10).topics[topic].partitions
         consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in partitions])
-        rows: list[int] = []
+        messages: list[Message] = []
         ended: set[int] = set()
         while len(ended) < len(partitions):
             message = consumer.poll(20)
             assert message is not None, "the reader waits for records that never come"
             error = message.error()
             if error is None:
-                rows.append(int(message.value() or b""))
+                messages.append(message)
             elif error.code() == KafkaError._PARTITION_EOF:
                 ended.add(message.partition() or 0)
             elif not error.retriable():
                 raise KafkaException(error)
-        return rows
+        return messages
     finally:
         consumer.close()

@@ -126,6 +126,12 @@ def abort(transactions: Transactions, written: Written) -> None:
         transactions.end(written.run, written.members, commit=False)
 
 
+def abandon_run(transactions: Transactions, run: Run) -> None:
+    """Abort whatever the tasks of a run left open that failed; it will run no other batch."""
+    open_ids = transactions.open_ids(run.query_id)
+    _abandon(transactions, [each for each in open_ids if each.startswith(run.transactional_id_prefix)])
+
+
 def _settle(transactions: Transactions, written: Written, last: Decision) -> None:
     """A batch that was decided before: of what was written now, only what is in the decision may stand."""
     is_own = last.batch_id == written.batch_id and last.run_id == written.run.run_id

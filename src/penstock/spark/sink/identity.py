@@ -40,8 +40,12 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     def driver_id(self) -> str:
         return driver_id(self.query_id)
 
+    @property
+    def transactional_id_prefix(self) -> str:
+        return f"{driver_id(self.query_id)}.{self.run_id}."
+
     def transactional_id(self, number: int) -> str:
-        return f"{driver_id(self.query_id)}.{self.run_id}.{number}"
+        return f"{self.transactional_id_prefix}{number}"
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):

@@ -34,6 +34,7 @@ from penstock.spark.sink.settings import SinkSettings
 from penstock.spark.sink.task import TaskWriter
 from penstock.spark.sink.transactions import BrokerTransactions
 
+_OTHERS_STOP_S = 0.3
 _OVERWRITE = "topics can only be appended to: use the mode append (records that were written before cannot be replaced)"
 
 
@@ -91,6 +92,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
         written = _written(messages, batchId)
         if written is not None:
             exactly_once.abort(_transactions(self._settings), written)
+            _abandon(self._settings, written.run)
 
 
 class BatchWriter(DataSourceArrowWriter):
@@ -125,7 +127,9 @@ class BatchWriter(DataSourceArrowWriter):
             )
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        _transactions(self._settings).end(self._run, self._members(messages), commit=False)
+        if self._settings.is_exactly_once:
+            _transactions(self._settings).end(self._run, self._members(messages), commit=False)
+            _abandon(self._settings, self._run)
 
     def _members(self, messages: Sequence[WriterCommitMessage | None]) -> list[Member]:
         return [
@@ -137,6 +141,13 @@ class BatchWriter(DataSourceArrowWriter):
 
 def _transactions(settings: SinkSettings) -> BrokerTransactions:
     return BrokerTransactions(shared_cluster(settings.client), timeout_ms=settings.transaction_timeout_ms)
+
+
+def _abandon(settings: SinkSettings, run: Run) -> None:
+    """Abort what failed tasks left open. Spark does not wait for the others of a failed job to stop, hence twice."""
+    for pause_s in (0.0, _OTHERS_STOP_S):
+        time.sleep(pause_s)
+        exactly_once.abandon_run(_transactions(settings), run)
 
 
 def _now_ms() -> int:
