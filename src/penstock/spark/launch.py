@@ -30,6 +30,9 @@ COMMON_SETTINGS = MappingProxyType(
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         # Spark counts records alone by default, and 10,000 records of 1 MB are 10 GB in one batch.
         "spark.sql.execution.arrow.maxBytesPerBatch": "32m",
+        # A driver that is killed while it writes its first offsets leaves a temporary file beside them, and Spark
+        # would refuse to ever start the query again.
+        "spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart": "false",
     }
 )
 _QUIET = MappingProxyType({"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"})

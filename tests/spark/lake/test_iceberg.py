@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 from pyiceberg.table import StaticTable
 
+from penstock.spark.lake import iceberg
 from penstock.spark.lake.disk import Disk
 from penstock.spark.lake.iceberg import IcebergTable
 from tests.spark.lake.support import ids, put, rows_of
@@ -61,6 +62,19 @@ def test_a_catalog_that_was_being_made_when_its_maker_died_is_made_again(tmp_pat
     assert table.state() is None
     put(table, rows_of(1), batch=("q", 0))
     assert ids(table) == [1]
+
+
+def test_a_long_stream_forgets_its_oldest_snapshots_and_no_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(iceberg, "SNAPSHOTS_MAX", 4)
+    monkeypatch.setattr(iceberg, "SNAPSHOTS_KEPT", 2)
+    table = IcebergTable(str(tmp_path))
+    for batch_id in range(7):
+        put(table, rows_of(batch_id), batch=("q", batch_id))
+        assert len(table.history(10)) <= 4
+    assert ids(table) == without_catalog(tmp_path) == list(range(7))
+    assert not put(table, rows_of(6), batch=("q", 6))
 
 
 def test_old_metadata_does_not_pile_up(tmp_path: Path) -> None:

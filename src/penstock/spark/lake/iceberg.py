@@ -46,6 +46,8 @@ _CATALOG_FILE = "metadata/penstock-catalog.db"
 _NEW_CATALOG_FILE = "metadata/penstock-catalog.new.db"
 _LOCK_FILE = "metadata/penstock-catalog.db.lock"
 _CATALOG_TIMEOUT_S = 60
+SNAPSHOTS_MAX = 200
+SNAPSHOTS_KEPT = 100
 _HINT_FILE = "metadata/version-hint.text"
 _BATCH_PROPERTY = "penstock.batch."
 _QUERY, _BATCH = "penstock.query-id", "penstock.batch-id"
@@ -144,6 +146,15 @@ class IcebergTable:
             removed = _live(table) if commit.replaces_all else []
             _exchange(change, table, removed, paths, _summary(commit.batch))
         self._write_hint(table)
+        self._forget_old_snapshots(table)
+
+    def _forget_old_snapshots(self, table: Any) -> None:
+        """Every commit reads and writes what is known of all snapshots, so a stream must not collect them for ever."""
+        snapshots = sorted(table.snapshots(), key=lambda each: each.sequence_number)
+        if len(snapshots) > SNAPSHOTS_MAX:
+            old = [each.snapshot_id for each in snapshots[:-SNAPSHOTS_KEPT]]
+            with contextlib.suppress(CommitConflict):  # whoever was faster will do it
+                self._expire(table, old)
 
     def _write_hint(self, table: Any) -> None:
         name = os.path.basename(table.metadata_location).removesuffix(".metadata.json")
