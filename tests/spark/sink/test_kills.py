@@ -41,6 +41,7 @@ class Driver:
                 command, stdout=subprocess.PIPE, stderr=errors, text=True, start_new_session=True
             )
         self._log = log
+        self.is_wounded = False
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         threading.Thread(target=self._read, daemon=True).start()
 
@@ -50,13 +51,15 @@ class Driver:
             self._lines.put(line.strip())
         self._lines.put("ended")
 
-    def until(self, wanted: str) -> None:
-        """Wait for a line that begins so."""
+    def until(self, wanted: str) -> bool:
+        """Wait for a line that begins so. False: the driver gave up after what was done to it, and must be started."""
         while True:
             line = self._lines.get(timeout=LINE_TIMEOUT_S)
             if line.startswith(wanted):
-                return
-            assert line != "ended", f"the driver ended by itself:\n{self._log.read_text()[-4000:]}"
+                return True
+            if line == "ended":
+                assert self.is_wounded, f"the driver ended by itself:\n{self._log.read_text()[-4000:]}"
+                return False
 
     def kill_all(self) -> None:
         with contextlib.suppress(ProcessLookupError):
@@ -67,14 +70,13 @@ class Driver:
         self._process.kill()
         self._process.wait(LINE_TIMEOUT_S)
 
-    def kill_worker(self, chance: random.Random) -> bool:
-        """Kill a Python process that runs tasks or commits; False when there is none just now."""
+    def kill_worker(self, chance: random.Random) -> None:
+        """Kill a Python process. One that ran a task is replaced; one that was committing ends the query."""
         workers = [pid for pid in self._group() if b"pyspark.daemon" in _command(pid)]
-        if not workers:
-            return False
+        assert workers, "Spark keeps its workers"
         with contextlib.suppress(ProcessLookupError):
             os.kill(chance.choice(workers), signal.SIGKILL)
-        return True
+            self.is_wounded = True
 
     def _group(self) -> list[int]:
         pids = (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
@@ -116,9 +118,11 @@ class Copying:
 
     def die(self, what: str) -> None:
         """Let something die at a random moment while rows are on their way."""
-        driver = self.driver or self.start()
         self.feed()
-        driver.until("batch")
+        driver = self.driver or self.start()
+        while not driver.until("batch"):
+            driver.kill_all()
+            driver = self.start()
         threading.Event().wait(self.chance.random() * 0.6)
         if what == "broker":
             self.broker.kill()
@@ -139,7 +143,7 @@ class Copying:
         if self.driver is not None:
             self.driver.kill_all()
         self.feed()
-        self.start("once").until("done")
+        assert self.start("once").until("done")
         rows = sorted(committed_rows(self.broker.bootstrap, "out"))
         missing = sorted(set(range(self._rows)) - set(rows))
         assert not missing, f"{len(missing)} rows are missing, the first is {missing[0]}; KILL_SEED={SEED}"
@@ -177,7 +181,7 @@ def test_every_row_is_copied_once_while_driver_worker_and_broker_die(copying: Co
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
 def test_every_row_is_copied_once_over_many_deaths(copying: Copying) -> None:
-    kinds = ["worker", "broker", "driver", "everything of the driver"] * 20
+    kinds = ["worker", "broker", "driver", "everything of the driver"] * 6
     copying.chance.shuffle(kinds)
     for what in kinds:
         copying.die(what)
