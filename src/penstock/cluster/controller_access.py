@@ -1,0 +1,194 @@
+"""The active controller, wherever it is: this node's own, or another one over the wire.
+
+Whoever leads the metadata quorum decides. A request that finds nobody, or one who does not lead any more, is put again
+until it is answered or its time is up.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Protocol, TypeVar
+
+from penstock.client.connection import Connection
+from penstock.cluster.controller import wire
+from penstock.cluster.controller.alter_partition import InSyncChange, InSyncChanged
+from penstock.cluster.controller.brokers import BrokerRegistration
+from penstock.cluster.controller.controller import Controller
+from penstock.cluster.controller.create_topics import TopicCreated
+from penstock.cluster.controller.decision import Refusal
+from penstock.cluster.controller.heartbeats import Wanted
+from penstock.cluster.controller.internal_topics import auto_created_topic
+from penstock.cluster.controller.membership import HeartbeatAnswer, Membership
+from penstock.cluster.peers import PeerChannel
+from penstock.config.listeners import Endpoint
+from penstock.observability.clock import Clock
+from penstock.protocol.errors import ErrorCode, ProtocolError
+from penstock.protocol.messages.allocate_producer_ids import (
+    AllocateProducerIdsRequest,
+    AllocateProducerIdsResponse,
+)
+from penstock.protocol.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from penstock.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
+
+T = TypeVar("T")
+
+_CREATE_TOPICS, _ALTER_PARTITION, _ENVELOPE = (19, 7), (56, 3), (58, 0)
+_REGISTER, _HEARTBEAT, _ALLOCATE = (62, 4), (63, 1), (67, 0)
+_REQUEST_MS_MAX = 2_000
+_RETRY_MS = 20
+
+
+class NoController(ConnectionError):
+    """Nobody leads the metadata quorum, as far as this node knows."""
+
+
+class QuorumView(Protocol):
+    """What is asked of the quorum: who leads it."""
+
+    @property
+    def is_active(self) -> bool:
+        """Whether this node leads and has applied everything that was committed before it did."""
+        ...
+
+    @property
+    def leader(self) -> Endpoint | None:
+        """Where the leader is, if it is another node and known."""
+        ...
+
+
+class ControllerAccess:
+    def __init__(
+        self,
+        controller: Controller,
+        membership: Callable[[], Membership | None],
+        quorum: QuorumView,
+        dial: Callable[[Endpoint], Awaitable[Connection]],
+        *,
+        clock: Clock,
+    ) -> None:
+        self._controller = controller
+        self._membership = membership
+        self._quorum = quorum
+        self._dial = dial
+        self._clock = clock
+        self._channel = PeerChannel(self._connect, lambda: _REQUEST_MS_MAX)
+        self._connected_to: Endpoint | None = None
+        self.broker_id = controller.config.node_id
+        self.broker_epoch = -1
+
+    @property
+    def is_local(self) -> bool:
+        return self._quorum.is_active and self._membership() is not None
+
+    # -- what this broker asks for itself -------------------------------------------------------------
+
+    async def register(self, broker: BrokerRegistration, cluster_id: str) -> int:
+        """Give the epoch of this broker's registration. Raises `Refusal`, `OSError` or `ProtocolError`."""
+        membership = self._membership()
+        if self._quorum.is_active and membership is not None:
+            self.broker_epoch = await self._controller.register_broker(broker, fenced=False)
+        else:
+            response = await self._ask(*_REGISTER, wire.registration_request(broker, cluster_id))
+            self.broker_epoch = wire.registration_epoch(response)
+        return self.broker_epoch
+
+    async def heartbeat(self, wanted: Wanted) -> HeartbeatAnswer:
+        membership = self._membership()
+        if self._quorum.is_active and membership is not None:
+            return await membership.heartbeat(self.broker_id, self.broker_epoch, wanted)
+        request = wire.heartbeat_request(self.broker_id, self.broker_epoch, wanted)
+        return wire.heartbeat_answer(await self._ask(*_HEARTBEAT, request))
+
+    async def alter_partitions(self, changes: Sequence[InSyncChange]) -> Sequence[InSyncChanged]:
+        if self._quorum.is_active:
+            return await self._controller.alter_partitions(self.broker_id, self.broker_epoch, changes)
+        request = wire.in_sync_request(self.broker_id, self.broker_epoch, changes)
+        return wire.in_sync_results(await self._ask(*_ALTER_PARTITION, request))
+
+    async def allocate_producer_ids(self) -> range:
+        async def ask() -> range:
+            if self._quorum.is_active:
+                block = await self._controller.allocate_producer_ids(self.broker_id, self.broker_epoch)
+                return range(block.first_id, block.first_id + block.size)
+            request = AllocateProducerIdsRequest(broker_id=self.broker_id, broker_epoch=self.broker_epoch)
+            response: AllocateProducerIdsResponse = await self._ask(*_ALLOCATE, request)
+            wire.check(response.error_code, "producer ids")
+            first_id = response.producer_id_start
+            return range(first_id, first_id + response.producer_id_len)
+
+        return await self._until_answered(ask, _REQUEST_MS_MAX * 5)
+
+    async def auto_create_topic(self, name: str) -> TopicCreated:
+        """Make a topic that somebody asked for; TOPIC_ALREADY_EXISTS when another was quicker."""
+        if self._quorum.is_active:
+            return await self._controller.auto_create_topic(name)
+        wanted = auto_created_topic(self._controller.image, self._controller.config, name)
+        topic = CreatableTopic(
+            name=wanted.name,
+            num_partitions=wanted.num_partitions,
+            replication_factor=wanted.replication_factor,
+            configs=[CreatableTopicConfig(name=key, value=value) for key, value in wanted.configs],
+        )
+        request = CreateTopicsRequest(topics=[topic], timeout_ms=_REQUEST_MS_MAX)
+        try:
+            response: CreateTopicsResponse = await self._ask(*_CREATE_TOPICS, request)
+        except (OSError, ProtocolError) as error:
+            return TopicCreated(name=name, error=ErrorCode.LEADER_NOT_AVAILABLE, message=str(error))
+        made = response.topics[0]
+        return TopicCreated(name=name, error=ErrorCode(made.error_code), message=made.error_message)
+
+    # -- what a client asked this broker for ----------------------------------------------------------
+
+    async def forward(self, frame: bytes, principal: bytes, host: bytes, timeout_ms: float) -> bytes:
+        """Put a client's request to the controller and give its answer, both with their headers (KIP-590).
+
+        Raises `OSError` when no controller answers in time.
+        """
+        request = EnvelopeRequest(request_data=frame, request_principal=principal, client_host_address=host)
+
+        async def ask() -> bytes:
+            response: EnvelopeResponse = await self._ask(*_ENVELOPE, request)
+            wire.check(response.error_code, "a forwarded request")
+            return bytes(response.response_data or b"")
+
+        return await self._until_answered(ask, timeout_ms)
+
+    # -- the way there --------------------------------------------------------------------------------
+
+    async def _until_answered(self, ask: Callable[[], Awaitable[T]], timeout_ms: float) -> T:
+        deadline_ms = self._clock.monotonic_ms() + timeout_ms
+        while True:
+            try:
+                return await ask()
+            except Refusal as refusal:
+                if refusal.code is not ErrorCode.NOT_CONTROLLER or self._clock.monotonic_ms() >= deadline_ms:
+                    raise
+            except (OSError, ProtocolError):
+                if self._clock.monotonic_ms() >= deadline_ms:
+                    raise
+            await self._clock.sleep(_RETRY_MS)
+
+    async def _ask(self, api_key: int, version: int, request: Any) -> Any:
+        leader = self._quorum.leader
+        if leader is None:
+            raise NoController("the metadata quorum has no leader at the moment")
+        if leader != self._connected_to:
+            await self._channel.close()
+            self._connected_to = leader
+        try:
+            return await self._channel.call(api_key, version, request)
+        except (OSError, ProtocolError, asyncio.CancelledError):
+            await self._channel.close()
+            raise
+
+    async def _connect(self) -> Connection:
+        if self._connected_to is None:
+            raise NoController("the metadata quorum has no leader at the moment")
+        return await self._dial(self._connected_to)
+
+    async def close(self) -> None:
+        await self._channel.close()
