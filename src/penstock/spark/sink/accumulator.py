@@ -13,13 +13,12 @@ import pyarrow as pa
 
 from penstock.client.blocking.metadata import TopicPartition
 from penstock.protocol.compression import Codec
-from penstock.protocol.records.builder import BatchBuilder
-from penstock.spark.sink.columns import Headers, Rows
+from penstock.spark.sink.columns import Rows
 from penstock.spark.sink.errors import RowError
 from penstock.spark.sink.partitioner import Int32s, Partitioner
+from penstock.spark.sink.records import BatchRecords
 
 _SEQUENCE_MODULUS: Final = 1 << 31
-_NO_HEADERS: Final[Headers] = ()
 
 
 class Sealed(msgspec.Struct, frozen=True, gc=False):
@@ -55,7 +54,7 @@ class Accumulator:
         self._partition_count = partition_count
         self._now_ms = now_ms
         self._partitioner = Partitioner(first_partition)
-        self._building: dict[TopicPartition, BatchBuilder] = {}
+        self._building: dict[TopicPartition, BatchRecords] = {}
         self._sequences: dict[TopicPartition, int] = {}
 
     def add(self, rows: Rows) -> Iterator[Sealed]:
@@ -98,37 +97,30 @@ class Accumulator:
 
     def _append(self, topic: str, rows: Rows, chosen: Int32s, places: Any, now_ms: int) -> Iterator[Sealed]:
         keys: Sequence[bytes | None] = [None] * rows.count if rows.keys is None else rows.keys.to_pylist()
-        values: Sequence[bytes | None] = rows.values.to_pylist()
-        headers = rows.headers
-        batch_bytes = self._layout.batch_bytes
+        columns = (keys, rows.values.to_pylist(), rows.headers)
         for partition in np.unique(chosen).tolist():
             where = TopicPartition(topic, partition)
             mine = np.flatnonzero(chosen == partition)
-            builder = self._building.get(where)
-            for row in (mine if places is None else places[mine]).tolist():
-                value = values[row]
-                if builder is not None and builder.size_bytes + len(value or b"") > batch_bytes:
-                    yield self._seal(where)
-                    builder = None
-                if builder is None:
-                    builder = self._building[where] = BatchBuilder()
-                builder.append(
-                    keys[row],
-                    value,
-                    _NO_HEADERS if headers is None else headers[row],
-                    timestamp=now_ms,
+            wanted = (mine if places is None else places[mine]).tolist()
+            taken = 0
+            while taken < len(wanted):
+                if where not in self._building:
+                    self._building[where] = BatchRecords(now_ms)
+                taken = self._building[where].take(
+                    wanted, taken, columns, timestamp_ms=now_ms, batch_bytes=self._layout.batch_bytes
                 )
+                if taken < len(wanted):
+                    yield self._seal(where)
 
     def _seal(self, where: TopicPartition) -> Sealed:
-        builder = self._building.pop(where)
+        records = self._building.pop(where)
         sequence = self._sequences.get(where, 0)
-        self._sequences[where] = (sequence + len(builder)) % _SEQUENCE_MODULUS
+        self._sequences[where] = (sequence + len(records)) % _SEQUENCE_MODULUS
         layout = self._layout
-        data = builder.build(
+        data = records.seal(
             codec=layout.codec,
             level=layout.level,
-            producer_id=layout.producer_id,
-            producer_epoch=layout.producer_epoch,
+            producer=(layout.producer_id, layout.producer_epoch),
             base_sequence=sequence,
             is_transactional=layout.is_transactional,
         )
