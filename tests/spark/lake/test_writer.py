@@ -94,6 +94,14 @@ def test_the_query_of_the_tasks_counts_before_that_of_the_options(tmp_path: Path
     assert [(each.query_id, each.batch_id) for each in open_table(str(tmp_path)).history(1)] == [("real", 3)]
 
 
+def test_a_batch_write_inside_a_query_may_go_by_another_name(tmp_path: Path) -> None:
+    writer = source(tmp_path, query_id="mine", batch_id="3").writer(ROWS, overwrite=False)
+    written = writer.write(batches(1))
+    assert isinstance(written, Written)
+    writer.commit([Written(query_id="spark's", files=written.files)])
+    assert [(each.query_id, each.batch_id) for each in open_table(str(tmp_path)).history(1)] == [("mine", 3)]
+
+
 def test_rows_of_an_unknown_query_are_not_committed(tmp_path: Path) -> None:
     writer = stream_writer(tmp_path)
     with pytest.raises(TableError, match="set the option query_id"):

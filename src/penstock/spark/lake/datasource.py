@@ -35,11 +35,12 @@ class PenstockLakeDataSource(DataSource):
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         options = self._parsed()
-        return TableWriter(TableWrite(options, schema, replaces_all=overwrite), options.batch_id)
+        return TableWriter(TableWrite(options, schema, replaces_all=overwrite), options)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802  Spark's name
         """`overwrite` is the output mode `complete`: each batch is all there is."""
-        return TableStreamWriter(TableWrite(self._parsed(), schema, replaces_all=overwrite))
+        options = self._parsed()
+        return TableStreamWriter(TableWrite(options, schema, replaces_all=overwrite), options)
 
     def _parsed(self) -> LakeOptions:
         return parse_options(cast("Mapping[str, str]", self.options))

@@ -9,15 +9,13 @@ without the catalog; it is written after the commit, and after a crash is behind
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import msgspec
 import pyarrow as pa
-import pyiceberg.expressions as ice
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import CommitFailedException, NoSuchTableError, TableAlreadyExistsError
-from pyiceberg.io.pyarrow import ArrowScan, parquet_file_to_data_file
+from pyiceberg.io.pyarrow import parquet_file_to_data_file
 
 from penstock.spark.lake.compaction import Candidate, groups_to_merge
 from penstock.spark.lake.conditions import Condition
@@ -25,8 +23,8 @@ from penstock.spark.lake.disk import Disk
 from penstock.spark.lake.errors import CommitConflict, TableError
 from penstock.spark.lake.files import FileLayout, remove_files, write_files
 from penstock.spark.lake.iceberg_cleanup import expired_snapshots, unreferenced_files
+from penstock.spark.lake.iceberg_shares import iceberg_shares, row_filter
 from penstock.spark.lake.schema import table_schema
-from penstock.spark.lake.shares import SHARE_BYTES, packed
 from penstock.spark.lake.table import (
     COMMIT_ATTEMPTS_MAX,
     Batch,
@@ -175,8 +173,8 @@ class IcebergTable:
 
     def shares(self, conditions: Sequence[Condition] = ()) -> list[Share]:
         with self._existing() as table:
-            tasks = list(table.scan(row_filter=_row_filter(conditions)).plan_files())
-            return list(_shares(table, tasks))
+            tasks = list(table.scan(row_filter=row_filter(conditions)).plan_files())
+            return list(iceberg_shares(table, tasks, _state(table).schema))
 
     def history(self, limit: int) -> list[Version]:
         with self._existing() as table:
@@ -192,7 +190,7 @@ class IcebergTable:
             layout = self.layout(state.schema, state.partition_by)
             merged = []
             for group in groups:
-                shares = _shares(table, [tasks[file.path] for file in group])
+                shares = iceberg_shares(table, [tasks[file.path] for file in group], state.schema)
                 rows = (batch for share in shares for batch in share.batches(state.schema.names))
                 merged.append((group, write_files(layout, rows)))
         for _ in range(COMMIT_ATTEMPTS_MAX):
@@ -270,35 +268,6 @@ def open_table(path: str) -> IcebergTable:
     return IcebergTable(path)
 
 
-class IcebergShare(msgspec.Struct, frozen=True, kw_only=True):
-    """Files that pyiceberg reads: by field ids or name mapping, and without deleted rows."""
-
-    metadata: Any
-    io: Any
-    tasks: list[Any]
-    schema: pa.Schema
-    size_bytes: int
-
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        wanted = pa.schema([self.schema.field(name) for name in columns])
-        scan = ArrowScan(self.metadata, self.io, self.metadata.schema().select(*columns), ice.AlwaysTrue())
-        for task in self.tasks:  # one by one: pyiceberg holds the rows of all it is given
-            for batch in scan.to_record_batches([task]):
-                yield batch.select(wanted.names).cast(wanted)
-
-
-def _shares(table: Any, tasks: Iterable[Any]) -> Iterator[IcebergShare]:
-    schema = _state(table).schema
-    for group in packed(tasks, lambda task: int(task.file.file_size_in_bytes), SHARE_BYTES):
-        yield IcebergShare(
-            metadata=table.metadata,
-            io=table.io,
-            tasks=group,
-            schema=schema,
-            size_bytes=sum(task.file.file_size_in_bytes for task in group),
-        )
-
-
 def _state(table: Any) -> TableState:
     schema = table.schema()
     return TableState(
@@ -348,41 +317,6 @@ def _candidate(task: Any) -> Candidate:
     file = task.file
     partition = (file.spec_id, *(file.partition[at] for at in range(len(file.partition))))
     return Candidate(path=file.file_path, size_bytes=file.file_size_in_bytes, partition=partition)
-
-
-def _row_filter(conditions: Sequence[Condition]) -> Any:
-    found = ice.AlwaysTrue()
-    for condition in conditions:
-        found = ice.And(found, _said(condition))
-    return found
-
-
-def _said(condition: Condition) -> Any:
-    name, value = condition.column, condition.value
-    match condition.operator:
-        case "is null":
-            return ice.IsNull(name)
-        case "is not null":
-            return ice.NotNull(name)
-        case "in":
-            return ice.In(name, [_literal(each) for each in value])
-        case "starts with":
-            return ice.StartsWith(name, value)
-        case comparison:
-            return _COMPARISONS[comparison](name, _literal(value))
-
-
-def _literal(value: Any) -> Any:
-    return value.isoformat() if hasattr(value, "isoformat") else value
-
-
-_COMPARISONS: dict[str, Callable[[str, Any], Any]] = {
-    "==": ice.EqualTo,
-    ">": ice.GreaterThan,
-    ">=": ice.GreaterThanOrEqual,
-    "<": ice.LessThan,
-    "<=": ice.LessThanOrEqual,
-}
 
 
 def _version(snapshot: Any) -> Version:

@@ -62,11 +62,11 @@ class TableWrite:
         query_id = context.getLocalProperty(_QUERY_PROPERTY) if context else None
         return Written(query_id=query_id, files=write_files(self._layout, batches))
 
-    def commit(self, messages: Sequence[WriterCommitMessage | None], batch_id: int | None) -> bool:
+    def commit(
+        self, messages: Sequence[WriterCommitMessage | None], batch_id: int | None, query_id: str | None
+    ) -> bool:
         """Commit what the tasks wrote; false where the batch was in the table already."""
-        told = [message for message in messages if isinstance(message, Written)]
-        files = [file for message in told for file in message.files]
-        query_id = next((message.query_id for message in told if message.query_id), self._options.query_id)
+        files = [file for message in messages if isinstance(message, Written) for file in message.files]
         table = open_table(self._options.path, self._options.table_format)
         if not files and not self._replaces_all:
             if table.state() is None:  # so that there is something to read
@@ -87,6 +87,11 @@ class TableWrite:
         return False
 
 
+def _told_query(messages: Sequence[WriterCommitMessage | None]) -> str | None:
+    """The streaming query in which the tasks ran, `foreachBatch` included; no driver is told it."""
+    return next((each.query_id for each in messages if isinstance(each, Written) and each.query_id), None)
+
+
 def _batch(query_id: str | None, batch_id: int | None) -> Batch | None:
     if batch_id is None:
         return None
@@ -98,15 +103,16 @@ def _batch(query_id: str | None, batch_id: int | None) -> Batch | None:
 class TableWriter(DataSourceArrowWriter):
     """`df.write`: a transaction, recorded as a batch only where the options `query_id` and `batch_id` ask for it."""
 
-    def __init__(self, write: TableWrite, batch_id: int | None) -> None:
+    def __init__(self, write: TableWrite, options: LakeOptions) -> None:
         self._write = write
-        self._batch_id = batch_id
+        self._options = options
 
     def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
         return self._write.write(iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        self._write.commit(messages, self._batch_id)
+        query_id = self._options.query_id or _told_query(messages)
+        self._write.commit(messages, self._options.batch_id, query_id)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         """Leave the files to `vacuum`."""
@@ -115,14 +121,16 @@ class TableWriter(DataSourceArrowWriter):
 class TableStreamWriter(DataSourceStreamArrowWriter):
     """`df.writeStream`: each micro-batch a transaction, once."""
 
-    def __init__(self, write: TableWrite) -> None:
+    def __init__(self, write: TableWrite, options: LakeOptions) -> None:
         self._write = write
+        self._options = options
 
     def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
         return self._write.write(iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803  Spark's name
-        self._write.commit(messages, batchId)
+        query_id = _told_query(messages) or self._options.query_id
+        self._write.commit(messages, batchId, query_id)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803  Spark's name
         """Leave the files to `vacuum`."""
