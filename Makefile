@@ -19,8 +19,8 @@ $(STAMP): pyproject.toml requirements-dev.txt
 	$(BIN)/python -m compileall -q src  # a broker starts in half the time
 	@touch $@
 
-demo: install  ## the story in one minute
-	$(BIN)/python examples/demo.py
+demo: install  ## the whole story: broker, events, a crash, pipelines on Spark, dead letters, tables, a picture
+	$(BIN)/python -m examples.demo
 
 lint: install  ## ruff, mypy strict, import contracts
 	$(BIN)/ruff check .

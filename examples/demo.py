@@ -1,80 +1,112 @@
-"""The story in one minute: start a broker, create a topic, produce, consume, look at the files, stop.
+"""The whole story: a broker, events, a crash, pipelines on Spark, dead letters, tables, a picture.
 
 Every step is a command that you can type yourself; it is printed before it runs.
 """
 
+import contextlib
+import os
 import pathlib
-import re
 import shlex
 import signal
 import subprocess
-import sys
 import tempfile
+import time
+from collections.abc import Mapping
 
-READY = re.compile(r"ready on (\S+:\d+)")
-PENSTOCK = [sys.executable, "-m", "penstock.cli.main"]
+from examples import results
+from examples.iot_telemetry import events as telemetry
+from examples.messages import make_topics, send
+from examples.order_saga import events as saga
+from examples.run import PENSTOCK, READY, environment, say
+
+READINGS = int(os.environ.get("DEMO_READINGS", "200000"))
+PICTURE = pathlib.Path("demo-telemetry.png")
 
 
-def say(text: str) -> None:
-    print(f"\n\033[1m{text}\033[0m", flush=True)
-
-
-def run(*command: str, stdin: str | None = None) -> None:
+def run(*command: str, env: Mapping[str, str] | None = None) -> None:
     print(f"\033[2m$ penstock {shlex.join(command)}\033[0m", flush=True)
-    subprocess.run([*PENSTOCK, *command], input=stdin, text=True, check=True)
+    subprocess.run([*PENSTOCK, *command], check=True, env=env)
 
 
-def start(data: str) -> tuple[subprocess.Popen[str], str]:
-    command = ["up", "--listen", "127.0.0.1:0", "--data", data]
-    print(f"\033[2m$ penstock {shlex.join(command)} &\033[0m", flush=True)
-    broker = subprocess.Popen([*PENSTOCK, *command], stdout=subprocess.PIPE, text=True)
-    assert broker.stdout is not None
-    line = broker.stdout.readline()
-    print(line, end="")
-    found = READY.search(line)
-    if found is None:
-        broker.wait()
-        raise SystemExit("the broker did not start; its error is above")
-    return broker, found[1]
+class Broker:
+    """One broker on one directory, which may be killed and started again."""
+
+    def __init__(self, data: str) -> None:
+        self._data = data
+        self._process, self.address = self._start("127.0.0.1:0")
+
+    def _start(self, listen: str) -> tuple["subprocess.Popen[str]", str]:
+        command = ["up", "--listen", listen, "--data", self._data]
+        print(f"\033[2m$ penstock {shlex.join(command)} &\033[0m", flush=True)
+        process = subprocess.Popen([*PENSTOCK, *command], stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        print(line, end="")
+        found = READY.search(line)
+        if found is None:
+            process.wait()
+            raise SystemExit("the broker did not start; its error is above")
+        return process, found[1]
+
+    def kill_and_restart(self) -> None:
+        self.stop(signal.SIGKILL)
+        self._process, self.address = self._start(self.address)
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> None:
+        self._process.send_signal(number)
+        self._process.wait()
 
 
-def stop(broker: "subprocess.Popen[str]", number: signal.Signals) -> None:
-    broker.send_signal(number)
-    broker.wait()
+def orders(broker: Broker, work: pathlib.Path) -> None:
+    say(
+        "Two hundred orders go in. Among them three records that are no events, and one order without an amount."
+    )
+    make_topics(broker.address, saga.TOPICS)
+    print(f"{send(broker.address, saga.messages()):,} messages sent and acknowledged")
+    say("Pull the plug: SIGKILL. What was acknowledged is on the disk; start again on the same directory.")
+    broker.kill_and_restart()
+    at = ("--bootstrap-server", broker.address)
+    run("consume", "orders", "--from", "start", "--max-messages", "2", "--no-follow", *at)
+    say("A pipeline in a file, on Spark: bill the orders, cancel what cannot be paid, tell the customers.")
+    run(
+        "pipeline",
+        "run",
+        "examples/order_saga/pipeline.yaml",
+        "--once",
+        env=environment(broker.address, work),
+    )
+    results.show("order_saga", broker.address, work / "lake")
+    say("What did not decode or broke a rule is in the dead letters, with the reason; the stream went on.")
+    run("dlq", "show", "order-saga", *at)
+    say("To Kafka's tools a pipeline is a consumer group.")
+    run("group", "lag", "penstock-pipeline.order-saga.payments", *at)
 
 
-def orders(first: int, count: int) -> str:
-    return "".join(f"customer-{i % 7}:order {i}\n" for i in range(first, first + count))
+def readings(broker: Broker, work: pathlib.Path) -> None:
+    say(f"{READINGS:,} readings of twenty sensors; some come an hour late.")
+    make_topics(broker.address, telemetry.TOPICS)
+    began = time.monotonic()
+    count = send(broker.address, telemetry.messages(READINGS))
+    print(f"{count:,} messages sent and acknowledged in {time.monotonic() - began:.1f} s")
+    say("Rolling averages by event time into a Delta table, alarms into a topic, exactly once.")
+    env = {**environment(broker.address, work), "READINGS_PER_BATCH": str(READINGS // 2)}
+    run("pipeline", "run", "examples/iot_telemetry/pipeline.yaml", "--once", env=env)
+    results.show("iot_telemetry", broker.address, work / "lake")
+    (work / "iot_telemetry.png").replace(PICTURE)
+    print(f"the picture is kept as {PICTURE}")
 
 
-def story(data: str) -> None:
-    say("A broker is one process and one directory.")
-    broker, address = start(data)
-    try:
-        at = ("--bootstrap-server", address)
-        say("A topic with three partitions; keep a segment for 100 records, so that we see some.")
-        run("topic", "create", "orders", "--partitions", "3", "--config", "segment.records=100", *at)
-        say("A thousand orders, keyed by customer. Each is on the disk before it is acknowledged.")
-        for first in range(0, 1000, 200):
-            run("produce", "orders", "--key-separator", ":", *at, stdin=orders(first, 200))
-        say("The last five of partition 0, and where the topic stands.")
-        run("consume", "orders", "--partition", "0", "--from", "-5", "--no-follow", *at)
-        run("topic", "describe", "orders", *at)
-        say("Pull the plug: SIGKILL. Then start again on the same directory, and read everything back.")
-        stop(broker, signal.SIGKILL)
-        broker, address = start(data)
-        at = ("--bootstrap-server", address)
-        run("consume", "orders", "--from", "start", "--max-messages", "3", "--no-follow", *at)
-        run("topic", "describe", "orders", *at)
-    finally:
-        stop(broker, signal.SIGTERM)
-    say("The files are Kafka's own formats, and each batch carries a CRC.")
-    for path in sorted(pathlib.Path(data).glob("orders-0/*"))[:8]:
-        print(f"{path.stat().st_size:>8}  {path.relative_to(data)}")
-    run("log", "verify", data)
-    say("Stopped. That is all there is to clean up: one directory, now removed.")
+def main() -> None:
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="penstock-demo-") as directory, contextlib.ExitStack() as stack:
+        work = pathlib.Path(directory)
+        say("A broker is one process and one directory.")
+        broker = Broker(str(work / "data"))
+        stack.callback(broker.stop)
+        orders(broker, work)
+        readings(broker, work)
+    say(f"Stopped after {time.monotonic() - began:.0f} s. What is left of it: {PICTURE}.")
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory(prefix="penstock-demo-") as directory:
-        story(directory)
+    main()
