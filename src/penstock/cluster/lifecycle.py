@@ -1,0 +1,132 @@
+"""A broker's standing with the controller: registered, heard of, and at the end let go.
+
+    register ──> heartbeats (fenced until it knows of its own registration) ──> wants to stop ──> let go
+
+A broker that is fenced by mistake (it was slow, or cut off) goes on sending heartbeats, and the first that arrives
+unfences it. One whose registration is gone or is another's stops serving: there are two brokers with one id.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from penstock.cluster.controller.brokers import BrokerRegistration
+from penstock.cluster.controller.decision import Refusal
+from penstock.cluster.controller.heartbeats import Wanted
+from penstock.cluster.controller.membership import HeartbeatAnswer
+from penstock.cluster.controller_access import ControllerAccess
+from penstock.config.broker import BrokerConfig
+from penstock.config.themes import replication
+from penstock.observability.clock import Clock
+from penstock.protocol.errors import ErrorCode, ProtocolError
+from penstock.storage.log_errors import LogError
+
+log = logging.getLogger(__name__)
+
+_RETRY_MS = 100
+_FINAL = (ErrorCode.INCONSISTENT_CLUSTER_ID, ErrorCode.INVALID_REQUEST, ErrorCode.UNSUPPORTED_VERSION)
+
+
+class NotAdmitted(Exception):
+    """The cluster does not take this broker; the message says why and what to do."""
+
+
+class Lifecycle:
+    def __init__(
+        self,
+        access: ControllerAccess,
+        registration: BrokerRegistration,
+        cluster_id: str,
+        *,
+        config: Callable[[], BrokerConfig],
+        metadata_offset: Callable[[], int],
+        clock: Clock,
+    ) -> None:
+        self._access = access
+        self._registration = registration
+        self._cluster_id = cluster_id
+        self._config = config
+        self._metadata_offset = metadata_offset
+        self._clock = clock
+        self._task: asyncio.Task[None] | None = None
+        self.is_unfenced = asyncio.Event()
+        self.is_evicted: Callable[[str], None] = lambda _reason: None
+        """Called when another broker has this one's id."""
+
+    async def register(self) -> None:
+        """Register, however long it takes to find a controller, within bounds. Raises `NotAdmitted`."""
+        timeout_ms = self._config()[replication.INITIAL_BROKER_REGISTRATION_TIMEOUT_MS]
+        deadline_ms = self._clock.monotonic_ms() + timeout_ms
+        while True:
+            try:
+                await self._access.register(self._registration, self._cluster_id)
+            except Refusal as refusal:
+                reason = self._why_refused(refusal)
+                if refusal.code in _FINAL:
+                    raise NotAdmitted(reason) from None
+            except (OSError, ProtocolError, LogError) as error:
+                reason = f"no controller has answered ({error or type(error).__name__})"
+            else:
+                return
+            if self._clock.monotonic_ms() >= deadline_ms:
+                raise NotAdmitted(f"{reason}, for {timeout_ms} ms")
+            await self._clock.sleep(_RETRY_MS)
+
+    def _why_refused(self, refusal: Refusal) -> str:
+        broker_id = self._registration.broker_id
+        if refusal.code is ErrorCode.INCONSISTENT_CLUSTER_ID:
+            return (
+                f"the data directory belongs to cluster {self._cluster_id}, which is not the one that answers: "
+                "give another data directory, or join the cluster it belongs to"
+            )
+        if refusal.code is ErrorCode.DUPLICATE_BROKER_REGISTRATION:
+            return (
+                f"a broker with node id {broker_id} runs already: choose another --node-id, or stop that one"
+            )
+        return str(refusal)
+
+    def start(self) -> None:
+        """Send heartbeats from here on."""
+        self._task = asyncio.get_running_loop().create_task(self._beat(), name="heartbeats")
+
+    async def _beat(self) -> None:
+        while True:
+            answer = await self._heartbeat(Wanted(metadata_offset=self._metadata_offset()))
+            if answer is not None and not answer.is_fenced:
+                self.is_unfenced.set()
+            is_waiting = not self.is_unfenced.is_set()
+            interval_ms = self._config()[replication.BROKER_HEARTBEAT_INTERVAL_MS]
+            await self._clock.sleep(min(_RETRY_MS / 10, interval_ms) if is_waiting else interval_ms)
+
+    async def _heartbeat(self, wanted: Wanted) -> HeartbeatAnswer | None:
+        try:
+            return await self._access.heartbeat(wanted)
+        except Refusal as refusal:
+            if refusal.code is ErrorCode.STALE_BROKER_EPOCH:
+                self.is_evicted(f"another broker has registered as node {self._registration.broker_id}")
+            log.warning("%s", refusal)
+        except (OSError, ProtocolError, LogError) as error:
+            log.debug("no heartbeat: %s", error or type(error).__name__)
+        return None
+
+    async def leave(self) -> None:
+        """Hand leaderships over before the broker stops, as long as that is worth waiting for."""
+        await self.stop()
+        config = self._config()
+        if not config[replication.CONTROLLED_SHUTDOWN_ENABLE]:
+            return
+        tries = config[replication.CONTROLLED_SHUTDOWN_MAX_RETRIES] + 1
+        timeout_ms = tries * config[replication.CONTROLLED_SHUTDOWN_RETRY_BACKOFF_MS]
+        deadline_ms = self._clock.monotonic_ms() + timeout_ms
+        while self._clock.monotonic_ms() < deadline_ms:
+            wanted = Wanted(metadata_offset=self._metadata_offset(), wants_shutdown=True)
+            answer = await self._heartbeat(wanted)
+            if answer is not None and answer.should_shut_down:
+                return
+            await self._clock.sleep(_RETRY_MS / 5)
+
+    async def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
