@@ -26,7 +26,6 @@ class RaftChecker:
         self._states: dict[int, int] = {}
         """The state machine's digest after all below an offset was applied."""
         self.committed_end_offset = 0
-        self._voter_sets: dict[int, VoterSet] = {}
 
     def appended(self, who: str, *, epoch: int, base_offset: int, data: bytes, previous_epoch: int) -> None:
         """Log matching: two logs with the same record at an offset are the same up to it (Raft, 5.3)."""
@@ -73,17 +72,14 @@ class RaftChecker:
         if self._states.setdefault(offset, digest) != digest:
             raise Violation("state machine safety", f"{who} has another state at offset {offset}")
 
-    def voters_change(self, who: str, offset: int, before: VoterSet, after: VoterSet) -> None:
-        """Voter sets: each differs from the one before by one voter at most."""
-        keys_before = {voter.key for voter in before}
-        keys_after = {voter.key for voter in after}
-        if len(keys_before ^ keys_after) > 1:
+    def voters_change(
+        self, who: str, offset: int, before_offset: int | None, before: VoterSet, after: VoterSet
+    ) -> None:
+        """Voter sets: each has one voter more or less than the one before, and that one is committed (KIP-853)."""
+        if len({voter.key for voter in before} ^ {voter.key for voter in after}) > 1:
             raise Violation("voter sets", f"{who} changes {before} to {after} at offset {offset}")
-
-    def voters_begin(self, who: str, offset: int, before_offset: int | None) -> None:
-        """Voter sets: none is begun while the one before it is not committed."""
         if before_offset is not None and before_offset >= self.committed_end_offset:
             raise Violation(
                 "voter sets",
-                f"{who} changes the voters at {offset}, the change at {before_offset} is not committed",
+                f"{who} changes the voters at offset {offset}, and the change at {before_offset} is not committed",
             )

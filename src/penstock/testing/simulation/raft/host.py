@@ -210,6 +210,8 @@ class RaftHost:
                 previous_epoch=previous_epoch,
             )
             previous_epoch = header.leader_epoch
+            for offset, voters in voter_sets_in(data, 0, header):
+                self._check_voters(header.leader_epoch, offset, voters)
         self.log.append(effect.batches)
         self._sync_soon()
 
@@ -283,6 +285,12 @@ class RaftHost:
         self.world.checker.state_is(self.name, snapshot.offset, self.digest)
 
     # -- watching -------------------------------------------------------------------------------------
+
+    def _check_voters(self, epoch: int, offset: int, voters: VoterSet) -> None:
+        if self.node is None or not self.node.is_leader or epoch != self.node.epoch:
+            return  # followers have what their leader has
+        history = self.log.voter_history(self.initial_voters, _voters_in_snapshot)
+        self.world.checker.voters_change(self.name, offset, history.latest_offset, history.latest, voters)
 
     def _check_leader(self, node: RaftNode) -> None:
         if not node.is_leader or node.epoch == self.led_epoch:

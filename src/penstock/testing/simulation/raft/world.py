@@ -34,6 +34,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     append_interval_ms: float = 25
     auto_join: bool = False
     snapshot_after_bytes: int = 4_000
+    snapshot_chunk_bytes: int = 40
+    fetch_bytes_max: int = 200
     clock_skew: float = 0.05
     faults: tuple[str, ...] = (
         "crash",
@@ -47,7 +49,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         "remove voter",
         "wipe",
         "stop leader",
-        "heal",
     )
 
 
@@ -67,6 +68,8 @@ def plan_of(seed: int) -> Plan:
         append_interval_ms=draw.choice((10, 30, 100)),
         auto_join=draw.random() < 0.5,
         snapshot_after_bytes=draw.choice((1_500, 6_000, 1 << 20)),
+        snapshot_chunk_bytes=draw.choice((40, 1000)),
+        fetch_bytes_max=draw.choice((1, 200, 2000, 1 << 20)),
         clock_skew=draw.choice((0.0, 0.05, 0.2)),
     )
 
@@ -89,8 +92,8 @@ class RaftWorld:
         settings = RaftSettings(
             auto_join=self.plan.auto_join,
             snapshot_after_bytes=self.plan.snapshot_after_bytes,
-            snapshot_chunk_bytes=self.random.choice((40, 1000)),
-            fetch_bytes_max=self.random.choice((200, 2000, 1 << 20)),
+            snapshot_chunk_bytes=self.plan.snapshot_chunk_bytes,
+            fetch_bytes_max=self.plan.fetch_bytes_max,
         )
         keys = [
             self._new_key(number + 1) for number in range(self.plan.voter_count + self.plan.observer_count)
@@ -228,18 +231,18 @@ class RaftWorld:
             self.crash(self.leader() or host)
         elif kind in ("cut", "cut one way"):
             self._cut(is_one_way=kind == "cut one way")
+            self.timeline.after(self.random.choice((200.0, 1500.0, 5000.0)), self.network.heal)
         elif kind == "slow":
             self.network.slow_down(host.name, self.random.choice((10.0, 200.0)))
+            self.timeline.after(self.random.choice((500.0, 3000.0)), self.network.heal)
         elif kind == "slow disk":
-            host.sync_ms_max = self.random.choice((2.0, 50.0, 800.0))
+            host.sync_ms_max = self.random.choice((2.0, 2.0, 50.0, 800.0))
         elif kind == "failing sync":
             self._failing_syncs.add(host.name)
         elif kind == "transfer":
             host.handle(ResignRequested())
         elif kind == "wipe":
             self._wipe(host)
-        elif kind == "heal":
-            self.network.heal()
         else:
             self._change_voters(is_addition=kind == "add voter")
         self.timeline.after(self.plan.fault_interval_ms * self.random.uniform(0.2, 2), self._fault)

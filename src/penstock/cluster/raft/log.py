@@ -1,0 +1,171 @@
+"""The log of the quorum on disk: `__cluster_metadata-0`, an ordinary log of the storage engine, and its snapshots.
+
+Only the event loop calls it. Appends go to the page cache; `durable_offset` grows when the flusher has synced them.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from functools import partial
+
+from penstock.cluster.raft.log_shape import LogShape
+from penstock.cluster.raft.records import voter_sets_in
+from penstock.cluster.raft.snapshots import SnapshotFiles, snapshot_batches
+from penstock.cluster.raft.values import LogPosition
+from penstock.cluster.raft.voters import VoterHistory, VoterSet
+from penstock.cluster.topic_names import CLUSTER_METADATA
+from penstock.config.topic import TopicConfig
+from penstock.observability.clock import Clock
+from penstock.observability.offload import Offload
+from penstock.protocol.records.batch import iter_batches
+from penstock.protocol.wire import Buffer
+from penstock.storage.files import FileSystem
+from penstock.storage.flusher import Flusher
+from penstock.storage.log import Cold, Log
+from penstock.storage.log_store import LogStore
+
+METADATA_TOPIC_ID = bytes(15) + b"\x01"
+"""KRaft's own id for its topic."""
+_CONFIG = TopicConfig(max_message_bytes=2**31 - 1, retention_ms=-1, segment_bytes=8 << 20)
+"""Small segments: what snapshots have made superfluous goes in whole segments."""
+_READ_BYTES = 1 << 20
+
+
+class StoredRaftLog:
+    """What `effects` ask of a log."""
+
+    def __init__(
+        self, store: LogStore, flusher: Flusher, *, files: FileSystem, clock: Clock, offload: Offload
+    ) -> None:
+        """Waits for the disk, after a crash for as long as recovery takes."""
+        self._store = store
+        self._flusher = flusher
+        self._clock = clock
+        self._offload = offload
+        self._log: Log = store.open_or_create(CLUSTER_METADATA, METADATA_TOPIC_ID, 0, _CONFIG)
+        self._snapshots = SnapshotFiles(files, self._log.directory)
+        self._found = self._snapshots.list()
+        self._settle()
+
+    def _settle(self) -> None:
+        """Finish what a crash has interrupted: a snapshot that is to replace the log, or its beginning."""
+        log = self._log
+        if not self._found:
+            return
+        latest = self._found[-1]
+        is_in_log = log.log_start_offset < latest.offset <= log.log_end_offset
+        if is_in_log:
+            is_in_log = log.epoch_of(latest.offset - 1) == latest.epoch
+        elif latest.offset == log.log_start_offset:
+            is_in_log = True
+        if not is_in_log:
+            log.truncate_fully_and_start_at(latest.offset)
+        self._found = [each for each in self._found if each.offset >= log.log_start_offset]
+        if 0 < log.log_start_offset < self._found[0].offset:
+            log.advance_log_start(self._found[0].offset)
+
+    # -- what is there --------------------------------------------------------------------------------
+
+    @property
+    def directory(self) -> str:
+        return self._log.directory
+
+    @property
+    def end_offset(self) -> int:
+        return self._log.log_end_offset
+
+    @property
+    def durable_offset(self) -> int:
+        return self._log.durable_offset
+
+    def shape(self) -> LogShape:
+        log = self._log
+        return LogShape(
+            start_offset=log.log_start_offset,
+            end_offset=log.log_end_offset,
+            synced_offset=log.durable_offset,
+            epochs=log.epochs.entries,
+            snapshots=self._found,
+        )
+
+    async def scan(self, initial: VoterSet) -> tuple[VoterHistory, int]:
+        """Read the voter sets from snapshot and log; gives them and the bytes after the latest snapshot."""
+        history = VoterHistory(initial)
+        latest_offset = 0
+        if self._found:
+            latest_offset = self._found[-1].offset
+            if self._log.log_start_offset > 0:
+                oldest = self._found[0]
+                history.restart(
+                    oldest.offset, await self._offload.run(partial(self._snapshots.voters, oldest))
+                )
+        size_bytes = 0
+        async for buffer in self.batches(self._log.log_start_offset, self._log.log_end_offset):
+            for pos, header in iter_batches(buffer):
+                if header.base_offset >= latest_offset:
+                    size_bytes += header.size_bytes
+                for offset, voters in voter_sets_in(buffer, pos, header):
+                    history.add(offset, voters)
+        return history, size_bytes
+
+    # -- records --------------------------------------------------------------------------------------
+
+    def append(self, batches: bytes) -> None:
+        """Raises `LogError`."""
+        self._log.append_replicated(batches, now_ms=self._clock.now_ms())
+
+    def sync(self) -> "asyncio.Future[None]":
+        """What to wait for until all that is in the log now is durable. Fails with `StorageFailure`."""
+        return self._flusher.sync(self._log)
+
+    async def read(self, offset: int, offset_limit: int, max_bytes: int) -> Buffer:
+        found = self._log.read(offset, max_bytes, offset_limit=offset_limit)
+        if isinstance(found, Cold):
+            found = await self._log.read_cold(offset, max_bytes, offset_limit=offset_limit)
+        return found.records
+
+    async def batches(self, offset: int, offset_limit: int) -> AsyncIterator[Buffer]:
+        """All from `offset` up to the limit, in pieces of whole batches."""
+        while offset < offset_limit:
+            piece = await self._log.read_cold(offset, _READ_BYTES, offset_limit=offset_limit)
+            if piece.next_offset <= offset:
+                return
+            yield piece.records
+            offset = piece.next_offset
+
+    async def truncate(self, end_offset: int) -> None:
+        """Raises `LogError`."""
+        await self._store.truncate(self._log, end_offset)
+
+    # -- snapshots ------------------------------------------------------------------------------------
+
+    async def write_snapshot(
+        self, snapshot: LogPosition, voters: VoterSet | None, state: Iterable[bytes]
+    ) -> None:
+        """Write the committed state as of the snapshot's end; `state` is drawn where blocking is allowed."""
+        parts = snapshot_batches(snapshot, voters, state, timestamp=self._clock.now_ms())
+        await self._offload.run(partial(self._snapshots.write, snapshot, parts))
+
+    async def read_snapshot(self, snapshot: LogPosition, position: int, max_bytes: int) -> tuple[bytes, int]:
+        return await self._offload.run(partial(self._snapshots.read, snapshot, position, max_bytes))
+
+    def snapshot_state(self, snapshot: LogPosition) -> Iterable[bytes]:
+        """The content of a snapshot in pieces of whole batches, the quorum's own records included."""
+        return self._snapshots.batches(snapshot)
+
+    async def store_chunk(self, snapshot: LogPosition, position: int, data: bytes) -> None:
+        await self._offload.run(partial(self._snapshots.write_chunk, snapshot, position, data))
+
+    async def install(self, snapshot: LogPosition) -> VoterSet | None:
+        """Let a fetched snapshot replace the log; gives the voters that stand in it."""
+        await self._offload.run(partial(self._snapshots.finish, snapshot))
+        voters = await self._offload.run(partial(self._snapshots.voters, snapshot))
+        self._log.truncate_fully_and_start_at(snapshot.offset)
+        await self._store.save_offsets()
+        await self._offload.run(partial(self._snapshots.remove_before, snapshot))
+        return voters
+
+    async def drop_prefix(self, snapshot: LogPosition) -> None:
+        """The start is written down before the snapshots below it go: with it they are not missed."""
+        self._log.advance_log_start(snapshot.offset)
+        if await self._store.save_offsets():
+            await self._offload.run(partial(self._snapshots.remove_before, snapshot))

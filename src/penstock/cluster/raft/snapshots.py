@@ -1,0 +1,150 @@
+"""Snapshots of the metadata: files beside the log, in KRaft's form (KIP-630).
+
+    <20 digits of the end offset>-<10 digits of the epoch>.checkpoint        whole, and never changed
+    <...>.checkpoint.part                                                    being written, or fetched from the leader
+
+The content is record batches, numbered from 0 in the snapshot's epoch:
+
+    control batches     SnapshotHeader, KRaftVersion, KRaftVoters
+    batches             the state, as metadata records
+    control batch       SnapshotFooter
+
+A file gets its final name when its bytes are durable: a snapshot that can be seen is whole.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from penstock.cluster.raft.records import kraft_version_batch, number_batches, voter_sets_in, voters_batch
+from penstock.cluster.raft.values import LogPosition
+from penstock.cluster.raft.voters import VoterSet
+from penstock.protocol.messages import snapshot_footer_record, snapshot_header_record
+from penstock.protocol.records.batch import HEADER_SIZE, iter_batches, parse_header
+from penstock.protocol.records.control import ControlType, build_control_batch
+from penstock.storage.files import FileSystem
+
+SUFFIX: Final = ".checkpoint"
+PARTIAL: Final = ".part"
+_NAME: Final = re.compile(r"^(\d{20})-(\d{10})\.checkpoint$")
+_READ_BYTES: Final = 1 << 20
+
+
+def file_name(snapshot: LogPosition) -> str:
+    return f"{snapshot.offset:020d}-{snapshot.epoch:010d}{SUFFIX}"
+
+
+def snapshot_batches(
+    snapshot: LogPosition, voters: VoterSet | None, state: Iterable[bytes], *, timestamp: int
+) -> Iterator[bytes]:
+    """The content of a snapshot file; `state` is batches of metadata records, whose numbers do not matter."""
+    epoch = snapshot.epoch
+    header = snapshot_header_record.encode(
+        snapshot_header_record.SnapshotHeaderRecord(version=0, last_contained_log_timestamp=timestamp), 0
+    )
+    yield build_control_batch(
+        ControlType.SNAPSHOT_HEADER, header, timestamp=timestamp, base_offset=0, leader_epoch=epoch
+    )
+    offset = 1
+    if voters is not None:
+        yield kraft_version_batch(offset=1, epoch=epoch, timestamp=timestamp)
+        yield voters_batch(voters, offset=2, epoch=epoch, timestamp=timestamp)
+        offset = 3
+    for batches in state:
+        numbered, offset = number_batches(batches, offset=offset, epoch=epoch)
+        yield bytes(numbered)
+    footer = snapshot_footer_record.encode(snapshot_footer_record.SnapshotFooterRecord(version=0), 0)
+    yield build_control_batch(
+        ControlType.SNAPSHOT_FOOTER, footer, timestamp=timestamp, base_offset=offset, leader_epoch=epoch
+    )
+
+
+class SnapshotFiles:
+    """All methods wait for the disk and raise `OSError`."""
+
+    def __init__(self, files: FileSystem, directory: str) -> None:
+        self._files = files
+        self._directory = directory
+
+    def list(self) -> list[LogPosition]:
+        """The whole ones, oldest first. Partial ones of an earlier life are removed."""
+        found = []
+        for name in self._files.list(self._directory):
+            match = _NAME.match(name)
+            if match:
+                found.append(LogPosition(int(match[2]), int(match[1])))
+            elif name.endswith(SUFFIX + PARTIAL):
+                self._files.remove(f"{self._directory}/{name}")
+        return sorted(found, key=lambda each: each.offset)
+
+    def write(self, snapshot: LogPosition, parts: Iterable[bytes]) -> None:
+        """Write a snapshot and give it its name."""
+        position = 0
+        self.write_chunk(snapshot, 0, b"")
+        for part in parts:
+            self.write_chunk(snapshot, position, part)
+            position += len(part)
+        self.finish(snapshot)
+
+    def write_chunk(self, snapshot: LogPosition, position: int, data: bytes) -> None:
+        """Write bytes of a partial file; at position 0 it begins anew."""
+        file = self._files.open(self._path(snapshot) + PARTIAL, create=True)
+        try:
+            if position == 0:
+                file.truncate(0)
+            if data:
+                file.write([data], position)
+        finally:
+            file.close()
+
+    def finish(self, snapshot: LogPosition) -> None:
+        """The partial file is whole: make it durable under its name."""
+        path = self._path(snapshot)
+        file = self._files.open(path + PARTIAL)
+        try:
+            file.sync()
+        finally:
+            file.close()
+        self._files.rename(path + PARTIAL, path)
+        self._files.sync_dir(self._directory)
+
+    def read(self, snapshot: LogPosition, position: int, max_bytes: int) -> tuple[bytes, int]:
+        """Bytes of a snapshot, and its size."""
+        file = self._files.open(self._path(snapshot), writable=False)
+        try:
+            return file.read(max_bytes, position), file.size()
+        finally:
+            file.close()
+
+    def batches(self, snapshot: LogPosition) -> Iterator[bytes]:
+        """Its content in pieces of whole batches."""
+        position, size_bytes = 0, self._files.size(self._path(snapshot))
+        read_bytes = _READ_BYTES
+        while position < size_bytes:
+            data, _ = self.read(snapshot, position, read_bytes)
+            end = sum(header.size_bytes for _, header in iter_batches(data))
+            if end == 0:  # one batch is larger than what was read; a torn one ends the loop by raising
+                if len(data) < HEADER_SIZE or position + parse_header(data).size_bytes > size_bytes:
+                    raise OSError(f"{self._path(snapshot)} is torn at byte {position}")
+                read_bytes = parse_header(data).size_bytes
+                continue
+            yield data[:end]
+            position += end
+
+    def voters(self, snapshot: LogPosition) -> VoterSet | None:
+        """The voter set that stands in it."""
+        for data in self.batches(snapshot):
+            for pos, header in iter_batches(data):
+                if not header.is_control:
+                    return None
+                for _, voters in voter_sets_in(data, pos, header):
+                    return voters
+        return None
+
+    def remove_before(self, snapshot: LogPosition) -> None:
+        for each in self.list():
+            if each.offset < snapshot.offset:
+                self._files.remove(self._path(each))
+
+    def _path(self, snapshot: LogPosition) -> str:
+        return f"{self._directory}/{file_name(snapshot)}"
