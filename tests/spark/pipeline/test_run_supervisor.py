@@ -20,11 +20,16 @@ class FakeQuery:
         self.name = name
         self.is_stopped = False
         self.looks_until_batch_ends = 0
+        self.looks_until_started = 0
         self._failure = failure
         self._rows = rows
 
     def is_active(self) -> bool:
         return self._failure is None and self._rows is None and not self.is_stopped
+
+    def is_starting(self) -> bool:
+        self.looks_until_started -= 1
+        return self.looks_until_started >= 0
 
     def failure(self) -> str | None:
         return self._failure
@@ -119,13 +124,26 @@ def test_queries_run_until_a_stop_is_asked_for() -> None:
     assert scene.states() == {"a": STOPPED, "b": STOPPED}
 
 
+def test_no_more_than_two_queries_open_their_sources_at_a_time() -> None:
+    queries = {name: FakeQuery(name) for name in "abc"}
+    for query in queries.values():
+        query.looks_until_started = 5
+    scene = Scene({name: [query] for name, query in queries.items()})
+    stop_after(scene, 3_000)
+    scene.supervisor.run(planned("a", "b", "c"))
+    (_, first), (at_b, second), (at_c, third) = scene.started
+    assert (first, second, third) == ("a", "b", "c")
+    assert at_b == 0
+    assert at_c > 0
+
+
 def test_a_batch_is_finished_before_its_query_is_stopped() -> None:
     query = FakeQuery("a")
     query.looks_until_batch_ends = 3
     scene = Scene({"a": [query]})
-    scene.stopping.set()
+    stop_after(scene, 100)
     scene.supervisor.run(planned("a"))
-    assert scene.now_ms == 300
+    assert scene.now_ms == 400
     assert query.is_stopped
 
 

@@ -18,6 +18,8 @@ from penstock.spark.pipeline.progress import Progress
 from penstock.spark.pipeline.queries import PlannedQuery, checkpoint_root, dead_letter_topic
 from penstock.spark.pipeline.run_supervisor import CannotStart
 
+_OPENS_SOURCES = "Initializing sources"
+
 
 def written(pipeline: Pipeline, compiled: Compiled, planned: PlannedQuery) -> tuple[DataFrame, Sink, str]:
     """What a query writes, where to, and in which output mode."""
@@ -68,6 +70,9 @@ class SparkQuery:
 
     def is_active(self) -> bool:
         return self._query.isActive
+
+    def is_starting(self) -> bool:
+        return bool(self._query.status["message"] == _OPENS_SOURCES)
 
     def failure(self) -> str | None:
         error = self._query.exception()

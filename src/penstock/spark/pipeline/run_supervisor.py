@@ -18,6 +18,8 @@ from penstock.spark.pipeline.run_policy import Again, GiveUp, after_failure
 
 _ROUNDS_MAX = 1_000  # of queries that feed each other: so many passes and still something new is a loop
 _FINISH_BATCH_TIMEOUT_MS = 60_000
+_STARTING_MAX = 2
+_OPEN_TIMEOUT_MS = 15_000
 
 
 class CannotStart(Exception):
@@ -28,6 +30,9 @@ class RunningQuery(Protocol):
     """A streaming query as the supervisor sees it."""
 
     def is_active(self) -> bool: ...
+
+    def is_starting(self) -> bool:
+        """Whether it still opens its sources."""
 
     def failure(self) -> str | None:
         """The text of the exception that ended the query; None when it ended well or runs."""
@@ -86,8 +91,7 @@ class Supervisor:
     def run(self, queries: Sequence[PlannedQuery]) -> None:
         """Keep the queries running until a stop is asked for, or until all are given up."""
         kept = [_Kept(planned) for planned in queries]
-        for each in kept:
-            self._launch(each)
+        self._launch_all(kept)
         while not self._stopping.is_set() and any(each.given_up is None for each in kept):
             for each in kept:
                 self._look_after(each, ends_well=False)
@@ -116,8 +120,7 @@ class Supervisor:
         kept = [_Kept(planned) for planned in queries if planned.name not in self.given_up]
         names = [each.planned.name for each in kept]
         rows_before = self._monitor.rows(names)
-        for each in kept:
-            self._launch(each)
+        self._launch_all(kept)
         while not self._stopping.is_set():
             for each in kept:
                 self._look_after(each, ends_well=True)
@@ -128,6 +131,21 @@ class Supervisor:
         return self._monitor.rows(names) - rows_before
 
     # -- one query
+
+    def _launch_all(self, kept: Sequence[_Kept]) -> None:
+        """A few at a time: Spark gives the Python process of a source ten seconds to start, and not a moment more."""
+        for each in kept:
+            if self._stopping.is_set():
+                return
+            self._launch(each)
+            deadline_ms = self._now_ms() + _OPEN_TIMEOUT_MS
+            while self._starting(kept) >= _STARTING_MAX and self._now_ms() < deadline_ms:
+                self._pause()
+
+    def _starting(self, kept: Sequence[_Kept]) -> int:
+        return sum(
+            1 for each in kept if each.running and each.running.is_active() and each.running.is_starting()
+        )
 
     def _launch(self, kept: _Kept) -> None:
         kept.restart_at_ms = None
