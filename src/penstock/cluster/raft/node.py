@@ -103,6 +103,15 @@ class RaftNode:
         return self._core.leader_id
 
     @property
+    def leader_addresses(self) -> tuple[Address, ...]:
+        """Where the leader can be reached, as far as this node knows."""
+        return self._core.leader_endpoints
+
+    @property
+    def key(self) -> ReplicaKey:
+        return self._core.me
+
+    @property
     def is_leader(self) -> bool:
         return isinstance(self._core.state, Leader)
 
