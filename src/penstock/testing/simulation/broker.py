@@ -1,0 +1,139 @@
+"""A real broker on a simulated machine: its own code, with virtual time, a `FaultyDisk` and no threads."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from functools import partial
+from random import Random
+from typing import Any, TypeVar
+
+import msgspec
+
+from penstock.config.broker import load
+from penstock.config.listeners import Endpoint
+from penstock.observability.offload import Then, ThreadOffload
+from penstock.server.broker import Broker
+from penstock.server.connection import Connection
+from penstock.server.server import Server
+from penstock.storage.files import FileSystem
+from penstock.testing.simulation.loop import SimulatedLoop
+from penstock.testing.simulation.network import CALM, SimulatedNetwork, Weather
+from penstock.testing.simulation.nodes import current_node
+from penstock.testing.simulation.seeds import randomness
+
+T = TypeVar("T")
+_WALL_MS_AT_START = 1_700_000_000_000
+_WORK_S_MAX = 0.002
+
+
+class SimulatedClock:
+    """The loop's time as a `Clock`; `offset_ms` is how wrong this machine's wall clock is."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, offset_ms: int = 0) -> None:
+        self._loop = loop
+        self._wall_ms = _WALL_MS_AT_START + offset_ms
+
+    def now_ms(self) -> int:
+        return self._wall_ms + int(self._loop.time() * 1000)
+
+    def monotonic_ms(self) -> float:
+        return self._loop.time() * 1000
+
+    async def sleep(self, delay_ms: float) -> None:
+        await asyncio.sleep(delay_ms / 1000)
+
+
+class SimulatedOffload(ThreadOffload):
+    """In the place of threads: work runs on the loop, a little later, at a time that the seed draws."""
+
+    def __init__(self, loop: SimulatedLoop) -> None:
+        super().__init__(0, "simulated")
+        self._loop = loop
+
+    def call(self, work: Callable[[], object], then: Then) -> None:
+        self._loop.call_later(self._loop.random.uniform(0, _WORK_S_MAX), self._run_now, work, then)
+
+    @staticmethod
+    def _run_now(work: Callable[[], object], then: Then) -> None:
+        result: object = None
+        failure: BaseException | None = None
+        try:
+            result = work()
+        except Exception as error:  # noqa: BLE001 - whoever waits gets it
+            failure = error
+        then(result, failure)
+
+    def close(self) -> None:
+        pass
+
+
+class SimulatedServer(Server):
+    """Listens at names that only the simulation knows."""
+
+    async def listen(self, endpoints: list[Endpoint]) -> list[Endpoint]:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, SimulatedLoop)
+        bound = []
+        for endpoint in endpoints:
+            server: Any = await loop.create_server(
+                partial(Connection, self._host, endpoint.name),
+                current_node.get(),
+                endpoint.port,
+                start_serving=False,
+            )
+            self._servers.append(server)
+            bound.append(msgspec.structs.replace(endpoint, host=server.address[0], port=server.address[1]))
+        return bound
+
+
+class SimulatedBroker(Broker):
+    """Starts and stops like any other. Its host name is its machine's."""
+
+    def _threads(self, count: int, name: str) -> ThreadOffload:  # noqa: ARG002 - there is one loop for all
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, SimulatedLoop)
+        return SimulatedOffload(loop)
+
+    def _ring(self) -> None:
+        return None
+
+    def _server(self) -> Server:
+        real = super()._server()
+        # The broker takes no server as an argument, and all else of the real one is wanted.
+        return SimulatedServer(real._host, real._clock, idle_ms_max=real._idle_ms_max)  # noqa: SLF001
+
+
+def simulated_broker(
+    loop: SimulatedLoop, files: FileSystem, *, seed: int, node_id: int = 1, settings: tuple[str, ...] = ()
+) -> SimulatedBroker:
+    """A broker that keeps its data in `/data` of `files` and listens on port 9092 of the machine it runs on."""
+    given = [f"node.id={node_id}", "log.dirs=/data", "listeners=PLAINTEXT://simulated:9092", *settings]
+    return SimulatedBroker(
+        load(None, given),
+        files=files,
+        clock=SimulatedClock(loop),
+        randomness=randomness(seed, f"broker {node_id}"),
+    )
+
+
+def run_simulated(
+    seed: int, work: Callable[[SimulatedLoop], Coroutine[Any, Any, T]], weather: Weather = CALM
+) -> tuple[T, list[str]]:
+    """Run something on a loop of its own; gives its result, and the trace of what went over the network."""
+    network = SimulatedNetwork(randomness(seed, "network"), weather)
+    drawn: Random = randomness(seed, "loop")
+    loop = SimulatedLoop(network, drawn)
+    try:
+        result = loop.run_until_complete(work(loop))
+        loop.run_until_complete(_end_tasks(loop))
+        return result, loop.trace
+    finally:
+        loop.close()
+
+
+async def _end_tasks(loop: SimulatedLoop) -> None:
+    """Whatever still runs is cancelled, in an order that does not depend on addresses in memory."""
+    mine = asyncio.current_task()
+    tasks = sorted((each for each in asyncio.all_tasks(loop) if each is not mine), key=lambda t: t.get_name())
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

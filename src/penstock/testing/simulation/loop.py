@@ -1,0 +1,173 @@
+"""An event loop on virtual time: asyncio code runs on it unmodified, and the same seed gives the same run.
+
+Nothing waits. When no callback is ready, the time jumps to the next timer. Connections go through a
+`SimulatedNetwork`; work for an executor runs inline, after a delay that the seed draws. When nothing is ready and no
+timer is set, nothing can ever happen again: `Stuck` is raised instead of waiting for ever.
+"""
+
+import asyncio
+import contextvars
+import socket
+from collections.abc import Callable, Coroutine
+from random import Random
+from typing import Any, TypeVar
+
+from penstock.testing.simulation.network import SimulatedNetwork
+from penstock.testing.simulation.nodes import current_node
+from penstock.testing.simulation.transports import Listener, SimulatedTransport, connect
+
+T = TypeVar("T")
+_EPHEMERAL_PORT_FIRST = 40_000
+
+
+class Stuck(BaseException):
+    """Everybody waits for something that will not come."""
+
+
+class _Selector:
+    """In the place of the selector that asyncio waits in: waiting is what moves the time."""
+
+    def __init__(self, loop: "SimulatedLoop") -> None:
+        self._loop = loop
+
+    def select(self, timeout_s: float | None) -> list[Any]:
+        if timeout_s is None:
+            raise Stuck("no callback is ready and no timer is set")
+        self._loop.advance(timeout_s)
+        return []
+
+    def close(self) -> None:
+        pass
+
+
+class SimulatedLoop(asyncio.BaseEventLoop):
+    def __init__(self, network: SimulatedNetwork, randomness: Random) -> None:
+        super().__init__()
+        self.network = network
+        self.random = randomness
+        self.trace: list[str] = []
+        """What went over the network, and when: two runs of one seed have the same."""
+        self._now_s = 0.0
+        self._clock_resolution = 1e-9
+        self._selector = _Selector(self)
+        self._listeners: dict[tuple[str, int], Listener] = {}
+        self._next_port = _EPHEMERAL_PORT_FIRST
+        self._transports: set[SimulatedTransport] = set()
+        self._tasks_of: dict[str, set[asyncio.Task[Any]]] = {}
+        self.set_task_factory(_note_task)
+
+    # -- time -----------------------------------------------------------------------------------------
+
+    def time(self) -> float:
+        return self._now_s
+
+    def advance(self, duration_s: float) -> None:
+        self._now_s += duration_s
+
+    def note(self, line: str) -> None:
+        self.trace.append(f"{self._now_s * 1000:.3f} {line}")
+
+    # -- what BaseEventLoop leaves to its subclasses --------------------------------------------------
+
+    def _process_events(self, event_list: list[Any]) -> None:
+        pass
+
+    def _write_to_self(self) -> None:
+        pass
+
+    def run_in_executor(  # type: ignore[override]  # any callable, as asyncio has it
+        self, _executor: Any, func: Callable[..., T], *args: Any
+    ) -> "asyncio.Future[T]":
+        done: asyncio.Future[T] = self.create_future()
+
+        def work() -> None:
+            if done.cancelled():
+                return
+            try:
+                done.set_result(func(*args))
+            except Exception as error:  # noqa: BLE001 - whoever waits gets it
+                done.set_exception(error)
+
+        self.call_later(self.random.uniform(0, 0.001), work)
+        return done
+
+    async def shutdown_default_executor(self, timeout: float | None = None) -> None:  # noqa: ASYNC109
+        pass
+
+    async def getaddrinfo(self, host: Any, port: Any, **_: Any) -> Any:
+        return [(socket.AF_INET, socket.SOCK_STREAM, 0, "", (host, port))]
+
+    # -- connections ----------------------------------------------------------------------------------
+
+    async def create_server(  # type: ignore[override]  # what the broker uses of it
+        self,
+        protocol_factory: Callable[[], asyncio.BaseProtocol],
+        host: Any = None,
+        port: int | None = None,
+        *,
+        start_serving: bool = True,
+        **_: Any,
+    ) -> Listener:
+        """A listener at a name and port, which no real socket has; port 0 takes the next one."""
+        if not port:
+            port, self._next_port = self._next_port, self._next_port + 1
+        address = (str(host), port)
+        if address in self._listeners:
+            raise OSError(98, "address already in use")
+        listener = Listener(self, address, protocol_factory, current_node.get())
+        self._listeners[address] = listener
+        if start_serving:
+            await listener.start_serving()
+        return listener
+
+    async def create_connection(
+        self,
+        protocol_factory: Callable[[], asyncio.BaseProtocol],
+        host: Any = None,
+        port: Any = None,
+        **_: Any,
+    ) -> tuple[SimulatedTransport, Any]:
+        return await connect(self, protocol_factory, (str(host), int(port)))
+
+    def listener_at(self, address: tuple[str, int]) -> Listener | None:
+        return self._listeners.get(address)
+
+    def forget_listener(self, listener: Listener) -> None:
+        if self._listeners.get(listener.address) is listener:
+            del self._listeners[listener.address]
+
+    def note_transport(self, transport: SimulatedTransport) -> None:
+        self._transports.add(transport)
+
+    def forget_transport(self, transport: SimulatedTransport) -> None:
+        self._transports.discard(transport)
+
+    # -- nodes ----------------------------------------------------------------------------------------
+
+    def note_task(self, task: "asyncio.Task[Any]") -> None:
+        tasks = self._tasks_of.setdefault(current_node.get(), set())
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+
+    def run_on(self, node: str, work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
+        """Run something on a machine: its tasks, listeners and connections belong to it."""
+        context = contextvars.copy_context()
+        context.run(current_node.set, node)
+        return context.run(self.create_task, work)
+
+    def power_off(self, node: str) -> None:
+        """The machine is gone: its connections break, its listeners close, its tasks end. Its disk is the caller's."""
+        self.note(f"power off {node}")
+        for transport in [each for each in self._transports if each.node == node]:
+            transport.vanish()
+        for listener in [each for each in self._listeners.values() if each.node == node]:
+            listener.close()
+        for task in sorted(self._tasks_of.pop(node, set()), key=lambda each: each.get_name()):
+            task.cancel()
+
+
+def _note_task(loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> "asyncio.Task[Any]":
+    task: asyncio.Task[Any] = asyncio.Task(work, loop=loop, **options)
+    assert isinstance(loop, SimulatedLoop)
+    loop.note_task(task)
+    return task
