@@ -40,7 +40,7 @@ def start(
         .option("kafka.bootstrap.servers", bootstrap)
         .option("subscribe", topic)
         .option("startingOffsets", "earliest")
-        .option("maxOffsetsPerTrigger", 60)
+        .option("maxOffsetsPerTrigger", 40)
         .load()
         .selectExpr("cast(cast(value as string) as int) as id", "cast(partition as string) as place")
     )

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.xdist_group("spark")
 
 Victim = Literal["driver", "worker", "broker"]
 
-RECORDS_EACH_TIME = 400
+RECORDS_EACH_TIME = 160
 PARTITIONS = 2
 LINE_TIMEOUT_S = 240.0  # a JVM that starts on a busy machine
 FINISH_TIMEOUT_S = 400.0
