@@ -162,11 +162,10 @@ def backfill(
         print_table(("source", "topic", "partition", "records"), records)
         if dry_run:
             return
-        session = session_for(pipeline, master=master, remote=remote, is_short_run=True, show_logs=spark_logs)
-        try:
+        with session_for(
+            pipeline, master=master, remote=remote, is_short_run=True, show_logs=spark_logs
+        ) as session:
             results = batch.backfill(session, pipeline, queries, times, ranges, again=again)
-        finally:
-            session.stop()
     for result in results:
         print(f"{result.query}: " + ("was done before, nothing written" if result.was_done else "written"))
 
@@ -205,7 +204,7 @@ def _told_in_one_line() -> Iterator[None]:
     except (ClientError, Disconnected) as error:
         raise CommandError(one_line(str(error))) from None
     except Exception as error:
-        if type(error).__name__ in ("AlreadyRunning", "SparkDidNotStart"):
+        if type(error).__name__ in ("AlreadyRunning", "SparkDidNotStart", "JavaNotFound"):
             raise CommandError(one_line(str(error))) from None
         raise
 

@@ -6,11 +6,12 @@
 A stop lets each query finish the batch that it is in.
 """
 
+import contextlib
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 from pyspark.sql import SparkSession
@@ -79,10 +80,14 @@ def run(
     try:
         with run_lock(directory, pipeline.name):
             _prepare(pipeline, queries)
-            session = spark or session_for(
-                pipeline, master=master, remote=remote, is_short_run=once, show_logs=show_spark_logs
+            opened = (
+                contextlib.nullcontext(spark)
+                if spark is not None
+                else session_for(
+                    pipeline, master=master, remote=remote, is_short_run=once, show_logs=show_spark_logs
+                )
             )
-            try:
+            with opened as session:
                 return _run_in(
                     session,
                     pipeline,
@@ -93,17 +98,15 @@ def run(
                     directory=directory,
                     metrics_port=metrics_port,
                 )
-            finally:
-                if spark is None:
-                    session.stop()
     finally:
         display.close()
 
 
+@contextlib.contextmanager
 def session_for(
     pipeline: Pipeline, *, master: str, remote: str | None, is_short_run: bool, show_logs: bool
-) -> SparkSession:
-    """A session with the settings of the file."""
+) -> Iterator[SparkSession]:
+    """A session with the settings of the file, stopped in the end."""
     handler = signal.getsignal(signal.SIGINT)
     session = start_session(
         f"penstock {pipeline.name}",
@@ -115,7 +118,10 @@ def session_for(
     )
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, handler)  # PySpark takes Ctrl-C for itself: it cancels all jobs
-    return session
+    try:
+        yield session
+    finally:
+        session.stop()
 
 
 def compile_streams(spark: SparkSession, pipeline: Pipeline) -> Compiled:
