@@ -172,14 +172,14 @@ class Spark:
         self.choose: Callable[[int], int] = lambda _: 0
         self.zombies: list[Generator[None, None, Message | None]] = []
         self._runs = itertools.count()
-        self._task_ids = itertools.count()
+        self._task_ids: dict[Run, itertools.count[int]] = {}
 
     def start(self, batches_max: int = 1 << 30) -> None:
         """One run of the query: the batches that are not in its log, as many as there are or are asked for."""
-        run = Run(query_id=QUERY, run_id=f"run-{next(self._runs)}")
+        run = self.new_run()
         first = self.committed + 1
         for batch_id in range(first, min(len(self.batches), first + batches_max)):
-            written = self._run_tasks(run, batch_id)
+            written = self.run_tasks(run, batch_id)
             try:
                 exactly_once.commit(self.brokers, written)
             except TransactionLost:
@@ -187,7 +187,12 @@ class Spark:
                 raise
             self.committed = max(self.committed, batch_id)
 
-    def _run_tasks(self, run: Run, batch_id: int) -> Written:
+    def new_run(self) -> Run:
+        run = Run(query_id=QUERY, run_id=f"run-{next(self._runs)}")
+        self._task_ids[run] = itertools.count()  # a new application counts from 0 again
+        return run
+
+    def run_tasks(self, run: Run, batch_id: int) -> Written:
         rows = self.batches[batch_id]
         count = 1 + self.choose(3)
         messages = [self._run_task(run, batch_id, part, rows[part::count]) for part in range(count)]
@@ -206,7 +211,7 @@ class Spark:
                 batch_id=batch_id,
                 partition=partition,
                 attempt=attempt,
-                number=next(self._task_ids),
+                number=next(self._task_ids[run]),
             )
             steps = task(self.brokers, me, rows)
             try:

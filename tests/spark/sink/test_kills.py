@@ -1,7 +1,7 @@
 """Drivers, workers and brokers are killed at random while a topic is copied: every row appears exactly once.
 
-The driver is a process of its own, with its JVM and its Python workers in one process group. Killing only the driver's
-Python leaves a JVM that goes on for a moment, as a lost driver on a cluster would.
+The driver is a process of its own, with its JVM and its Python workers in one session. Killing only the driver's Python
+leaves a JVM that goes on for a moment, as a lost driver on a cluster would.
 """
 
 import contextlib
@@ -26,12 +26,13 @@ from tests.support.broker import BrokerProcess
 SEED = int(os.environ.get("KILL_SEED", "0")) or random.SystemRandom().randrange(1, 1 << 32)
 LINE_TIMEOUT_S = 240.0  # a machine may be busy with other tests
 ROWS_PER_KILL = 150
+WORKERS = (b"pyspark.worker\0", b"python_streaming_sink_runner\0")  # tasks, and the driver's commits
 
 pytestmark = pytest.mark.xdist_group("spark")  # one JVM at a time
 
 
 class Driver:
-    """A driver process; only its own group is ever signalled."""
+    """A driver process; only processes of its own session are ever signalled."""
 
     def __init__(self, broker: BrokerProcess, checkpoint: Path, log: Path, how: str) -> None:
         command = [sys.executable, "-m", "tests.spark.sink.kill_driver"]
@@ -62,8 +63,8 @@ class Driver:
                 return False
 
     def kill_all(self) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        for pid in self._session():
+            _kill(pid)
         self._process.wait(LINE_TIMEOUT_S)
 
     def kill_python_only(self) -> None:
@@ -72,22 +73,27 @@ class Driver:
 
     def kill_worker(self, chance: random.Random) -> None:
         """Kill a Python process. One that ran a task is replaced; one that was committing ends the query."""
-        workers = [pid for pid in self._group() if b"pyspark.daemon" in _command(pid)]
+        workers = [pid for pid in self._session() if _command(pid).endswith(WORKERS)]
         assert workers, "Spark keeps its workers"
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(chance.choice(workers), signal.SIGKILL)
-            self.is_wounded = True
+        self.is_wounded = True
+        _kill(chance.choice(workers))
 
-    def _group(self) -> list[int]:
+    def _session(self) -> list[int]:
+        """The driver, its JVM and its workers; Spark gives the workers a process group, so that does not tell."""
         pids = (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
-        return [pid for pid in pids if _group_of(pid) == self._process.pid]
+        return [pid for pid in pids if _session_of(pid) == self._process.pid]
 
 
-def _group_of(pid: int) -> int:
+def _session_of(pid: int) -> int:
     try:
-        return os.getpgid(pid)
+        return os.getsid(pid)
     except ProcessLookupError:
         return -1
+
+
+def _kill(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
 
 
 def _command(pid: int) -> bytes:
