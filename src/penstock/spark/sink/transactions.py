@@ -1,15 +1,15 @@
 """Transactions as brokers offer them, for `exactly_once` and for the tasks that write.
 
-Spoken is the first version of the transaction protocol (KIP-98), which every broker since 0.11 knows: partitions are
-added before they are written, a producer's epoch changes when its id is taken over, and ending a transaction that has
-already ended in the same way is no error. So a decision can be carried out as often as it takes.
+Spoken is the first version of the transaction protocol (KIP-98), which every broker knows: partitions are added before
+they are written, a producer's epoch changes when its id is taken over, and ending a transaction that has already ended
+in the same way is no error. So a decision can be carried out as often as it takes.
 """
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from penstock.client.blocking.cluster import GROUP, TRANSACTION, Cluster
-from penstock.client.blocking.errors import BrokerError, UnsupportedApi, error_name
+from penstock.client.blocking.errors import BrokerError, error_name
 from penstock.client.blocking.metadata import TopicPartition
 from penstock.client.blocking.retry import Retry
 from penstock.protocol.errors import ErrorCode, is_retriable
@@ -201,10 +201,7 @@ class BrokerTransactions:
     def _open_at(self, host: str, port: int, query_id: str) -> list[str]:
         def attempt() -> list[str]:
             with self._cluster.connection((host, port)) as connection:
-                try:
-                    version = connection.version(list_transactions.API_KEY)
-                except UnsupportedApi:  # before Kafka 3.0: what is left over waits for its timeout
-                    return []
+                version = connection.version(list_transactions.API_KEY)
                 request = list_transactions.ListTransactionsRequest(
                     state_filters=[_ONGOING],
                     transactional_id_pattern=pattern_of_tasks(query_id) if version >= 2 else None,
