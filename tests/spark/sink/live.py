@@ -1,6 +1,7 @@
 """The sink without Spark, against a real broker: what its tests write, and what a reader then sees."""
 
 import itertools
+import time
 from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
@@ -24,6 +25,11 @@ from penstock.spark.sink.task import TaskWriter
 from penstock.spark.sink.transactions import BrokerTransactions
 
 _names = itertools.count()
+
+
+def now_ms() -> int:
+    """The real time: what is older than a week, retention would take away from a test that lasts."""
+    return time.time_ns() // 1_000_000
 
 
 def new_name(kind: str) -> str:
@@ -86,7 +92,7 @@ class LiveQuery:
         writer = TaskWriter(
             self.settings,
             self.cluster,
-            now_ms=lambda: 1_700_000_000_000,
+            now_ms=now_ms,
             transactional_id=self.run.transactional_id(number),
             first_partition=0,
         )
@@ -97,7 +103,7 @@ class LiveQuery:
 def write_rows(cluster: Cluster, bootstrap: str, topic: str, rows: Iterable[int]) -> None:
     """Put rows into a topic, outside of any transaction."""
     settings = sink_settings(bootstrap, topic)
-    writer = TaskWriter(settings, cluster, now_ms=lambda: 1, transactional_id=None, first_partition=0)
+    writer = TaskWriter(settings, cluster, now_ms=now_ms, transactional_id=None, first_partition=0)
     writer.write([batch_of(rows)])
 
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from penstock.client.blocking.cluster import Cluster
 from penstock.spark.sink.task import TaskWriter
-from tests.spark.sink.live import batch_of, committed_rows, new_name, sink_settings
+from tests.spark.sink.live import batch_of, committed_rows, new_name, now_ms, sink_settings
 from tests.support.broker import BrokerProcess
 
 
@@ -15,7 +15,7 @@ def test_a_broker_that_is_killed_while_records_come_stores_each_once(own_broker:
     settings = sink_settings(own_broker.bootstrap, "out", **{"kafka.batch.size": "4000"})
     cluster = Cluster(settings.client)
     cluster.create_topic("out", partitions=3)
-    writer = TaskWriter(settings, cluster, now_ms=lambda: 1, transactional_id=None, first_partition=0)
+    writer = TaskWriter(settings, cluster, now_ms=now_ms, transactional_id=None, first_partition=0)
     kills = threading.Semaphore(0)
     is_over = threading.Event()
 
@@ -49,7 +49,7 @@ def test_the_rows_of_a_key_keep_their_order_over_many_small_batches(shared_broke
     settings = sink_settings(shared_broker.bootstrap, topic, **{"kafka.batch.size": "300"})
     cluster = Cluster(settings.client)
     cluster.create_topic(topic, partitions=1)
-    TaskWriter(settings, cluster, now_ms=lambda: 1, transactional_id=None, first_partition=0).write(
+    TaskWriter(settings, cluster, now_ms=now_ms, transactional_id=None, first_partition=0).write(
         [batch_of(range(5000))]
     )
     cluster.close()

@@ -7,7 +7,7 @@ import pytest
 from penstock.client.blocking.cluster import Cluster
 from penstock.spark.sink.errors import WriteRefused
 from penstock.spark.sink.task import TaskWriter
-from tests.spark.sink.live import batch_of, committed_rows, new_name, sink_settings
+from tests.spark.sink.live import batch_of, committed_rows, new_name, now_ms, sink_settings
 from tests.support.broker import BrokerProcess
 from tests.support.plugin import running_broker
 
@@ -19,7 +19,7 @@ def test_a_record_that_is_too_large_is_refused_with_the_setting_to_raise(
     settings = sink_settings(shared_broker.bootstrap, topic)
     cluster = Cluster(settings.client)
     cluster.create_topic(topic, partitions=1, configs={"max.message.bytes": "1000"})
-    writer = TaskWriter(settings, cluster, now_ms=lambda: 1, transactional_id=None, first_partition=0)
+    writer = TaskWriter(settings, cluster, now_ms=now_ms, transactional_id=None, first_partition=0)
     with pytest.raises(
         WriteRefused, match=rf"{topic}-0 were refused with MESSAGE_TOO_LARGE.*max\.message\.bytes"
     ):
@@ -31,7 +31,7 @@ def test_a_topic_is_made_where_the_broker_makes_topics(shared_broker: BrokerProc
     topic = new_name("made")
     settings = sink_settings(shared_broker.bootstrap, topic)
     cluster = Cluster(settings.client)
-    TaskWriter(settings, cluster, now_ms=lambda: 1, transactional_id=None, first_partition=0).write(
+    TaskWriter(settings, cluster, now_ms=now_ms, transactional_id=None, first_partition=0).write(
         [batch_of([7])]
     )
     cluster.close()
@@ -43,7 +43,7 @@ def test_a_topic_that_nobody_makes_is_told(tmp_path: Path, monkeypatch: pytest.M
     with running_broker(tmp_path, {"auto.create.topics.enable": "false"}) as broker:
         settings = sink_settings(broker.bootstrap, "missing")
         cluster = Cluster(settings.client)
-        writer = TaskWriter(settings, cluster, now_ms=lambda: 1, transactional_id=None, first_partition=0)
+        writer = TaskWriter(settings, cluster, now_ms=now_ms, transactional_id=None, first_partition=0)
         with pytest.raises(WriteRefused, match="topic 'missing' cannot be written to: create it first"):
             writer.write([batch_of([7])])
         cluster.close()
