@@ -10,10 +10,10 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from enum import Enum, auto
+from importlib import metadata
 from pathlib import Path
 
 import msgspec
-import pyspark
 
 CONNECTOR = Path(sys.prefix) / "interop" / "spark-kafka"
 _TIMEOUT_S = 300
@@ -74,7 +74,8 @@ def connector_jars(directory: Path = CONNECTOR) -> list[str]:
 
 def main() -> int:
     stamp = CONNECTOR / "versions.txt"
-    heading = f"for PySpark {pyspark.__version__}"
+    spark_version = metadata.version("pyspark")
+    heading = f"for PySpark {spark_version}"
     if stamp.exists() and stamp.read_text().startswith(heading + "\n"):
         print(f"Spark's Kafka connector is there, {stamp.read_text().strip()}")
         return 0
@@ -85,7 +86,7 @@ def main() -> int:
     half_done = CONNECTOR.with_name(CONNECTOR.name + ".part")
     shutil.rmtree(half_done, ignore_errors=True)
     try:
-        taken = choose(jars_for(pyspark.__version__), lambda coordinates: _fetch(coordinates, half_done))
+        taken = choose(jars_for(spark_version), lambda coordinates: _fetch(coordinates, half_done))
     except NotFetched as reason:
         print(f"{reason}: {_NOT_RUN}")
         return 0

@@ -15,11 +15,13 @@ import pytest
 
 from tests.support.broker import BrokerProcess
 from tools.setup_interop import JAVA_CLIENT
+from tools.setup_spark_connector import connector_jars
 
-# A tool that `tools/setup_interop.py` could not install, and what a person would have to run.
+# A tool that `tools/setup_*.py` could not install, and what a person would have to run.
 INSTALL_COMMANDS = {
     "kcat": "sudo apt-get install -y kcat",
     "kafka-clients": "sudo apt-get install -y default-jdk-headless maven && python -m tools.setup_interop",
+    "spark-sql-kafka": "sudo apt-get install -y maven && python -m tools.setup_spark_connector",
 }
 _MISSING = "not run: {tool} is missing, install it with `{command}`"
 
@@ -39,6 +41,14 @@ def require_java_client() -> str:
     if not JAVA_CLIENT.is_dir() or shutil.which("java") is None:
         pytest.skip(_MISSING.format(tool="kafka-clients", command=INSTALL_COMMANDS["kafka-clients"]))
     return f"{JAVA_CLIENT}/*"
+
+
+def require_spark_connector() -> list[str]:
+    """The jars of Spark's own Kafka connector; like `require_tool` where Maven could not fetch them."""
+    jars = connector_jars()
+    if not jars:
+        pytest.skip(_MISSING.format(tool="spark-sql-kafka", command=INSTALL_COMMANDS["spark-sql-kafka"]))
+    return jars
 
 
 @pytest.fixture(scope="session")

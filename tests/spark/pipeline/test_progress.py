@@ -73,6 +73,15 @@ def test_only_our_own_observed_metrics_are_counted() -> None:
     assert progress.dead_letters == 5
 
 
+def test_observed_metrics_count_the_same_when_a_connect_server_tells_them() -> None:
+    def row(**counts: int) -> dict[str, Any]:
+        fields = [{"name": name, "type": "long", "nullable": False, "metadata": {}} for name in counts]
+        return {"values": list(counts.values()), "schema": {"type": "struct", "fields": fields}}
+
+    progress = told(observedMetrics={"expectations:orders": row(positive=2), "dead-letters": row(rows=5)})
+    assert (progress.broken, progress.dead_letters) == ({"orders": {"positive": 2}}, 5)
+
+
 def test_lag_is_what_lies_between_the_offsets() -> None:
     progress = told()
     assert progress.consumed == {"orders": {0: 20, 1: 4}}

@@ -125,7 +125,14 @@ def _rate(told: Any) -> float:
 
 
 def _counts(row: Any) -> dict[str, int]:
-    return {name: count or 0 for name, count in row.items()} if isinstance(row, Mapping) else {}
+    if not isinstance(row, Mapping):
+        return {}
+    schema = row.get("schema")
+    if isinstance(
+        schema, Mapping
+    ):  # how a Connect server writes the rows of a query that is asked for its progress
+        row = dict(zip((field["name"] for field in schema["fields"]), row["values"], strict=True))
+    return {name: count or 0 for name, count in row.items()}
 
 
 def _milliseconds(timestamp: str) -> int:

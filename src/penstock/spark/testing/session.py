@@ -1,13 +1,14 @@
 """The session of a test run."""
 
 import os
+from collections.abc import Mapping
 
 from pyspark.sql import SparkSession
 
-from penstock.spark.session import start_session
+from penstock.spark.session import NO_SETTINGS, start_session
 
 
-def start_test_session(directory: str) -> SparkSession:
+def start_test_session(directory: str, settings: Mapping[str, str] = NO_SETTINGS) -> SparkSession:
     """A local session that starts quickly and leaves nothing outside of `directory`; its log is `spark.log` there."""
     return start_session(
         "penstock-tests",
@@ -18,6 +19,7 @@ def start_test_session(directory: str) -> SparkSession:
             "spark.sql.warehouse.dir": os.path.join(directory, "warehouse"),
             "spark.sql.streaming.checkpointLocation": os.path.join(directory, "checkpoints"),
             "spark.local.dir": os.path.join(directory, "local"),
+            **settings,
         },
         is_short_run=True,
         log_path=os.path.join(directory, "spark.log"),
