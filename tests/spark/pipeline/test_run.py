@@ -14,6 +14,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
+from penstock.spark.dead_letter_format import DeadLetter, read_headers
 from penstock.spark.pipeline.model import (
     Expectation,
     JsonDecoder,
@@ -87,7 +88,18 @@ class Shop:
         assert producer.flush(30) == 0
 
     def read(self, topic: str) -> list[Any]:
-        """Everything committed in a topic, as JSON."""
+        """The values of everything committed in a topic, as JSON."""
+        return [json.loads(message.value()) for message in self.messages(topic)]
+
+    def dead_letters(self) -> dict[str, DeadLetter]:
+        """By the value that was rejected."""
+        found = {
+            str(message.value()): read_headers(message.headers())
+            for message in self.messages(f"{self.name}.dlq")
+        }
+        return {value: letter for value, letter in found.items() if letter is not None}
+
+    def messages(self, topic: str) -> list[Any]:
         consumer = Consumer(
             {
                 "bootstrap.servers": self.bootstrap,
@@ -106,7 +118,7 @@ class Shop:
             if message.error():
                 waiting.discard(message.partition())
             else:
-                found.append(json.loads(message.value()))
+                found.append(message)
         consumer.close()
         return found
 
@@ -187,15 +199,18 @@ def test_good_records_reach_every_output_once_and_bad_ones_are_dead_letters_once
     assert ids(shop.table("lake/orders")) == ["o1", "o2", "o4"]
     assert "_record" not in shop.table("lake/orders")[0]
     assert ids(shop.read(shop.topic("big"))) == ["o1", "o4"]
-    assert len(shop.read(f"{shop.name}.dlq")) == 4
+    assert len(shop.messages(f"{shop.name}.dlq")) == 4
+    letters = shop.dead_letters()
+    assert {letter.step for letter in letters.values()} == {"orders"}
+    assert letters[str(order(3, -1).encode())].error == "expectation broken: positive (amount > 0)"
+    assert letters["None"].headers == (("from", b"test"),)
     # seen from outside: the status after the end, and the consumer group
     status = read_status(str(shop.directory / ".penstock" / shop.name))
     assert status is not None
     assert (status.exit_code, [query.lag_records for query in status.queries]) == (0, [0, 0, 0])
     assert shop.committed(f"penstock-pipeline.{shop.name}.table") == 7
-    letters = next(query for query in first.status.queries if query.name.endswith("dead-letters.orders"))
-    assert letters.dead_letters == 3
-    assert letters.rows == 5
+    rejects = next(query for query in first.status.queries if query.name.endswith("dead-letters.orders"))
+    assert (rejects.rows, rejects.dead_letters) == (5, 3)
 
 
 def test_once_follows_records_from_output_to_output(shop: Shop) -> None:
