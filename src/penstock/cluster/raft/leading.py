@@ -274,7 +274,10 @@ def resign(core: Core, leader: Leader, successor: ReplicaKey | None = None) -> N
 
 def next_deadline_ms(core: Core, leader: Leader) -> float:
     deadlines = [parked.deadline_ms for parked in leader.parked]
-    deadlines += [at for node_id, at in leader.begin_at_ms.items() if core.voters.get(node_id) is not None]
+    # One that is past waits for the request before it to be answered, or to fail.
+    deadlines += [
+        at for node_id, at in leader.begin_at_ms.items() if at > core.now_ms and core.voters.get(node_id)
+    ]
     if leader.change is not None:
         deadlines.append(leader.change.deadline_ms)
     return min([quorum_deadline_ms(core, leader), *deadlines])

@@ -86,15 +86,31 @@ def remove_arrived(core: Core, token: Token, request: RemoveVoterRequest) -> Non
     if leader is None:
         return
     node_id = request.voter.node_id
+    remaining = core.voters.without(node_id)
     if not core.voters.has(request.voter):
         _refuse(core, token, ErrorCode.VOTER_NOT_FOUND, f"node {node_id} with that directory is no voter")
-    elif len(core.voters) == 1:
+    elif not remaining:
         _refuse(
             core, token, ErrorCode.INVALID_REQUEST, f"node {node_id} is the only voter: add another first"
         )
+    elif (heard := _heard_count(core, leader, remaining)) < remaining.majority:
+        # Kafka lets it happen: the removal could never be committed, and nothing after it.
+        message = f"only {heard} of the {len(remaining)} voters that were left answer: bring one back first"
+        _refuse(core, token, ErrorCode.INVALID_REQUEST, message)
     else:
         leader.change = VoterChange(token=token, deadline_ms=core.now_ms + CHANGE_TIMEOUT_MS)
-        _append_voters(core, leader, leader.change, core.voters.without(node_id))
+        _append_voters(core, leader, leader.change, remaining)
+
+
+def _heard_count(core: Core, leader: Leader, voters: VoterSet) -> int:
+    """How many of them the leader has heard of lately, itself included."""
+    since_ms = core.now_ms - core.settings.fetch_timeout_ms
+    count = 0
+    for voter in voters:
+        progress = progress_of(leader, voter.key)
+        is_heard = progress is not None and progress.end_offset >= 0 and progress.last_fetch_ms >= since_ms
+        count += voter.key.node_id == core.me.node_id or is_heard
+    return count
 
 
 def update_arrived(core: Core, token: Token, request: UpdateVoterRequest) -> None:

@@ -32,6 +32,7 @@ from penstock.cluster.raft.values import Address, Election, LogPosition, RaftSet
 from penstock.cluster.raft.voters import VoterSet
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.batch import iter_batches_strict
+from penstock.testing.simulation.raft.checker import Violation
 from penstock.testing.simulation.raft.memory_log import MemoryLog
 from penstock.testing.simulation.seeds import randomness
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from penstock.testing.simulation.raft.world import RaftWorld
 
 _DIGEST_BYTES = 4
+_TICKS_PER_SECOND_MAX = 200
 
 
 class ReplyTo(NamedTuple):
@@ -68,6 +70,7 @@ class RaftHost:
         """Of the appends that are not committed yet: the epoch and token, by the last offset."""
         self._is_syncing = False
         self._tick_at_ms = float("inf")
+        self._tick_count = 0
         self._partial: bytearray = bytearray()
 
     # -- life -----------------------------------------------------------------------------------------
@@ -81,6 +84,7 @@ class RaftHost:
         self.incarnation += 1
         self._is_syncing = False
         self._tick_at_ms = float("inf")
+        self.log.settle()
         shape = self.log.shape()
         self.applied_offset, self.digest = 0, 0
         self.node = RaftNode(
@@ -314,6 +318,9 @@ class RaftHost:
     def _tick(self, incarnation: int, at_ms: float) -> None:
         if self.incarnation == incarnation and self._tick_at_ms == at_ms:
             self._tick_at_ms = float("inf")
+            self._tick_count += 1
+            if self._tick_count > _TICKS_PER_SECOND_MAX * (1 + at_ms / 1000):
+                raise Violation("liveness", f"{self.name} wants to be woken all the time")
             self.handle(Tick())
 
 

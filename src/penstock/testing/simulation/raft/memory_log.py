@@ -152,6 +152,19 @@ class MemoryLog:
         self._pending.clear()
         self.content = self._durable.copy()
 
+    def settle(self) -> None:
+        """At a start: a snapshot that the log does not lead up to takes its place, as on a real disk."""
+        content = self.content
+        if not content.snapshots:
+            return
+        latest = max(content.snapshots, key=lambda each: each.offset)
+        number = content.number_at(latest.offset)
+        is_before = 0 < number and content.batches[number - 1].next_offset == latest.offset
+        if is_before and content.batches[number - 1].epoch == latest.epoch:
+            return
+        if latest.offset != content.start_offset:
+            self.install(latest, content.snapshots[latest])
+
     # -- reading --------------------------------------------------------------------------------------
 
     def read(self, offset: int, limit: int, max_bytes: int) -> bytes:

@@ -1,0 +1,182 @@
+"""The quorum's log on the storage engine, over power cuts."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from random import Random
+from typing import Any
+
+import pytest
+
+from penstock.cluster.raft.log import StoredRaftLog
+from penstock.cluster.raft.records import kraft_version_batch, leader_change_batch, voters_batch
+from penstock.cluster.raft.values import LogPosition
+from penstock.cluster.raft.voters import VoterSet
+from penstock.observability.clock import ManualClock
+from penstock.observability.offload import InlineOffload
+from penstock.protocol.records.batch import iter_batches_strict
+from penstock.storage.flusher import Flusher
+from penstock.storage.log_store import LogStore
+from penstock.testing.disk import FaultyDisk, Keep
+from tests.cluster.raft.support import batch, voters
+
+
+class Opened:
+    """A data directory in use, and the quorum's log in it."""
+
+    def __init__(self, disk: FaultyDisk) -> None:
+        clock = ManualClock()
+        self.disk = disk
+        self.store = LogStore.open(
+            "/data",
+            files=disk,
+            node_id=1,
+            new_cluster_id=lambda: "c",
+            new_directory_id=lambda: b"d" * 16,
+            clock=clock,
+            offload=InlineOffload(),
+        )
+        flusher = Flusher(InlineOffload(), clock)
+        self.log = StoredRaftLog(self.store, flusher, files=disk, clock=clock, offload=InlineOffload())
+
+    def crash(self, keep: Keep = Keep.NOTHING) -> "Opened":
+        return Opened(self.disk.crash(keep))
+
+    async def read(self) -> list[tuple[int, int]]:
+        """Offset and epoch of every batch."""
+        shape = self.log.shape()
+        return [
+            (header.base_offset, header.leader_epoch)
+            async for buffer in self.log.batches(shape.start_offset, shape.end_offset)
+            for _, header in iter_batches_strict(buffer)
+        ]
+
+
+def on_a_loop(test: Callable[[Opened], Coroutine[Any, Any, None]]) -> Callable[[Opened], None]:
+    """Run a test that awaits."""
+
+    @wraps(test)
+    def run(opened: Opened) -> None:
+        asyncio.run(test(opened))
+
+    return run
+
+
+@pytest.fixture
+def opened() -> Opened:
+    return Opened(FaultyDisk(Random(5)))
+
+
+def opening(voting: VoterSet) -> list[bytes]:
+    return [
+        leader_change_batch(1, voting, [1], offset=0, epoch=1, timestamp=0),
+        kraft_version_batch(offset=1, epoch=1, timestamp=0),
+        voters_batch(voting, offset=2, epoch=1, timestamp=0),
+    ]
+
+
+@on_a_loop
+async def test_what_is_synced_is_there_after_a_power_cut_with_its_epochs(opened: Opened) -> None:
+    opened.log.append(batch("a", epoch=1, offset=0))
+    opened.log.append(batch("b", epoch=3, offset=1))
+    await opened.log.sync()
+    opened.log.append(batch("c", epoch=3, offset=2))
+    assert opened.log.durable_offset == 2
+    shape = opened.crash().log.shape()
+    assert shape.end == LogPosition(3, 2)
+    assert shape.compare(1, 1) is None
+    assert shape.synced_offset == 2
+
+
+@on_a_loop
+async def test_a_truncation_is_followed_by_another_leaders_records(opened: Opened) -> None:
+    for number in range(4):
+        opened.log.append(batch("mine", epoch=1, offset=number))
+    await opened.log.sync()
+    await opened.log.truncate(2)
+    opened.log.append(batch("theirs", epoch=2, offset=2))
+    await opened.log.sync()
+    again = opened.crash()
+    assert await again.read() == [(0, 1), (1, 1), (2, 2)]
+    assert again.log.shape().end == LogPosition(2, 3)
+
+
+@on_a_loop
+async def test_the_voters_are_read_from_the_log(opened: Opened) -> None:
+    for each in opening(voters(1, 2, 3)):
+        opened.log.append(each)
+    opened.log.append(voters_batch(voters(1, 2), offset=3, epoch=1, timestamp=0))
+    history, size_bytes = await opened.log.scan(VoterSet())
+    assert history.latest == voters(1, 2)
+    assert history.at(3) == voters(1, 2, 3)
+    assert size_bytes > 0
+
+
+@on_a_loop
+async def test_a_snapshot_lets_the_beginning_of_the_log_go(opened: Opened) -> None:
+    for each in opening(voters(1, 2, 3)):
+        opened.log.append(each)
+    for number in range(3, 10):
+        opened.log.append(batch("a", epoch=1, offset=number))
+    await opened.log.sync()
+    snapshot = LogPosition(1, 6)
+    await opened.log.write_snapshot(snapshot, voters(1, 2, 3), [batch("state")])
+    await opened.log.drop_prefix(snapshot)
+    again = opened.crash()
+    shape = again.log.shape()
+    assert (shape.start_offset, shape.end_offset) == (6, 10)
+    assert shape.snapshots == [snapshot]
+    history, _ = await again.log.scan(VoterSet())
+    assert history.latest == voters(1, 2, 3)
+
+
+@on_a_loop
+async def test_a_fetched_snapshot_replaces_the_log(opened: Opened) -> None:
+    source = Opened(FaultyDisk(Random(6)))
+    snapshot = LogPosition(4, 50)
+    await source.log.write_snapshot(snapshot, voters(1, 2), [batch("state", "of", "things")])
+    opened.log.append(batch("old", epoch=1, offset=0))
+    await opened.log.sync()
+    position = 0
+    while True:
+        data, size_bytes = await source.log.read_snapshot(snapshot, position, 20)
+        await opened.log.store_chunk(snapshot, position, data)
+        position += len(data)
+        if position >= size_bytes:
+            break
+    assert await opened.log.install(snapshot) == voters(1, 2)
+    opened.log.append(batch("new", epoch=5, offset=50))
+    await opened.log.sync()
+    again = opened.crash()
+    assert await again.read() == [(50, 5)]
+    assert again.log.shape().compare(50, 4) is None
+
+
+@on_a_loop
+async def test_a_snapshot_that_was_whole_before_the_crash_replaces_the_log_after_it(opened: Opened) -> None:
+    opened.log.append(batch("old", epoch=1, offset=0))
+    await opened.log.sync()
+    snapshot = LogPosition(4, 50)
+    await opened.log.write_snapshot(snapshot, voters(1), [])  # as `install` does, and then the power went
+    shape = opened.crash().log.shape()
+    assert shape.end == snapshot
+    assert shape.start_offset == 50
+
+
+@on_a_loop
+async def test_a_snapshot_of_another_history_replaces_a_longer_log(opened: Opened) -> None:
+    for number in range(4):
+        opened.log.append(batch("mine", epoch=1, offset=number))
+    await opened.log.sync()
+    await opened.log.write_snapshot(LogPosition(2, 3), voters(1), [])
+    assert opened.crash().log.shape().end == LogPosition(2, 3)
+
+
+@on_a_loop
+async def test_half_a_snapshot_is_none(opened: Opened) -> None:
+    opened.log.append(batch("a", epoch=1, offset=0))
+    await opened.log.sync()
+    await opened.log.store_chunk(LogPosition(4, 50), 0, b"half")
+    again = opened.crash(Keep.EVERYTHING)
+    assert again.log.shape().snapshots == []
+    assert not [path for path in again.disk.paths() if path.endswith(".part")]
