@@ -1,7 +1,7 @@
 """A pipeline becomes frames: run as batches over a few rows, in the shared session."""
 
 import json
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -171,7 +171,8 @@ def test_windows_have_a_start_an_end_and_their_aggregates(
     step = WindowStep(on="at", aggregates={"total": "sum(amount)"}, **window)  # type: ignore[arg-type]
     made = sorted(bench.rows(step), key=lambda row: row["window_start"])
     assert [
-        (f"{row['window_start']:%M:%S}", f"{row['window_end']:%M:%S}", row["total"]) for row in made
+        (*(f"{row[end].astimezone(UTC):%M:%S}" for end in ("window_start", "window_end")), row["total"])
+        for row in made
     ] == expected
     assert list(made[0]) == ["window_start", "window_end", "total"]
 

@@ -3,12 +3,16 @@
 Both formats of topics, ours and Spark's own connector, take the same options; `source_format` chooses.
 """
 
+import functools
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from penstock.spark.lake.options import parse_options
+from penstock.spark.lake.reader import TableReader
 from penstock.spark.pipeline.compile import ReadSource
 from penstock.spark.pipeline.model import Pipeline, Source, TableSource, TopicSource
 from penstock.spark.pipeline.positions import time_ms
@@ -22,7 +26,7 @@ def read_streams(spark: SparkSession, pipeline: Pipeline) -> ReadSource:
 
     def read(source: Source) -> DataFrame:
         if isinstance(source, TableSource):
-            return read_table(spark, pipeline, source)
+            return read_table_anew(spark, pipeline, source)
         reader = spark.readStream.format(pipeline.source_format)
         return reader.options(**topic_options(pipeline, source)).load()
 
@@ -46,12 +50,36 @@ def read_ranges(
 
 
 def read_table(spark: SparkSession, pipeline: Pipeline, source: TableSource) -> DataFrame:
-    """A table. Those of ours are looked at anew by each batch of a stream, others as Spark's own format does it."""
+    """A table as it is when the frame is made."""
     path = beside(pipeline, source.path)
     if source.format in LAKE_FORMATS:
         reader = spark.read.format("penstock_lake").option("table_format", source.format)
         return reader.options(**source.options).load(path)
     return spark.read.format(source.format).options(**source.options).load(path)
+
+
+def read_table_anew(spark: SparkSession, pipeline: Pipeline, source: TableSource) -> DataFrame:
+    """A table as it is when a batch runs, where the format is one of ours.
+
+    Spark plans the files of a table once for a query, however many batches it has. So they are planned by the task
+    that reads them: one task, as befits the small side of a join. The columns are those of the start.
+    """
+    frame = read_table(spark, pipeline, source)
+    if source.format not in LAKE_FORMATS:
+        return frame
+    options = {**source.options, "path": beside(pipeline, source.path), "table_format": source.format}
+    read = functools.partial(_read_lake, options, frame.columns)
+    return spark.range(0, 1, 1, 1).mapInArrow(read, frame.schema)
+
+
+def _read_lake(
+    options: Mapping[str, str], columns: Sequence[str], started_by: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Runs on a worker."""
+    for _ in started_by:
+        reader = TableReader(parse_options(options), columns)
+        for share in reader.partitions():
+            yield from reader.read(share)
 
 
 def beside(pipeline: Pipeline, path: str) -> str:

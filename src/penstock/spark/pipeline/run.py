@@ -7,6 +7,7 @@ A stop lets each query finish the batch that it is in.
 """
 
 import contextlib
+import os
 import signal
 import sys
 import threading
@@ -112,7 +113,7 @@ def session_for(
         f"penstock {pipeline.name}",
         master=master,
         remote=remote,
-        settings=pipeline.spark,
+        settings={**_settings_on(master, remote), **pipeline.spark},
         is_short_run=is_short_run,
         show_logs=show_logs,
     )
@@ -122,6 +123,13 @@ def session_for(
         yield session
     finally:
         session.stop()
+
+
+def _settings_on(master: str, remote: str | None) -> dict[str, str]:
+    """Spark's 200 partitions of a shuffle are for clusters: on one machine they cost seconds for every batch."""
+    if remote is None and master.startswith("local"):
+        return {"spark.sql.shuffle.partitions": str(os.cpu_count() or 1)}
+    return {}
 
 
 def compile_streams(spark: SparkSession, pipeline: Pipeline) -> Compiled:
