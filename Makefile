@@ -3,9 +3,10 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+COMPILED := .venv-compiled
 STAMP := $(VENV)/.installed
 
-.PHONY: help install demo test lint format codegen bench soak clean
+.PHONY: help install demo test lint format codegen bench soak compiled test-compiled clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -44,9 +45,22 @@ soak: install  ## kill brokers under load for SOAK_SECONDS (default 300), then t
 bench: install  ## measure the broker against this machine (QUICK=1: small sizes, docs left alone; BENCH_LOG_GB=5)
 	$(BIN)/penstock bench $(if $(QUICK),--quick,--write-docs docs/benchmarks.md)
 
+compiled: $(COMPILED)/.installed  ## make .venv-compiled, whose penstock has its hot path compiled by mypyc
+
+$(COMPILED)/.installed: hatch_build.py pyproject.toml requirements-dev.txt $(shell find src -name '*.py')
+	$(PYTHON) -m venv $(COMPILED)
+	$(COMPILED)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt setuptools
+	PENSTOCK_MYPYC=1 $(COMPILED)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
+	    --no-build-isolation --force-reinstall .
+	@touch $@
+
+test-compiled: compiled  ## the tests of the packages with compiled modules, on the compiled ones
+	$(COMPILED)/bin/python -m pytest -n 2 --dist loadgroup \
+	    tests/cluster tests/gateway tests/observability tests/protocol tests/server tests/storage
+
 codegen: install  ## rewrite protocol/messages from Kafka's message definitions
 	$(BIN)/python -m tools.codegen --model tools/codegen/messages.json \
 	    ../shared/kafka-messages tools/codegen/metadata_records src/penstock/protocol/messages
 
 clean:  ## remove what the targets made
-	rm -rf $(VENV) .mypy_cache .ruff_cache .import_linter_cache tests/interop/js/node_modules
+	rm -rf $(VENV) $(COMPILED) .mypy_cache .ruff_cache .import_linter_cache tests/interop/js/node_modules

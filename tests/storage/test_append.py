@@ -1,15 +1,15 @@
 import pytest
 
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.records.validation import rules_for
+from penstock.protocol.records.rules import rules_for
 from penstock.storage.append import (
-    StorableBatch,
     assign_offsets,
     prepare_produced,
     prepare_replicated,
     split_by_record_count,
 )
 from penstock.storage.log_errors import AppendRejected
+from penstock.storage.storable_batch import StorableBatch
 from tests.storage.logs import NOW_MS, batch_of, config_of
 
 RULES = rules_for(config_of())

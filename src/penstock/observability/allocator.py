@@ -1,11 +1,11 @@
 """How a process that is a broker and nothing else treats its memory; an embedded broker leaves its host's alone.
 
-Freed memory is kept, because a broker soon needs it again. A fetch reads a megabyte into a fresh buffer, and frees it when it is sent. With glibc's defaults the heap grows and
-shrinks by system calls for each of them, and every page is cleared and faulted in again: that costs four times the
-copying.
+Freed memory is kept, because a broker soon needs it again. A fetch reads a megabyte into a fresh buffer, and frees it
+when it is sent. With glibc's defaults the heap grows and shrinks by system calls for each of them, and every page is
+cleared and faulted in again: that costs four times the copying.
 
-Cycles are looked for seldom. A request in flight is some fifteen objects that the collector walks, none of them a cycle:
-with 64 in flight Python's default of one search for every 700 new objects took a tenth of the processor.
+Cycles are looked for seldom. A request in flight is some fifteen objects that the collector walks, and no cycle: with
+64 in flight Python's default of one search for every 700 new objects took nearly a tenth of the processor.
 """
 
 import ctypes

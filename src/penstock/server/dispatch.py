@@ -9,7 +9,6 @@ import logging
 import struct
 from collections.abc import Awaitable, Callable
 from functools import partial
-from types import CoroutineType
 from typing import Any
 
 from penstock.observability.completion import Completion
@@ -81,7 +80,7 @@ class Dispatcher:
         response = route.handle(context, request)
         if isinstance(response, Completion):
             return response.through(partial(route.encode, header))
-        if isinstance(response, CoroutineType):
+        if isinstance(response, Awaitable):
             later = _encode_later(route, header, response)
             return Exclusive(later) if route.is_exclusive else later
         return route.encode(header, response)

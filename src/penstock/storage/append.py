@@ -2,36 +2,18 @@
 
 from collections.abc import Iterator, Sequence
 
-import msgspec
-
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.batch import (
-    BatchHeader,
     crc_is_valid,
     iter_batches,
     set_base_offset_and_epoch,
 )
 from penstock.protocol.records.errors import CorruptRecords
-from penstock.protocol.records.validation import (
-    InvalidBatch,
-    Rewrite,
-    ValidationRules,
-    rewrite_batch,
-    validate_batch,
-)
+from penstock.protocol.records.rules import InvalidBatch, Rewrite, ValidationRules
+from penstock.protocol.records.validation import rewrite_batch, validate_batch
 from penstock.storage.files import Buffer
 from penstock.storage.log_errors import AppendRejected
-
-
-class StorableBatch(msgspec.Struct, gc=False):
-    """A batch as it goes to disk, and what the log must know about it."""
-
-    data: Buffer
-    header: BatchHeader
-    base_offset: int
-    last_offset: int
-    max_timestamp: int
-    size_bytes: int
+from penstock.storage.storable_batch import StorableBatch
 
 
 def prepare_produced(

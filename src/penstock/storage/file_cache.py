@@ -58,7 +58,8 @@ class FileCache:
         """All of them or, with an `OSError`, none."""
         handles: list[Handle] = []
         try:
-            handles.extend(self.pin(path) for path in paths)
+            for path in paths:
+                handles.append(self.pin(path))  # noqa: PERF401  those before a failure must be known
         except OSError:
             for handle in handles:
                 self.unpin(handle)

@@ -14,9 +14,8 @@ from collections.abc import Callable, Sequence
 
 from penstock.config.topic import TopicConfig
 from penstock.observability.offload import InlineOffload, Offload
-from penstock.protocol.records.validation import ValidationRules, rules_for
+from penstock.protocol.records.rules import ValidationRules, rules_for
 from penstock.storage.append import (
-    StorableBatch,
     assign_offsets,
     prepare_produced,
     prepare_replicated,
@@ -32,6 +31,7 @@ from penstock.storage.log_values import LEADER_EPOCHS, Appended, Cold, LoadedLog
 from penstock.storage.producer_snapshot import encode_snapshot
 from penstock.storage.readable_log import ReadableLog
 from penstock.storage.segment_chain import Discard, SegmentChain
+from penstock.storage.storable_batch import StorableBatch
 from penstock.storage.transaction_index import AbortedTransaction
 
 __all__ = ["Appended", "Cold", "Log", "LogSlice", "Origin"]

@@ -1,7 +1,7 @@
 """What can go wrong in a log, as callers see it. One shallow base: `LogError`, which carries the wire's code."""
 
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.records.validation import RecordError
+from penstock.protocol.records.rules import RecordError
 
 
 class LogError(Exception):

@@ -8,10 +8,10 @@ from penstock.protocol.records.batch import BatchHeader
 from penstock.protocol.records.control import ControlType, EndTxnMarker, control_type, decode_end_txn_marker
 from penstock.protocol.records.errors import CorruptRecords
 from penstock.protocol.records.record import iter_records
-from penstock.storage.append import StorableBatch
 from penstock.storage.files import Buffer
 from penstock.storage.log_errors import AppendRejected
 from penstock.storage.producer_state import CompletedTransaction, Duplicate, ProducerStates, Refusal
+from penstock.storage.storable_batch import StorableBatch
 
 _log = logging.getLogger(__name__)
 

@@ -10,13 +10,14 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 
 from penstock.config.topic import LONG_MAX, TopicConfig
-from penstock.storage.append import StorableBatch, split_by_record_count
+from penstock.storage.append import split_by_record_count
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import Buffer
 from penstock.storage.log_errors import LogError, StorageError, StorageFailure
 from penstock.storage.offset_index import RELATIVE_OFFSET_MAX
 from penstock.storage.segment import LOG, Segment
 from penstock.storage.segment_read import Cut, Found, IndexInDoubt, NotCached, cut_batches, find_batch
+from penstock.storage.storable_batch import StorableBatch
 from penstock.storage.tail import Tail
 
 GROW_BYTES = 1 << 20

@@ -13,7 +13,8 @@ from penstock.protocol.records.batch import crc_is_valid, parse_header
 from penstock.protocol.records.builder import NewRecord, build_batch
 from penstock.protocol.records.control import EndTxnMarker, build_end_txn_batch
 from penstock.protocol.records.record import Record, decode_records
-from penstock.protocol.records.validation import Rewrite, ValidationRules, validate_batch
+from penstock.protocol.records.rules import Rewrite, ValidationRules
+from penstock.protocol.records.validation import validate_batch
 from tests.protocol.records.strategies import NOW_MS, record_lists
 
 OTHERS: dict[str, Any] = {

@@ -22,14 +22,16 @@ from penstock.protocol.records.builder import NewRecord, build_batch, encode_rec
 from penstock.protocol.records.control import EndTxnMarker, build_end_txn_batch
 from penstock.protocol.records.errors import CorruptRecords
 from penstock.protocol.records.record import decode_records
-from penstock.protocol.records.validation import (
-    RECORD_ERRORS_MAX,
+from penstock.protocol.records.rules import (
     InvalidBatch,
     Rewrite,
     ValidatedBatch,
     ValidationRules,
-    rewrite_batch,
     rules_for,
+)
+from penstock.protocol.records.validation import (
+    RECORD_ERRORS_MAX,
+    rewrite_batch,
     validate_batch,
 )
 from tests.protocol.records.strategies import NOW_MS, record_lists

@@ -215,7 +215,7 @@ async def test_old_clients_do_not_hear_of_storage_errors(
     def broken(*_args: object, **_kwargs: object) -> None:
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr("penstock.storage.segment_chain.SegmentChain.read", broken)
+    monkeypatch.setattr("penstock.storage.files.RealFile.read_cached", broken)
     data = await client.fetch(topic, version=version)
     assert code(data.error_code) == ("NOT_LEADER_OR_FOLLOWER" if version <= 5 else "KAFKA_STORAGE_ERROR")
 

@@ -4,6 +4,7 @@ import contextlib
 import itertools
 import os
 import shutil
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 
@@ -49,17 +50,30 @@ class Bench:
         finally:
             shutil.rmtree(path, ignore_errors=True)
 
-    def start(self, data_dir: str, settings: Sequence[str] = ()) -> process.ServerProcess:
-        return process.start_broker(data_dir, self.path("broker.log"), settings)
+    def start(
+        self, data_dir: str, settings: Sequence[str] = (), python: str = sys.executable
+    ) -> process.ServerProcess:
+        return process.start_broker(data_dir, self.path("broker.log"), settings, python)
 
     @contextlib.contextmanager
-    def broker(self, topics: dict[str, int]) -> Iterator[tuple[process.ServerProcess, str]]:
+    def broker(
+        self, topics: dict[str, int], python: str = sys.executable
+    ) -> Iterator[tuple[process.ServerProcess, str]]:
         """A broker with these topics (name: partitions), and its data directory; both are gone afterwards."""
-        with self.directory() as data_dir, self.start(data_dir) as server:
+        with self.directory() as data_dir, self.start(data_dir, python=python) as server:
             with RawClient(server.address) as client:
                 client.create_topics(topics)
             yield server, data_dir
             server.stop()
+
+    @contextlib.contextmanager
+    def brokers(self, topics: dict[str, int]) -> Iterator[dict[str, process.ServerProcess]]:
+        """A broker of each build that is there, by what its figures are marked with (`process.builds`)."""
+        with contextlib.ExitStack() as stack:
+            yield {
+                mark: stack.enter_context(self.broker(topics, python))[0]
+                for mark, python in process.builds().items()
+            }
 
     def room_bytes(self) -> int:
         return shutil.disk_usage(self.scratch).free

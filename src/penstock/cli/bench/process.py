@@ -17,6 +17,7 @@ _ADDRESS: Final = re.compile(r"(127\.0\.0\.1):(\d+)")
 _READY_TIMEOUT_S: Final = 300.0
 _STOP_TIMEOUT_S: Final = 120.0
 _TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
+_COMPILED_ENVIRONMENT: Final = ".venv-compiled"
 _RUN_PENSTOCK: Final = "from penstock.cli.main import main; main()"
 
 
@@ -133,8 +134,18 @@ def memory_of(pid: int) -> Memory:
     return Memory(kib["Rss"] / 1024, kib["Pss"] / 1024)
 
 
-def start_broker(data_dir: str, log_path: str, settings: Sequence[str] = ()) -> ServerProcess:
-    command = [sys.executable, "-c", _RUN_PENSTOCK, "up", "--listen", "127.0.0.1:0", "--data", data_dir]
+def builds() -> dict[str, str]:
+    """The interpreters whose brokers are measured, by what their figures are marked with: this one, and that of
+    `make compiled` if it is there.
+    """
+    compiled = os.path.join(os.path.dirname(sys.prefix), _COMPILED_ENVIRONMENT, "bin", "python")
+    return {"": sys.executable, ", compiled": compiled} if os.path.exists(compiled) else {"": sys.executable}
+
+
+def start_broker(
+    data_dir: str, log_path: str, settings: Sequence[str] = (), python: str = sys.executable
+) -> ServerProcess:
+    command = [python, "-c", _RUN_PENSTOCK, "up", "--listen", "127.0.0.1:0", "--data", data_dir]
     for setting in settings:
         command += ["--set", setting]
     return ServerProcess(command, log_path)

@@ -10,14 +10,7 @@ differences, each a refusal where Kafka stores something that readers stumble ov
 Nothing in the header is believed before it is checked; compressed records are decompressed, bounded, and walked.
 """
 
-import enum
-
-import msgspec
-
-from penstock.config.topic import TopicConfig
 from penstock.protocol.compression import (
-    CODEC_BY_NAME,
-    DECOMPRESSED_BYTES_MAX,
     Buffer,
     Codec,
     compress,
@@ -40,80 +33,19 @@ from penstock.protocol.records.batch import (
 from penstock.protocol.records.builder import assemble_batch
 from penstock.protocol.records.errors import CorruptRecords, DecompressedTooLarge
 from penstock.protocol.records.record import read_varint, read_varlong
+from penstock.protocol.records.rules import (
+    InvalidBatch,
+    RecordError,
+    Rewrite,
+    ValidatedBatch,
+    ValidationRules,
+)
 from penstock.protocol.records.walk import walk_records
 
 # Kafka reports every bad record of a batch; a bound keeps the answer from being larger than the request.
 RECORD_ERRORS_MAX = 1000
 
 _INT64_MAX = 2**63 - 1
-
-
-class RecordError(msgspec.Struct, frozen=True):
-    """Why one record of a refused batch was refused (KIP-467)."""
-
-    batch_index: int
-    message: str
-
-
-class InvalidBatch(Exception):
-    """The batch must not be stored; `code` is the answer to its producer."""
-
-    def __init__(self, code: ErrorCode, message: str, record_errors: tuple[RecordError, ...] = ()) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.record_errors = record_errors
-
-
-class Rewrite(enum.Enum):
-    """What has to change in a valid batch before it is stored."""
-
-    NONE = 0
-    TIMESTAMPS = 1  # attributes and max timestamp, in place
-    RECOMPRESS = 2  # another codec: a new batch
-
-
-class ValidationRules(msgspec.Struct, frozen=True, kw_only=True):
-    """The part of a topic's configuration that decides about batches; made once for each change of it."""
-
-    size_bytes_max: int = 1_048_588
-    segment_bytes_max: int = 1_073_741_824
-    is_compacted: bool = False
-    is_log_append_time: bool = False
-    timestamp_before_max_ms: int = _INT64_MAX
-    timestamp_after_max_ms: int = 3_600_000
-    codec: Codec | None = None  # None keeps the producer's
-    level: int | None = None
-    decompressed_bytes_max: int = DECOMPRESSED_BYTES_MAX
-
-
-class ValidatedBatch(msgspec.Struct, frozen=True):
-    """A batch that may be stored once `rewrite_batch` has done what `rewrite` says."""
-
-    header: BatchHeader
-    max_timestamp: int  # what the header must say when the batch is stored
-    rewrite: Rewrite
-    records: bytes  # the uncompressed records section
-
-
-def rules_for(config: TopicConfig) -> ValidationRules:
-    """What a topic's settings mean for the batches that are produced to it."""
-    codec = None if config.compression_type == "producer" else CODEC_BY_NAME[config.compression_type]
-    levels = {
-        Codec.GZIP: config.compression_gzip_level,
-        Codec.LZ4: config.compression_lz4_level,
-        Codec.ZSTD: config.compression_zstd_level,
-    }
-    return ValidationRules(
-        size_bytes_max=config.max_message_bytes,
-        segment_bytes_max=config.segment_bytes,
-        is_compacted="compact" in config.cleanup_policy,
-        is_log_append_time=config.message_timestamp_type == "LogAppendTime",
-        timestamp_before_max_ms=config.message_timestamp_before_max_ms,
-        timestamp_after_max_ms=config.message_timestamp_after_max_ms,
-        codec=codec,
-        level=None if codec is None else levels.get(codec),
-    )
 
 
 def validate_batch(

@@ -29,11 +29,16 @@ def run(bench: Bench) -> Section:
         "64 producers on 1 partition": by_partition[:1] * _CONNECTIONS,
         "64 producers on 64 partitions": by_partition,
     }
-    with bench.broker({_TOPIC: _CONNECTIONS}) as (server, _):
-        for kind_frames in kinds.values():
+    with bench.brokers({_TOPIC: _CONNECTIONS}) as servers:
+        loads = [
+            (f"{kind}{mark}", server, kind_frames)
+            for mark, server in servers.items()
+            for kind, kind_frames in kinds.items()
+        ]
+        for _, server, kind_frames in loads:
             _load(server, kind_frames, shape, min(0.3, bench.scale.round_s))
         for _ in bench.rounds("64 synchronous producers"):
-            for kind, kind_frames in kinds.items():
+            for kind, server, kind_frames in loads:
                 cpu_s = server.cpu_s()
                 rate, latencies = _load(server, kind_frames, shape, bench.scale.round_s)
                 cpu_s = server.cpu_s() - cpu_s
@@ -42,7 +47,8 @@ def run(bench: Bench) -> Section:
                 cells.add(f"{kind}, p99", quantile(latencies, 0.99) * 1e3, "ms")
                 cells.add(f"{kind}, broker CPU", cpu_s / len(latencies) * 1e6, "µs/request")
     ratios = tuple(
-        cells.ratio(f"{kind} / 1 producer", kind, "1 producer", _GOAL)
+        cells.ratio(f"{kind}{mark} / 1 producer", f"{kind}{mark}", f"1 producer{mark}", _GOAL)
+        for mark in servers
         for kind in kinds
         if kind != "1 producer"
     )

@@ -32,18 +32,18 @@ def run(bench: Bench) -> Section:
     cells = Cells()
     shape = frames.AnswerShape(_TOPIC)
     with (
-        bench.broker({_TOPIC: _CONNECTIONS}) as (server, _),
+        bench.brokers({_TOPIC: _CONNECTIONS}) as servers,
         start_null_server(shape.size_bytes, bench.path("null.log")) as null,
     ):
         for kind, make in _BATCHES.items():
             batch = make()
             spread = [frames.produce_frame(_TOPIC, [p], batch) for p in range(_CONNECTIONS)]
             for _ in bench.rounds(f"raw Produce requests, {kind}"):
-                for label, target, load_frames in (
-                    (f"null server, {kind}", null, spread),
-                    (f"{kind}, 1 partition", server, spread[:1] * _CONNECTIONS),
-                    (f"{kind}, 4 partitions", server, spread),
-                ):
+                targets = [(f"null server, {kind}", null, spread)]
+                for mark, server in servers.items():
+                    targets.append((f"{kind}, 1 partition{mark}", server, spread[:1] * _CONNECTIONS))
+                    targets.append((f"{kind}, 4 partitions{mark}", server, spread))
+                for label, target, load_frames in targets:
                     cpu_s = target.cpu_s()
                     with LoadGenerator(target.address, load_frames, shape, _WINDOW) as generator:
                         load = generator.run(duration_s=bench.scale.round_s)
@@ -52,8 +52,9 @@ def run(bench: Bench) -> Section:
                     cells.add(f"{label}, data", load.rate * len(batch) / 1e6, "MB/s")
                     cells.add(f"{label}, CPU", cpu_s / load.acknowledged * 1e6, "µs/request")
     ratios = tuple(
-        cells.ratio(f"{kind}, {on} / null server", f"{kind}, {on}", f"null server, {kind}")
+        cells.ratio(f"{kind}, {on}{mark} / null server", f"{kind}, {on}{mark}", f"null server, {kind}")
         for kind in _BATCHES
+        for mark in servers
         for on in ("1 partition", "4 partitions")
     )
     cores = len(os.sched_getaffinity(0))
