@@ -2,12 +2,15 @@
 
     python -m tests.spark.lake.driver BOOTSTRAP TOPIC DIRECTORY [--once]
 
-Prints a line for each batch that a query has finished. With --once it ends when all that is in the topic is in the
-tables; otherwise it goes on until a query fails, and then ends with an error.
+Prints a line for each batch that a query has finished. A query that fails is started again. With --once it ends
+when all that is in the topic is in the tables.
 """
 
 import os
 import sys
+import time
+from collections.abc import Callable
+from functools import partial
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import listener as events
@@ -15,6 +18,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.spark.lake.table import FORMATS
 from penstock.spark.session import start_session
+
+POLL_S = 0.1
+FAILURES_MAX = 20  # Spark gives a Python worker ten seconds to start, which a busy machine may not
 
 
 class Told(events.StreamingQueryListener):
@@ -55,6 +61,24 @@ def start(
     return trigger.start(os.path.join(directory, "tables", name))
 
 
+def keep_running(starts: dict[str, Callable[[], StreamingQuery]]) -> None:
+    """Start a query that fails again, as a pipeline does; end when all have ended well."""
+    queries = {name: begin() for name, begin in starts.items()}
+    failures = 0
+    while queries:
+        time.sleep(POLL_S)
+        for name, query in list(queries.items()):
+            if query.isActive:
+                continue
+            if (failure := query.exception()) is None:
+                del queries[name]
+                continue
+            failures += 1
+            if failures > FAILURES_MAX:
+                raise failure
+            queries[name] = starts[name]()
+
+
 def main(bootstrap: str, topic: str, directory: str, *flags: str) -> None:
     once = "--once" in flags
     settings = {
@@ -64,14 +88,9 @@ def main(bootstrap: str, topic: str, directory: str, *flags: str) -> None:
     }
     session = start_session("lake-driver", master="local[2]", settings=settings, is_short_run=True)
     session.streams.addListener(Told())
-    queries = [start(session, name, (bootstrap, topic), directory, once=once) for name in FORMATS]
-    if not once:
-        session.streams.awaitAnyTermination()
-    for query in queries:
-        if once:
-            query.awaitTermination()
-        if (failure := query.exception()) is not None:
-            raise failure
+    keep_running(
+        {name: partial(start, session, name, (bootstrap, topic), directory, once=once) for name in FORMATS}
+    )
     session.stop()
 
 

@@ -30,7 +30,7 @@ RECORDS_EACH_TIME = 160
 PARTITIONS = 2
 LINE_TIMEOUT_S = 240.0  # a JVM that starts on a busy machine
 FINISH_TIMEOUT_S = 400.0
-STARTS_MAX = 5  # Spark gives a Python worker ten seconds to start, which a busy machine may not
+STARTS_MAX = 5
 
 
 class Driver:
