@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 COMPILED := .venv-compiled
 STAMP := $(VENV)/.installed
 
-.PHONY: help install demo test lint format codegen bench soak compiled test-compiled clean
+.PHONY: help install demo test interop-spark lint format codegen bench soak compiled test-compiled clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -41,6 +41,10 @@ soak: install  ## kill brokers under load for SOAK_SECONDS (default 300), then t
 	SOAK_SECONDS=$${SOAK_SECONDS:-300} $(BIN)/python -m pytest -n 2 -m soak -s --timeout 0 tests
 	HISTORIES=$${HISTORIES:-3000} $(BIN)/python -m pytest -n 2 --timeout 0 \
 	    tests/groups/classic/test_model.py tests/groups/consumer/test_model.py tests/transactions/test_model.py
+
+interop-spark: install  ## Spark's own Kafka connector, fetched with Maven, against the broker and beside our source
+	$(BIN)/python -m tools.setup_spark_connector
+	INTEROP_SPARK=1 $(BIN)/python -m pytest tests/spark/connector
 
 bench: install  ## measure the broker against this machine (QUICK=1: small sizes, docs left alone; BENCH_LOG_GB=5)
 	$(BIN)/penstock bench $(if $(QUICK),--quick,--write-docs docs/benchmarks.md)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.spark.launch import settings_of
+from penstock.spark.launch import settings_of, worker_python
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -26,6 +26,12 @@ def test_python_workers_run_this_interpreter(spark: SparkSession) -> None:
 
     found = spark.sparkContext.parallelize([1], 1).mapPartitions(interpreter).collect()
     assert found == [sys.executable]
+
+
+def test_another_interpreter_can_be_chosen_for_workers() -> None:
+    assert worker_python({}, {}) == sys.executable
+    assert worker_python({}, {"PYSPARK_PYTHON": "/opt/a"}) == "/opt/a"
+    assert worker_python({"spark.pyspark.python": "/opt/b"}, {"PYSPARK_PYTHON": "/opt/a"}) == "/opt/b"
 
 
 def test_spark_on_this_machine_listens_on_loopback_only() -> None:

@@ -60,14 +60,23 @@ def _is_on_this_machine(master: str) -> bool:
     return master.startswith("local") or host in ("127.0.0.1", "localhost", "[::1]")
 
 
+def worker_python(settings: Mapping[str, str], environ: Mapping[str, str]) -> str:
+    """The interpreter of workers: what was asked for, else this one and not the `python3` that their PATH names.
+
+    Data sources run it on the driver's machine too, so its path must be right on all of them.
+    """
+    return settings.get("spark.pyspark.python") or environ.get("PYSPARK_PYTHON") or sys.executable
+
+
 def launch_session(java: Java, settings: Mapping[str, str], *, log_path: str | None) -> SparkSession:
     """Start a JVM with these settings, unless this process has one, and the session in it."""
     if log_path is not None:
         # PySpark prints each error that it raises as JSON too.
         PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
     os.environ["JAVA_HOME"] = java.home
-    # Without this, workers run whatever `python3` the PATH names, which has no pyarrow.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ["PYSPARK_PYTHON"] = worker_python(settings, os.environ)
+    # This process is the driver already; Spark would run data sources with what is named here, such as a notebook.
+    os.environ.pop("PYSPARK_DRIVER_PYTHON", None)
     if _is_on_this_machine(settings["spark.master"]):
         os.environ.setdefault("SPARK_LOCAL_IP", _LOOPBACK["spark.driver.host"])  # else executors take eth0's
     conf = SparkConf(loadDefaults=False)

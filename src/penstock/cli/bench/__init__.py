@@ -11,7 +11,7 @@ import typer
 
 from penstock.cli.errors import EXIT_USAGE, CommandError
 
-_ALL = "abcdefghij"
+_ALL = "abcdefghijk"
 
 
 def bench(

@@ -1,6 +1,7 @@
 """The client that most people have, as they would use it: confluent-kafka over librdkafka."""
 
 import time
+from collections.abc import Iterable
 from typing import Any
 
 import confluent_kafka
@@ -52,6 +53,21 @@ def produce_bulk(
     if left or failures:
         raise DeliveryFailed(f"{left} messages were not acknowledged; failures: {failures[:1]}")
     return took_s
+
+
+def produce_values(bootstrap: str, topic: str, values: Iterable[bytes], partitions: int) -> None:
+    """Fill a topic, in turn over its partitions; all of it is acknowledged afterwards."""
+    failures: list[str] = []
+    producer = _producer(bootstrap, **{"delivery.report.only.error": True})
+
+    def report(error: Any, _message: Any) -> None:
+        failures.append(str(error))
+
+    for number, value in enumerate(values):
+        producer.produce(topic, value, partition=number % partitions, on_delivery=report)
+    left = producer.flush(_FLUSH_S)
+    if left or failures:
+        raise DeliveryFailed(f"{left} messages were not acknowledged; failures: {failures[:1]}")
 
 
 def produce_in_transactions(

@@ -23,6 +23,7 @@ from penstock.cli.bench.workloads import (
     many_partitions,
     produce_rate,
     recovery,
+    spark,
     start_and_memory,
     transactions,
 )
@@ -49,6 +50,7 @@ WORKLOADS: tuple[Workload, ...] = (
     recovery,
     groups,
     transactions,
+    spark,
 )
 
 

@@ -14,6 +14,8 @@ class Scale(msgspec.Struct, frozen=True, kw_only=True):
     member_counts: tuple[int, ...]
     commits_offered_per_s: int
     starts: int
+    spark_rows: int
+    spark_latency_records: int
     minutes_max: float
 
     def __str__(self) -> str:
@@ -35,6 +37,8 @@ def full(recovery_gb: float = 5.0) -> Scale:
         member_counts=(1, 1_000),
         commits_offered_per_s=10_000,
         starts=7,
+        spark_rows=2_000_000,
+        spark_latency_records=50,
         minutes_max=25,
     )
 
@@ -51,5 +55,7 @@ def quick(recovery_gb: float = 0.2) -> Scale:
         member_counts=(1, 50),
         commits_offered_per_s=1_000,
         starts=2,
+        spark_rows=100_000,
+        spark_latency_records=10,
         minutes_max=5,
     )
