@@ -22,6 +22,7 @@ COMPILED = (
     "server/dispatch.py",
     "server/handlers/produce.py",
     "storage/append.py",
+    "storage/durable_log.py",
     "storage/file_cache.py",
     "storage/flusher.py",
     "storage/log.py",

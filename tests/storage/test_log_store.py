@@ -225,7 +225,7 @@ def test_a_failed_log_keeps_the_stop_from_counting_as_clean(disk: FaultyDisk) ->
 def test_much_appended_moves_the_recovery_point_without_being_asked(
     disk: FaultyDisk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("penstock.storage.log.CHECKPOINT_BYTES", 1_000)
+    monkeypatch.setattr("penstock.storage.durable_log.CHECKPOINT_BYTES", 1_000)
 
     async def scenario() -> None:
         store = open_store(disk)

@@ -1,0 +1,200 @@
+"""The part of a log that makes what was appended survive: syncs, and checkpoints that shorten a recovery.
+
+What blocks is handed out as a job, to be run on a thread and given back to `finish_sync` or `finish_checkpoint`.
+"""
+
+import logging
+import os
+from collections.abc import Callable
+
+from penstock.config.topic import TopicConfig
+from penstock.observability.offload import Offload
+from penstock.storage.directory_files import PARTITION_METADATA
+from penstock.storage.file_cache import FileCache
+from penstock.storage.leader_epochs import encode_checkpoint
+from penstock.storage.log_errors import StorageFailure
+from penstock.storage.log_sync import CheckpointJob, SyncJob
+from penstock.storage.log_values import LEADER_EPOCHS, LoadedLog
+from penstock.storage.producer_snapshot import encode_snapshot
+from penstock.storage.readable_log import ReadableLog
+from penstock.storage.segment_chain import SegmentChain
+
+_log = logging.getLogger(__name__)
+
+CHECKPOINT_BYTES = 64 << 20
+CHECKPOINT_BATCHES = 200_000
+"""A checkpoint is due after so much: reading and checking it again takes a recovery a fraction of a second."""
+
+
+def _ignore() -> None:
+    pass
+
+
+class DurableLog(ReadableLog):
+    __slots__ = (
+        "_batches_at_checkpoint",
+        "_bytes_at_checkpoint",
+        "_checkpoint",
+        "_epochs_are_saved",
+        "_is_new",
+        "_snapshots",
+        "_syncing",
+        "on_checkpoint_due",
+        "on_durable",
+    )
+
+    def __init__(
+        self,
+        topic: str,
+        partition: int,
+        chain: SegmentChain,
+        config: TopicConfig,
+        *,
+        cache: FileCache,
+        loaded: LoadedLog,
+        offload: Offload,
+        is_new: bool,
+    ) -> None:
+        super().__init__(topic, partition, chain, config, cache=cache, loaded=loaded, offload=offload)
+        self.on_durable: Callable[[], None] = _ignore
+        """Called when `durable_offset` has grown, or the log has failed."""
+        self.on_checkpoint_due: Callable[[], None] = _ignore
+        """Called when so much was appended that a checkpoint is worth its while."""
+        self._snapshots = loaded.snapshots
+        self._bytes_at_checkpoint = 0
+        self._batches_at_checkpoint = 0
+        self._epochs_are_saved = loaded.epochs_are_saved
+        self._syncing: SyncJob | None = None
+        self._checkpoint: CheckpointJob | None = None
+        self._is_new = is_new
+        chain.names_unsynced = is_new or not loaded.names_are_synced
+
+    def fail(self, failure: StorageFailure) -> None:
+        """Take no more writes: what is on the disk is no longer known. What is known to be durable stays readable."""
+        if self.failure is None:
+            _log.error("%s-%d is offline for writes: %s", self.topic, self.partition, failure)
+            self.failure = failure
+            self.on_durable()
+
+    @property
+    def has_unsynced(self) -> bool:
+        chain = self.chain
+        return self.durable_offset < chain.end_offset or chain.names_unsynced or bool(chain.unsynced)
+
+    def begin_sync(self) -> SyncJob:
+        """What to sync for everything appended so far; run it on a thread and give it to `finish_sync`.
+
+        Raises `OSError` when the files cannot be opened; nothing is begun then.
+        """
+        chain = self.chain
+        paths = [segment.log_path for segment in chain.unsynced]
+        directories = [self.directory] if chain.names_unsynced else []
+        if self._is_new:
+            # Whose records they are must be as sure as the records: by it a new topic tells an old one's log.
+            paths.append(f"{self.directory}/{PARTITION_METADATA}")
+            directories.append(os.path.dirname(self.directory))
+        handles = self._cache.pin_all(paths)
+        if self._is_new:
+            self._cache.forget(paths[-1])
+            self._is_new = False
+        for segment in chain.unsynced:
+            segment.has_unsynced_size = False
+        chain.unsynced = []
+        chain.names_unsynced = False
+        job = SyncJob(
+            self._cache.files,
+            handles,
+            directories,
+            end_offset=chain.end_offset,
+            generation=self._generation,
+            before=self._syncing,
+        )
+        self._syncing = job
+        return job
+
+    def finish_sync(self, job: SyncJob, error: OSError | None = None) -> None:
+        """The job ran: what it covers is durable or, with an error, nobody knows and the log has failed."""
+        if self._syncing is job:
+            self._syncing = None
+        for handle in job.handles:
+            self._cache.unpin(handle)
+        if error is not None:
+            # Never tried again: the kernel may have dropped the dirty pages, and a second sync would "succeed".
+            self.fail(
+                StorageFailure(
+                    f"the records of {self.directory} could not be synced to disk ({error.strerror or error}): "
+                    "check the disk, then restart the broker"
+                )
+            )
+        elif (
+            self.failure is None
+            and job.generation == self._generation
+            and job.end_offset > self.durable_offset
+        ):
+            self.durable_offset = job.end_offset
+            self.on_durable()
+            if self.is_checkpoint_due:
+                self.on_checkpoint_due()
+
+    @property
+    def is_checkpoint_due(self) -> bool:
+        chain = self.chain
+        return (
+            chain.bytes_written - self._bytes_at_checkpoint > CHECKPOINT_BYTES
+            or chain.batches_written - self._batches_at_checkpoint > CHECKPOINT_BATCHES
+        )
+
+    def begin_checkpoint(self) -> CheckpointJob | None:
+        """What to write so that recovery may start at the present end; None when it already may.
+
+        Raises `OSError` when the files cannot be opened.
+        """
+        end_offset = self.chain.end_offset
+        is_up_to_date = end_offset == self.recovery_point and not self._has_deletable
+        if is_up_to_date or self.failure is not None:
+            return None
+        index_paths: list[str] = []
+        for segment in self.chain.segments[self.chain.number_of(self.recovery_point) :]:
+            paths = segment.index_files_to_sync()
+            if paths is None:
+                return None  # recovery makes the indexes anew as long as it starts below them
+            index_paths += paths
+        sync = self.begin_sync()
+        contents = {self._snapshots.path(end_offset): encode_snapshot(self.producers.snapshot())}
+        if not self._epochs_are_saved:
+            contents[f"{self.directory}/{LEADER_EPOCHS}"] = encode_checkpoint(self.epochs.entries)
+            self._epochs_are_saved = True
+        self._bytes_at_checkpoint = self.chain.bytes_written
+        self._batches_at_checkpoint = self.chain.batches_written
+        self._checkpoint = CheckpointJob(self._cache.files, sync, index_paths, contents)
+        return self._checkpoint
+
+    @property
+    def _has_deletable(self) -> bool:
+        """Whether segments below the start wait for the producers to be written down."""
+        return self.chain.number_of(self.log_start_offset) > 0
+
+    def finish_checkpoint(self, job: CheckpointJob, error: OSError | None = None) -> None:
+        """The job ran: move the recovery point, which the store then writes down."""
+        self._checkpoint = None
+        self.finish_sync(job.sync, error)
+        if job.error is not None:
+            _log.warning(
+                "the checkpoint of %s failed (%s): recovery would take longer", self.directory, job.error
+            )
+        if error is not None or job.error is not None or job.sync.generation != self._generation:
+            self._epochs_are_saved = False
+            return
+        self.recovery_point = job.sync.end_offset
+        if job.has_snapshot:
+            self._snapshots.note_written(job.sync.end_offset, [s.base_offset for s in self.chain.segments])
+            self._delete_below_start()
+
+    def _delete_below_start(self) -> None:
+        """Delete the segments below the start whose producers are written down: retries must still be known."""
+        count = self.chain.number_of(self.log_start_offset)
+        if len(self.producers):
+            count = min(count, self.chain.number_of(self._snapshots.newest or 0))
+        if count > 0:
+            self._layout += 1
+            self.chain.delete_oldest(count)
