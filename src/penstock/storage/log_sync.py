@@ -75,6 +75,16 @@ class SyncJob:
         self.failure = failure
         self._running.release()
 
+    @property
+    def must_wait(self) -> bool:
+        """Whether `run` would wait now for the job before it: where there is one thread, that would be for ever."""
+        return self._before is not None and self._before.is_running
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it has not ended, begun or not."""
+        return self._running.locked()
+
     def wait(self) -> None:
         """Wait until `run` has ended on another thread; raises what it raised."""
         with self._running:
@@ -102,6 +112,10 @@ class CheckpointJob:
         """Why the records were not synced, after `run_noting_failure`."""
         self.error: OSError | None = None
         """Why the checkpoint does not count, though the records were synced."""
+
+    @property
+    def must_wait(self) -> bool:
+        return self.sync.must_wait
 
     @property
     def has_snapshot(self) -> bool:

@@ -70,6 +70,10 @@ class StoredRaftLog:
         return self._log.directory
 
     @property
+    def start_offset(self) -> int:
+        return self._log.log_start_offset
+
+    @property
     def end_offset(self) -> int:
         return self._log.log_end_offset
 

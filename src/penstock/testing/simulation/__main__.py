@@ -34,6 +34,11 @@ def parse_seeds(text: str) -> range:
     return range(int(first), int(end)) if dots else range(int(first), int(first) + 1)
 
 
+def _say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m penstock.testing.simulation", description=__doc__)
     parser.add_argument("--seeds", type=parse_seeds, default=range(200), metavar="A..B", help="which to run")
@@ -45,13 +50,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _repeat(seed: int) -> int:
     world = RaftWorld(seed)
-    print(f"seed {seed}: {world.plan}")
+    _say(f"seed {seed}: {world.plan}")
     try:
         world.run()
     except Exception:  # noqa: BLE001 - shown as it is
         traceback.print_exc()
         return 1
-    print(f"seed {seed} holds: {len(world.acked)} acknowledged, {world.fault_counts}")
+    _say(f"seed {seed} holds: {len(world.acked)} acknowledged, {world.fault_counts}")
     return 0
 
 
@@ -65,18 +70,18 @@ def _run_all(seeds: range, jobs: int) -> int:
             acknowledged += acked
             if failure is not None:
                 failed.append(seed)
-                print(f"seed {seed} FAILED: {failure}", flush=True)
-                print(f"  replay: python -m penstock.testing.simulation --seed {seed}", flush=True)
+                _say(f"seed {seed} FAILED: {failure}")
+                _say(f"  replay: python -m penstock.testing.simulation --seed {seed}")
                 if len(failed) >= _FAILURES_MAX:
                     pool.shutdown(cancel_futures=True)
                     break
             now_s = time.monotonic()
             if now_s - said_s >= _PROGRESS_S:
                 said_s = now_s
-                print(f"{done}/{len(seeds)} seeds, {len(failed)} failed, {now_s - began_s:.0f} s", flush=True)
+                _say(f"{done}/{len(seeds)} seeds, {len(failed)} failed, {now_s - began_s:.0f} s")
     took_s = time.monotonic() - began_s
     verdict = f"{len(failed)} failed: {failed}" if failed else "no violation"
-    print(f"{done} seeds in {took_s:.0f} s, {acknowledged} records acknowledged, {verdict}")
+    _say(f"{done} seeds in {took_s:.0f} s, {acknowledged} records acknowledged, {verdict}")
     return 1 if failed else 0
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Coroutine
 from random import Random
 from typing import Any, TypeVar
 
+from penstock.testing.disk import PowerCut
 from penstock.testing.simulation.network import SimulatedNetwork
 from penstock.testing.simulation.nodes import current_node
 from penstock.testing.simulation.transports import Listener, SimulatedTransport, connect
@@ -55,6 +56,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         self._transports: set[SimulatedTransport] = set()
         self._tasks_of: dict[str, set[asyncio.Task[Any]]] = {}
         self.set_task_factory(_note_task)
+        self.set_exception_handler(_mind_power_cuts)
 
     # -- time -----------------------------------------------------------------------------------------
 
@@ -171,3 +173,9 @@ def _note_task(loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> "a
     assert isinstance(loop, SimulatedLoop)
     loop.note_task(task)
     return task
+
+
+def _mind_power_cuts(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """What runs on a machine without power fails in any place, and that is nothing to report."""
+    if not isinstance(context.get("exception"), PowerCut):
+        loop.default_exception_handler(context)

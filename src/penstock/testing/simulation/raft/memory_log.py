@@ -159,7 +159,7 @@ class MemoryLog:
             return
         latest = max(content.snapshots, key=lambda each: each.offset)
         number = content.number_at(latest.offset)
-        is_before = 0 < number and content.batches[number - 1].next_offset == latest.offset
+        is_before = number > 0 and content.batches[number - 1].next_offset == latest.offset
         if is_before and content.batches[number - 1].epoch == latest.epoch:
             return
         if latest.offset != content.start_offset:

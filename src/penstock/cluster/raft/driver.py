@@ -1,0 +1,395 @@
+"""Runs a node of the quorum on an event loop: performs its effects on disk and network, one event at a time.
+
+Three tasks. One takes events and performs their effects in order; a `Persist` in between holds back all that follows
+it. One applies to the state machine what is committed, so that a slow one does not keep the quorum waiting. The flusher
+syncs the log meanwhile. A disk that fails ends the node: what it would promise it could not keep.
+"""
+
+import asyncio
+import contextlib
+import logging
+import random
+from collections.abc import Callable, Coroutine, Iterable
+from functools import partial
+from typing import Any, Protocol
+
+import msgspec
+
+from penstock.cluster.raft.effects import (
+    Answer,
+    AnswerWithRecords,
+    AnswerWithSnapshot,
+    Append,
+    AppendAnswered,
+    Committed,
+    DropPrefix,
+    Effect,
+    InstallSnapshot,
+    LeaderChanged,
+    Left,
+    Persist,
+    Send,
+    StoreSnapshotChunk,
+    TakeSnapshot,
+    Truncate,
+)
+from penstock.cluster.raft.errors import NotLeader, RaftFailed
+from penstock.cluster.raft.events import (
+    AppendRequested,
+    Event,
+    RequestArrived,
+    RequestFailed,
+    ResignRequested,
+    ResponseArrived,
+    SnapshotInstalled,
+    SnapshotTaken,
+    Synced,
+    Tick,
+)
+from penstock.cluster.raft.log import StoredRaftLog
+from penstock.cluster.raft.messages import Request, Response
+from penstock.cluster.raft.node import RaftNode
+from penstock.cluster.raft.quorum_state import QuorumStateFile
+from penstock.cluster.raft.values import Address, LogPosition, RaftSettings, ReplicaKey
+from penstock.cluster.raft.voters import VoterSet
+from penstock.observability.clock import Clock
+from penstock.observability.offload import Offload
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.wire import Buffer
+from penstock.storage.log_errors import LogError, OffsetOutOfRange
+
+_log = logging.getLogger(__name__)
+
+_STOP_MS_MAX = 1_000
+
+
+class Peers(Protocol):
+    """The other nodes, as the network reaches them."""
+
+    async def ask(self, to: int, addresses: tuple[Address, ...], request: Request) -> Response:
+        """Send a request and give its answer. Raises `OSError` or `TimeoutError` when there is none."""
+        ...
+
+
+class StateMachine(Protocol):
+    """What the log is about: the metadata image."""
+
+    async def apply(self, batches: Buffer) -> None:
+        """Take in batches that are committed, in the order of the log; control batches among them."""
+        ...
+
+    async def load(self, content: Iterable[bytes]) -> None:
+        """Replace everything by a snapshot's content, in pieces of whole batches."""
+        ...
+
+    def snapshot(self) -> Iterable[bytes]:
+        """Everything, as batches of records; drawn on a thread, so it is taken as of this call."""
+        ...
+
+    def leader_changed(self, leader_id: int | None, epoch: int) -> None:
+        """Who leads now; this node may append in `epoch` when it is itself."""
+        ...
+
+
+class RaftDriver:
+    """`node` is there to be looked at; events go through here."""
+
+    def __init__(
+        self,
+        log: StoredRaftLog,
+        quorum_state: QuorumStateFile,
+        state_machine: StateMachine,
+        peers: Peers,
+        *,
+        clock: Clock,
+        offload: Offload,
+        on_failure: Callable[[Exception], None],
+    ) -> None:
+        """`on_failure` is told when the disk has failed and the node has ended."""
+        self._log = log
+        self._quorum_state = quorum_state
+        self._machine = state_machine
+        self._peers = peers
+        self._clock = clock
+        self._offload = offload
+        self._on_failure = on_failure
+        self._events: asyncio.Queue[Event] = asyncio.Queue()
+        self._work: asyncio.Queue[Committed | InstallSnapshot | TakeSnapshot] = asyncio.Queue()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._timer: asyncio.TimerHandle | None = None
+        self._appends: dict[int, tuple[int, asyncio.Future[int]]] = {}
+        """Those that wait to be applied: epoch and waiter, by their last offset."""
+        self._is_syncing = False
+        self._left = asyncio.Event()
+        self._applied_offset = 0
+        self._failure: Exception | None = None
+        self.node: RaftNode
+
+    async def start(
+        self,
+        me: ReplicaKey,
+        cluster_id: str,
+        initial_voters: VoterSet,
+        *,
+        settings: RaftSettings,
+        randomness: random.Random,
+        endpoints: tuple[Address, ...] = (),
+        bootstrap: tuple[Address, ...] = (),
+    ) -> None:
+        """Load what is there and take part. A quorum of one leads, and has applied its log, when this returns."""
+        history, size_bytes = await self._log.scan(initial_voters)
+        shape = self._log.shape()
+        self.node = RaftNode(
+            me,
+            cluster_id,
+            election=await self._offload.run(self._quorum_state.read),
+            log=shape,
+            voter_history=history,
+            settings=settings,
+            randomness=randomness,
+            stamp_ms=self._clock.now_ms,
+            endpoints=endpoints,
+            bootstrap=bootstrap,
+            bytes_since_snapshot=size_bytes,
+        )
+        if shape.latest_snapshot is not None:
+            await self._load(shape.latest_snapshot)
+        await self._perform(self.node.start(self._clock.monotonic_ms()))
+        if self.node.is_leader:
+            await self._log.sync()
+            await self._handle(Synced(self._log.durable_offset))
+            while not self._work.empty():
+                await self._apply_next()
+        self._spawn(self._run())
+        self._spawn(self._apply())
+
+    async def stop(self) -> None:
+        """Hand leadership over if this node has it, then end."""
+        self._events.put_nowait(ResignRequested(is_for_good=True))
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._left.wait(), _STOP_MS_MAX / 1000)
+        self._end()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def request(self, request: Request) -> Response:
+        """Answer a peer, or an administrator."""
+        waiter: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
+        self._events.put_nowait(RequestArrived(waiter, request))
+        return await waiter
+
+    async def append(self, batches: bytes, epoch: int) -> int:
+        """Append as leader of `epoch`; gives the last offset once it is committed and applied here.
+
+        Raises `NotLeader`: then the records may still be committed, by another leader, or never.
+        """
+        if self._failure is not None:
+            raise RaftFailed(str(self._failure)) from self._failure
+        waiter: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._events.put_nowait(AppendRequested(waiter, epoch, batches))
+        return await waiter
+
+    # -- events ---------------------------------------------------------------------------------------
+
+    async def _run(self) -> None:
+        try:
+            while True:
+                await self._handle(await self._events.get())
+        except (LogError, OSError) as error:
+            _log.error("the metadata quorum's node has failed and takes no more part: %s", error)
+            self._fail(error)
+
+    async def _handle(self, event: Event) -> None:
+        if isinstance(event, Synced):
+            event = Synced(self._log.durable_offset)  # the log may have been cut since it was told
+        await self._perform(self.node.handle(event, self._clock.monotonic_ms()))
+
+    async def _perform(self, effects: list[Effect]) -> None:
+        following: Event | None = None
+        for effect in effects:
+            following = await self._perform_one(effect) or following
+        if following is not None:
+            await self._perform(self.node.handle(following, self._clock.monotonic_ms()))
+        else:
+            self._set_timer()
+
+    async def _perform_one(self, effect: Effect) -> Event | None:
+        if isinstance(effect, Persist):
+            await self._offload.run(partial(self._quorum_state.write, effect.election))
+        elif isinstance(effect, Send):
+            self._spawn(self._ask(effect))
+        elif isinstance(effect, Answer):
+            _resolve(effect.token, effect.response)
+        elif isinstance(effect, AnswerWithRecords):
+            records = await self._log.read(effect.offset, effect.offset_limit, effect.max_bytes)
+            _resolve(effect.token, msgspec.structs.replace(effect.response, records=bytes(records)))
+        elif isinstance(effect, AnswerWithSnapshot):
+            await self._answer_with_snapshot(effect)
+        elif isinstance(effect, Append):
+            self._log.append(effect.batches)
+            self._sync()
+        elif isinstance(effect, AppendAnswered):
+            self._note_appended(effect)
+        elif isinstance(effect, Truncate):
+            await self._log.truncate(effect.end_offset)
+        elif isinstance(effect, LeaderChanged):
+            self._note_leader(effect)
+        elif isinstance(effect, Left):
+            self._left.set()
+        else:
+            return await self._perform_on_snapshots(effect)
+        return None
+
+    async def _perform_on_snapshots(self, effect: Effect) -> Event | None:
+        if isinstance(effect, StoreSnapshotChunk):
+            await self._log.store_chunk(effect.snapshot, effect.position, effect.data)
+        elif isinstance(effect, DropPrefix):
+            await self._log.drop_prefix(effect.snapshot)
+        elif isinstance(effect, InstallSnapshot):
+            voters = await self._log.install(effect.snapshot)
+            self._work.put_nowait(effect)
+            return SnapshotInstalled(effect.snapshot, voters)
+        else:
+            assert isinstance(effect, Committed | TakeSnapshot)
+            self._work.put_nowait(effect)
+        return None
+
+    async def _ask(self, effect: Send) -> None:
+        try:
+            response = await self._peers.ask(effect.to, effect.addresses, effect.request)
+        except (OSError, TimeoutError) as error:
+            _log.debug("no answer of node %d to %s: %s", effect.to, type(effect.request).__name__, error)
+            self._events.put_nowait(RequestFailed(effect.request_id))
+        else:
+            self._events.put_nowait(ResponseArrived(effect.request_id, response))
+
+    async def _answer_with_snapshot(self, effect: AnswerWithSnapshot) -> None:
+        response = effect.response
+        data, size_bytes = await self._log.read_snapshot(
+            response.snapshot, response.position, effect.max_bytes
+        )
+        if response.position > size_bytes:
+            response = msgspec.structs.replace(response, error=ErrorCode.POSITION_OUT_OF_RANGE)
+        _resolve(effect.token, msgspec.structs.replace(response, size_bytes=size_bytes, data=data))
+
+    def _set_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        delay_ms = self.node.next_deadline_ms - self._clock.monotonic_ms()
+        if delay_ms != float("inf"):
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(max(delay_ms, 1) / 1000, self._events.put_nowait, Tick())
+
+    # -- the log --------------------------------------------------------------------------------------
+
+    def _sync(self) -> None:
+        """One sync at a time; what is appended meanwhile is in the next."""
+        if not self._is_syncing:
+            self._is_syncing = True
+            self._log.sync().add_done_callback(self._synced)
+
+    def _synced(self, done: "asyncio.Future[None]") -> None:
+        self._is_syncing = False
+        if done.cancelled():
+            return
+        error = done.exception()
+        if isinstance(error, Exception):
+            self._fail(error)
+            return
+        if self._log.durable_offset < self._log.end_offset:
+            self._sync()
+        self._events.put_nowait(Synced(self._log.durable_offset))
+
+    def _note_appended(self, effect: AppendAnswered) -> None:
+        waiter = effect.token
+        assert isinstance(waiter, asyncio.Future)
+        if effect.error is ErrorCode.NONE:
+            self._appends[effect.last_offset] = (self.node.epoch, waiter)
+        elif not waiter.done():
+            waiter.set_exception(NotLeader(self.node.leader_id, self.node.epoch))
+
+    def _note_leader(self, effect: LeaderChanged) -> None:
+        for last_offset, (epoch, waiter) in list(self._appends.items()):
+            if epoch != effect.epoch or not self.node.is_leader:
+                del self._appends[last_offset]
+                if not waiter.done():
+                    waiter.set_exception(NotLeader(effect.leader_id, effect.epoch))
+        self._machine.leader_changed(effect.leader_id, effect.epoch)
+
+    # -- the state machine ----------------------------------------------------------------------------
+
+    async def _apply(self) -> None:
+        try:
+            while True:
+                await self._apply_next()
+        except (LogError, OSError) as error:
+            _log.error("what the metadata quorum has committed cannot be read: %s", error)
+            self._fail(error)
+
+    async def _apply_next(self) -> None:
+        work = await self._work.get()
+        if isinstance(work, InstallSnapshot):
+            if work.snapshot.offset > self._applied_offset:
+                await self._load(work.snapshot)
+        elif isinstance(work, TakeSnapshot):
+            await self._take_snapshot(work.snapshot)
+        else:
+            try:
+                await self._apply_up_to(work.offset)
+            except OffsetOutOfRange:
+                if self._applied_offset >= self._log.start_offset:
+                    raise
+                # A snapshot has replaced what was to be applied: it comes next.
+
+    async def _apply_up_to(self, offset: int) -> None:
+        async for batches in self._log.batches(self._applied_offset, offset):
+            await self._machine.apply(batches)
+        self._applied_offset = max(self._applied_offset, offset)
+        for last_offset in [each for each in self._appends if each < offset]:
+            _, waiter = self._appends.pop(last_offset)
+            if not waiter.done():
+                waiter.set_result(last_offset)
+
+    async def _load(self, snapshot: LogPosition) -> None:
+        await self._machine.load(self._log.snapshot_state(snapshot))
+        self._applied_offset = snapshot.offset
+
+    async def _take_snapshot(self, snapshot: LogPosition) -> None:
+        if self._applied_offset != snapshot.offset:
+            self._events.put_nowait(SnapshotTaken(LogPosition(0, 0)))
+            return
+        await self._log.write_snapshot(
+            snapshot, self.node.voters_at(snapshot.offset), self._machine.snapshot()
+        )
+        self._events.put_nowait(SnapshotTaken(snapshot))
+
+    # -- the end --------------------------------------------------------------------------------------
+
+    def _fail(self, error: Exception) -> None:
+        if self._failure is None:
+            self._failure = error
+            self._end()
+            self._on_failure(error)
+
+    def _end(self) -> None:
+        """Nobody waits for what will not come."""
+        if self._timer is not None:
+            self._timer.cancel()
+        for task in self._tasks:
+            if task is not asyncio.current_task():
+                task.cancel()
+        for _, waiter in self._appends.values():
+            if not waiter.done():
+                waiter.set_exception(NotLeader(None, self.node.epoch))
+        self._appends.clear()
+        self._left.set()
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def _resolve(token: object, response: Response) -> None:
+    assert isinstance(token, asyncio.Future)
+    if not token.done():
+        token.set_result(response)
