@@ -47,5 +47,18 @@ def test_of_sparks_own_errors_the_sentence_is_told() -> None:
     assert reason_of(text) == "[DIVIDE_BY_ZERO] Division by zero. Use `try_divide`"
 
 
+def test_the_class_that_spark_connect_tells_is_left_out() -> None:
+    assert (
+        reason_of("(STREAM_FAILED) Python worker failed to connect back")
+        == "Python worker failed to connect back"
+    )
+
+
+def test_the_words_of_an_expectation_in_the_plan_are_no_stop() -> None:
+    text = "Job aborted.\n=== Streaming Query ===\nFilter raise_error(penstock stopped: orders broke)"
+    assert not is_stop(text)
+    assert reason_of(text) == "Job aborted"
+
+
 def test_no_reason_is_longer_than_a_few_lines() -> None:
     assert len(reason_of("x" * 10_000)) == 600

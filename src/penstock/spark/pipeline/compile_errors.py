@@ -22,6 +22,13 @@ class CompileError(Exception):
 _PLACE = re.compile(r"[;(]?\s*line (\d+),? pos(?:ition)? \d+\)?")
 
 
+CLASS_PREFIX = re.compile(r"^\([\w.]+\) ")  # what Spark Connect puts before a message
+_NOT_FOUND = "Failed to find the data source: penstock"
+_NOT_INSTALLED = (
+    "; Penstock must be installed in the Python that Spark runs (PYSPARK_PYTHON), on its server too"
+)
+
+
 @contextmanager
 def part(kind: str, name: str, line: int, *, sql_line: int = 0) -> Iterator[None]:
     """Whatever is raised inside is about this part: `step paid: …`, with its line.
@@ -47,7 +54,8 @@ def part(kind: str, name: str, line: int, *, sql_line: int = 0) -> Iterator[None
 
 def told_by_spark(error: BaseException) -> str:
     """The sentence in an error of Spark's, without its plan, its trace and its SQLSTATE."""
-    text = str(error)
+    text = CLASS_PREFIX.sub("", str(error))
     for end in ("\n\nJVM stacktrace:", ";\n", "\n== SQL", "\n== DataFrame"):
         text = text.partition(end)[0]
-    return " ".join(text.partition(" SQLSTATE:")[0].split()).rstrip(".")
+    told = " ".join(text.partition(" SQLSTATE:")[0].split()).rstrip(".")
+    return told + (_NOT_INSTALLED if _NOT_FOUND in told else "")

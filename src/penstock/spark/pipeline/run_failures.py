@@ -2,7 +2,7 @@
 
 import re
 
-from penstock.spark.pipeline.compile_errors import told_by_spark
+from penstock.spark.pipeline.compile_errors import CLASS_PREFIX, told_by_spark
 from penstock.spark.pipeline.compile_expectations import STOP_MARK
 
 _WRAPPER = re.compile(r"^\[STREAM_FAILED\] Query \[.*?\] terminated with exception: ")
@@ -23,7 +23,7 @@ def _without_plan(text: str) -> str:
 
 def reason_of(text: str) -> str:
     """The cause in the text of an exception of Spark's."""
-    text = _without_plan(text)
+    text = CLASS_PREFIX.sub("", _without_plan(text))
     if is_stop(text):
         told = text[text.index(STOP_MARK) + len(STOP_MARK) :]
         return _one_line(told.partition(" SQLSTATE:")[0].partition("\n")[0])
