@@ -27,7 +27,13 @@ Server: str | None = typer.Option(
     show_default="what the file says",
     help="A broker of the cluster.",
 )
-Master: str = typer.Option("local[*]", "--master", metavar="URL", help="The Spark cluster to run on.")
+Master: str | None = typer.Option(
+    None,
+    "--master",
+    metavar="URL",
+    show_default="spark.master in the file, or local[*]",
+    help="The Spark cluster to run on.",
+)
 Remote: str | None = typer.Option(
     None, "--remote", metavar="sc://HOST:PORT", help="A Spark Connect server to run on, instead of --master."
 )
@@ -40,7 +46,7 @@ def run(
     file: str = PipelineFile,
     once: bool = typer.Option(False, "--once", help="Read everything that is there, then end."),
     server: str | None = Server,
-    master: str = Master,
+    master: str | None = Master,
     remote: str | None = Remote,
     spark_logs: bool = SparkLogs,
     metrics_port: int | None = typer.Option(
@@ -109,6 +115,10 @@ def status(
     print(_headline(last, running=running))
     _print_queries(last.queries)
     for query in last.queries:
+        for owner, counts in query.broken.items():
+            for rule, count in counts.items():
+                if count:
+                    print(f"{query.name}: {count:,} rows of {owner} broke `{rule}`")
         if query.last_error is not None:
             print(f"{query.name}: last error: {query.last_error}")
 
@@ -127,7 +137,7 @@ def backfill(
         False, "--again", help="Write a range again that was backfilled before; nothing is removed."
     ),
     server: str | None = Server,
-    master: str = Master,
+    master: str | None = Master,
     remote: str | None = Remote,
     spark_logs: bool = SparkLogs,
 ) -> None:

@@ -87,7 +87,14 @@ def test_a_pipeline_that_never_ran_says_how_to_run_it(file: Path, capsys: pytest
 def left(file: Path) -> RunStatus:
     """What a run has left behind."""
     (file.parent / ".penstock" / "shop").mkdir(parents=True)
-    query = QueryStatus(name="shop.table", state=RUNNING, batch_id=4, rows=1234, last_error="disk full")
+    query = QueryStatus(
+        name="shop.table",
+        state=RUNNING,
+        batch_id=4,
+        rows=1234,
+        broken={"orders": {"positive": 5, "known": 0}},
+        last_error="disk full",
+    )
     status = RunStatus(
         pipeline="shop", file=str(file), pid=4711, started_ms=0, updated_ms=1000, queries=(query,)
     )
@@ -104,6 +111,8 @@ def test_the_status_of_a_run_is_told_from_another_process(
     told = capsys.readouterr().out
     assert "pipeline shop runs as process 4711 since 1970-01-01 00:00:00 UTC" in told
     assert "shop.table  running  4      1,234" in told
+    assert "shop.table: 5 rows of orders broke `positive`" in told
+    assert "known" not in told
     assert "shop.table: last error: disk full" in told
 
 

@@ -25,10 +25,17 @@ def test_a_source_is_told_its_topics_its_brokers_and_the_clients_properties() ->
         "kafka.bootstrap.servers": "a:1,b:2",
         "kafka.security.protocol": "SSL",
         "kafka.client.id": "me",
+        "kafka.isolation.level": "read_committed",
         "subscribe": "x,y",
         "startingOffsets": "earliest",
         "includeHeaders": "true",
     }
+
+
+def test_a_file_may_ask_for_what_was_not_committed() -> None:
+    asking = Pipeline(name="shop", kafka={"isolation.level": "read_uncommitted"}, sources=(), outputs=())
+    told = topic_options(asking, TopicSource(name="s", topics=("x",)))
+    assert told["kafka.isolation.level"] == "read_uncommitted"
 
 
 def test_a_pattern_is_subscribed_to_as_one() -> None:

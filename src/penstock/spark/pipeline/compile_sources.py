@@ -97,12 +97,7 @@ def client_options(pipeline: Pipeline) -> dict[str, str]:
 
 
 def topic_options(pipeline: Pipeline, source: TopicSource) -> dict[str, str]:
-    options = {
-        **client_options(pipeline),
-        **_subscription(source),
-        **_starting(source.starting),
-        "includeHeaders": "true",
-    }
+    options = {**_reading(pipeline, source), **_starting(source.starting)}
     if source.max_offsets_per_trigger is not None:
         options["maxOffsetsPerTrigger"] = str(source.max_offsets_per_trigger)
     return {**options, **source.options}
@@ -111,9 +106,7 @@ def topic_options(pipeline: Pipeline, source: TopicSource) -> dict[str, str]:
 def range_options(pipeline: Pipeline, source: TopicSource, start: Offsets, end: Offsets) -> dict[str, str]:
     """The records of a topic between offsets, as a batch."""
     return {
-        **client_options(pipeline),
-        **_subscription(source),
-        "includeHeaders": "true",
+        **_reading(pipeline, source),
         **_range_only(source.options),
         "startingOffsets": offsets_json(start),
         "endingOffsets": offsets_json(end),
@@ -124,6 +117,16 @@ def _range_only(options: Mapping[str, str]) -> dict[str, str]:
     """The user's options without those that are about where a stream begins and how fast it goes."""
     about_streams = ("starting", "ending", "maxoffsetspertrigger", "minoffsetspertrigger")
     return {name: value for name, value in options.items() if not name.lower().startswith(about_streams)}
+
+
+def _reading(pipeline: Pipeline, source: TopicSource) -> dict[str, str]:
+    return {
+        # What an exactly-once output has aborted was never written; a file may ask for it all the same.
+        "kafka.isolation.level": "read_committed",
+        **client_options(pipeline),
+        **_subscription(source),
+        "includeHeaders": "true",
+    }
 
 
 def _subscription(source: TopicSource) -> dict[str, str]:

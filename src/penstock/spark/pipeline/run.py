@@ -40,6 +40,8 @@ from penstock.spark.pipeline.status import RunStatus, run_lock
 from penstock.spark.session import start_session
 
 _LOOK_INTERVAL_S = 0.2
+_MASTER = "spark.master"
+_MASTER_DEFAULT = "local[*]"
 
 # transformWithState keeps its state in RocksDB and nowhere else.
 _STATE_STORE = (
@@ -62,7 +64,7 @@ def run(
     *,
     once: bool = False,
     spark: SparkSession | None = None,
-    master: str = "local[*]",
+    master: str | None = None,
     remote: str | None = None,
     show_spark_logs: bool = False,
     metrics_port: int | None = None,
@@ -105,15 +107,18 @@ def run(
 
 @contextlib.contextmanager
 def session_for(
-    pipeline: Pipeline, *, master: str, remote: str | None, is_short_run: bool, show_logs: bool
+    pipeline: Pipeline, *, master: str | None, remote: str | None, is_short_run: bool, show_logs: bool
 ) -> Iterator[SparkSession]:
-    """A session with the settings of the file, stopped in the end."""
+    """A session with the settings of the file, stopped in the end. A `master` that is given wins over the file's."""
+    settings = dict(pipeline.spark)
+    master = master or settings.get(_MASTER, _MASTER_DEFAULT)
+    settings.pop(_MASTER, None)
     handler = signal.getsignal(signal.SIGINT)
     session = start_session(
         f"penstock {pipeline.name}",
         master=master,
         remote=remote,
-        settings={**_settings_on(master, remote), **pipeline.spark},
+        settings={**_settings_on(master, remote), **settings},
         is_short_run=is_short_run,
         show_logs=show_logs,
     )
