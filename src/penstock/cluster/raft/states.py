@@ -177,9 +177,9 @@ TRANSITIONS: Mapping[type, frozenset[type]] = {
     Prospective: frozenset({Unattached, Voted, Prospective, Candidate, Follower}),
     Candidate: frozenset({Unattached, Prospective, Follower, Leader}),
     Follower: frozenset({Unattached, Prospective, Follower}),
-    Leader: frozenset({Unattached, Resigned}),
+    Leader: frozenset({Unattached, Follower, Resigned}),
     Resigned: frozenset({Unattached, Prospective, Follower}),
 }
 """Unattached comes from everywhere: a higher epoch was heard of. Nobody becomes leader but a candidate, nobody a
-candidate but who was prospective, and a leader of an epoch never follows another in it.
+candidate but who was prospective. A leader follows another only in a later epoch, as `to_follower` sees to.
 """

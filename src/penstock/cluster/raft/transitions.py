@@ -71,6 +71,9 @@ def to_follower(
     endpoints: tuple[Address, ...],
     deadline_ms: float | None = None,
 ) -> None:
+    is_own_epoch = isinstance(core.state, Leader | Resigned) and epoch == core.epoch
+    assert leader_id != core.me.node_id, "nobody follows itself"
+    assert not is_own_epoch, "an epoch has one leader, and this node was it"
     if deadline_ms is None:
         deadline_ms = core.now_ms + core.settings.fetch_timeout_ms
     voted = core.election.voted if epoch == core.epoch else None

@@ -297,9 +297,11 @@ class RaftWorld:
             voter = Voter(key=key, endpoints=(address_of(key.node_id),))
             request = AddVoterRequest(cluster_id=self.cluster_id, voter=voter, timeout_ms=3000)
         else:
-            request = RemoveVoterRequest(
-                cluster_id=self.cluster_id, voter=self.random.choice(list(voters)).key
-            )
+            leaving = self.random.choice(list(voters)).key
+            keys = {host.key for host in self.hosts}
+            if any(voter.key not in keys for voter in voters.without(leaving.node_id)):
+                return  # another has lost its disk: no operator would take one more away now
+            request = RemoveVoterRequest(cluster_id=self.cluster_id, voter=leaving)
         leader.handle(RequestArrived(ReplyTo(lambda _: None), request))
 
     def _heal(self) -> None:
