@@ -1,5 +1,6 @@
 import asyncio
 import errno
+import gc
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -399,3 +400,22 @@ def test_a_checkpoint_waits_for_the_sync_that_the_kernel_has_and_fails_with_it(t
         offload.close()
 
     asyncio.run(scenario())
+
+
+def test_nobody_complains_about_a_failure_that_nobody_waited_for(disk: FaultyDisk) -> None:
+    complaints: list[dict[str, Any]] = []
+
+    async def scenario() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))
+        flusher = Flusher(InlineOffload(), ManualClock())
+        log = new_log(disk)
+        disk.fail("sync", times=1, error=errno.EIO)
+        append(log, "a")
+        flusher.request(log)
+        await flusher.drain()
+        assert log.failure is not None
+        flusher.request(log)
+
+    asyncio.run(scenario())
+    gc.collect()
+    assert complaints == []

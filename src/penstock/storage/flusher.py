@@ -220,15 +220,7 @@ def _run_all(jobs: Sequence[SyncJob]) -> None:
 
 
 def _new_waiter() -> "asyncio.Future[None]":
-    waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    waiter.add_done_callback(_look_at)
-    return waiter
-
-
-def _look_at(waiter: "asyncio.Future[None]") -> None:
-    """Whoever asked may not have waited: asyncio must not report the failure as overlooked."""
-    if not waiter.cancelled():
-        waiter.exception()
+    return asyncio.get_running_loop().create_future()
 
 
 def _done(failure: StorageFailure | None) -> "asyncio.Future[None]":
@@ -244,3 +236,4 @@ def _resolve(waiter: "asyncio.Future[None] | None", failure: StorageFailure | No
         waiter.set_result(None)
     else:
         waiter.set_exception(failure)
+        waiter.exception()  # whoever asked may not wait: asyncio must not report the failure as overlooked
