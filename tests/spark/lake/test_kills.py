@@ -111,44 +111,48 @@ class Driver:
 def run_with_kills(broker: BrokerProcess, directory: Path, victim: Victim, kills: int, seed: int) -> None:
     chance = random.Random(seed)
     topic = new_topic(broker.bootstrap, partitions=PARTITIONS)
+    drivers: list[Driver] = []
     expected = 0
-    driver: Driver | None = None
+
+    def start(*flags: str) -> Driver:
+        drivers.append(Driver(broker, topic, directory, *flags))
+        return drivers[-1]
+
     try:
         for _ in range(kills):
             values = [str(expected + at).encode() for at in range(RECORDS_EACH_TIME)]
             for partition in range(PARTITIONS):
                 produce(broker.bootstrap, topic, values[partition::PARTITIONS], partition=partition)
             expected += RECORDS_EACH_TIME
-            driver = driver_with_batches(
-                driver, lambda: Driver(broker, topic, directory), chance.randint(1, 8)
-            )
+            driver = driver_with_batches(drivers[-1] if drivers else start(), start, chance.randint(1, 6))
             time.sleep(chance.uniform(0, 0.5))  # the moment is what is drawn
             strike(victim, driver, broker, chance)
-        if driver is not None:
-            driver.kill()
-        driver = Driver(broker, topic, directory, "--once")
-        for _ in range(STARTS_MAX):
-            if driver.await_end():
-                break
-            driver = Driver(broker, topic, directory, "--once")
-        else:
-            raise AssertionError(driver.log_tail())
+        drivers[-1].kill()
+        finish(start)
     finally:
-        if driver is not None:
-            driver.kill()
-    for each in FORMATS:
-        found = ids(open_table(str(directory / "tables" / each)))
-        assert found == list(range(expected)), f"{each} after seed {seed}: {len(found)} rows of {expected}"
+        for each in drivers:
+            each.kill()
+    for table_format in FORMATS:
+        found = ids(open_table(str(directory / "tables" / table_format)))
+        assert found == list(range(expected)), f"{table_format}: {len(found)} rows of {expected}"
 
 
-def driver_with_batches(driver: Driver | None, start: Callable[[], Driver], batches: int) -> Driver:
-    """A driver that did so many batches. One that fails, as after a worker's death, is started again."""
+def driver_with_batches(driver: Driver, start: Callable[[], Driver], batches: int) -> Driver:
+    """A driver that did so many batches. One that has ended, as by a kill, is followed by another."""
     for _ in range(STARTS_MAX):
-        driver = driver if driver is not None and driver.is_running else start()
-        if driver.await_batches(batches):
+        if driver.is_running and driver.await_batches(batches):
             return driver
         driver.kill()
-    assert driver is not None
+        driver = start()
+    raise AssertionError(driver.log_tail())
+
+
+def finish(start: Callable[[str], Driver]) -> None:
+    """Let what is in the topic come into the tables."""
+    for _ in range(STARTS_MAX):
+        driver = start("--once")
+        if driver.await_end():
+            return
     raise AssertionError(driver.log_tail())
 
 
