@@ -35,6 +35,8 @@ COMMON_SETTINGS = MappingProxyType(
         "spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart": "false",
     }
 )
+# A Python worker that a busy machine starts slowly is no failure; Spark gives up after 15 s by default.
+_PATIENT = MappingProxyType({"spark.python.authenticate.socketTimeout": "120s"})
 _QUIET = MappingProxyType({"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"})
 _LOOPBACK = MappingProxyType({"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"})
 
@@ -48,6 +50,7 @@ def settings_of(
         "spark.app.name": app_name,
         "spark.master": master,
         **COMMON_SETTINGS,
+        **_PATIENT,
         **_QUIET,
         **(_LOOPBACK if _is_on_this_machine(master) else {}),
         **settings,

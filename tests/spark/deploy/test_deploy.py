@@ -1,0 +1,133 @@
+"""One pipeline file on a real standalone cluster and over Spark Connect, by the command that a user types.
+
+The driver is a process of its own with a bare environment: nothing there says where Python or penstock are.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+
+from tests.spark.deploy.spark_processes import connect_server, standalone_cluster
+from tests.spark.sink.live import committed_messages
+from tests.spark.source.topics import new_topic, produce
+from tests.support.broker import BrokerProcess, free_port
+
+pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(600)]
+
+FILE = """
+pipeline: {topic}
+bootstrap_servers: {bootstrap}
+spark:
+  spark.executor.memory: 512m
+sources:
+  orders:
+    topic: {topic}
+    decode: {{json: {{schema: "id INT NOT NULL, amount DOUBLE"}}}}
+    expect:
+      - {{name: positive, rule: amount > 0, otherwise: dead-letter}}
+steps:
+  - name: big
+    from: orders
+    python: "steps.py:big"
+outputs:
+  history: {{from: orders, table: ./lake}}
+  big: {{from: big, topic: {topic}-big, key: id}}
+"""
+# A Python function that runs in the workers, from a file that only the driver can see.
+STEPS = """
+from pyspark.sql.functions import udf
+
+def is_big(amount):
+    return amount > 5
+
+def big(orders):
+    return orders.filter(udf(is_big, "boolean")("amount")).select("id", "amount")
+"""
+
+
+class Deployed:
+    """A pipeline file over a topic of its own, run by the command against some Spark."""
+
+    def __init__(self, bootstrap: str, directory: Path) -> None:
+        self.bootstrap = bootstrap
+        self.directory = directory
+        self.topic = new_topic(bootstrap, partitions=2)
+        (directory / "shop.yaml").write_text(FILE.format(topic=self.topic, bootstrap=bootstrap))
+        (directory / "steps.py").write_text(STEPS)
+
+    def produce(self, numbers: Iterable[int]) -> None:
+        """Every tenth order is refused, and of the others every amount over 5 is big."""
+        for number in numbers:
+            value = json.dumps({"id": number, "amount": number % 10}).encode()
+            produce(self.bootstrap, self.topic, [value], partition=number % 2)
+
+    def run(self, *where: str) -> str:
+        command = [
+            sys.executable,
+            "-m",
+            "penstock.cli.main",
+            "pipeline",
+            "run",
+            "shop.yaml",
+            "--once",
+            *where,
+        ]
+        bare = {
+            name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK", "SPARK"))
+        }
+        done = subprocess.run(
+            command, cwd=self.directory, env=bare, capture_output=True, text=True, timeout=300, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stderr
+
+    def assert_each_once(self, numbers: Iterable[int]) -> None:
+        good = [number for number in numbers if number % 10]
+        table = DeltaTable(str(self.directory / "lake")).to_pyarrow_table()
+        assert sorted(table["id"].to_pylist()) == good
+        big = [
+            json.loads(each.value() or b"")["id"]
+            for each in committed_messages(self.bootstrap, f"{self.topic}-big")
+        ]
+        assert sorted(big) == [number for number in good if number % 10 > 5]
+        dead = [
+            json.loads(each.value() or b"")["id"]
+            for each in committed_messages(self.bootstrap, f"{self.topic}.dlq")
+        ]
+        assert sorted(dead) == [number for number in numbers if number % 10 == 0]
+
+
+@pytest.fixture
+def deployed(shared_broker: BrokerProcess, tmp_path: Path) -> Deployed:
+    return Deployed(shared_broker.bootstrap, tmp_path)
+
+
+def test_a_standalone_cluster_runs_the_file_and_every_record_comes_out_once(
+    deployed: Deployed, tmp_path: Path
+) -> None:
+    deployed.produce(range(40))
+    with standalone_cluster(tmp_path / "cluster", workers=2) as master:
+        deployed.run("--master", master)
+        deployed.produce(range(40, 50))
+        deployed.run("--master", master)  # another application, which goes on from the checkpoints
+    deployed.assert_each_once(range(50))
+    applications = {work.parent.parent.name: work for work in tmp_path.glob("cluster/worker-*/work/app-*")}
+    assert set(applications) == {"worker-0", "worker-1"}, "both workers were to run executors"
+
+
+def test_a_connect_server_runs_the_file_and_every_record_comes_out_once(
+    deployed: Deployed, tmp_path: Path
+) -> None:
+    deployed.produce(range(40))
+    with connect_server(tmp_path / "server", free_port(), {}) as remote:
+        told = deployed.run("--remote", remote)
+        deployed.produce(range(40, 50))
+        deployed.run("--remote", remote)  # another session, which goes on from the checkpoints
+    deployed.assert_each_once(range(50))
+    assert "4 dead letters" in told
