@@ -1,31 +1,60 @@
 """`python -m penstock.testing.simulation --seeds 0..2000`: run simulations, and print the seeds that fail.
 
-With `--seed N` one run is repeated, with its traceback. Exits with 1 when any run failed.
+`--level quorum` runs drivers on real logs over faulty disks. With `--seed N` one run is repeated, with its traceback.
+Exits with 1 when any run failed.
 """
 
 import argparse
+import logging
 import os
 import sys
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 
+from penstock.testing.simulation.broker import run_simulated
+from penstock.testing.simulation.loop import SimulatedLoop
+from penstock.testing.simulation.raft.drivers import SimulatedQuorum
 from penstock.testing.simulation.raft.world import RaftWorld
 
 _PROGRESS_S = 5.0
 _FAILURES_MAX = 20
 _CHUNK = 4
+_VOTER_COUNTS = (3, 1, 3, 5)
 
 
-def run_seed(seed: int) -> tuple[int, str | None, int]:
-    """Run one seed; gives it back with what went wrong, and how many records were acknowledged."""
+Outcome = tuple[int, str | None, int]
+"""A seed, what went wrong, and how many records were acknowledged."""
+
+
+def run_raft(seed: int) -> Outcome:
+    """The state machines alone, with every fault."""
     world = RaftWorld(seed)
     try:
         world.run()
     except Exception as error:  # noqa: BLE001 - whatever a run raises is a finding
         return seed, f"{type(error).__name__}: {error}", len(world.acked)
     return seed, None, len(world.acked)
+
+
+def run_quorum(seed: int) -> Outcome:
+    """Drivers on the real log and faulty disks."""
+
+    async def run(loop: SimulatedLoop) -> int:
+        quorum = SimulatedQuorum(loop, seed, voter_count=_VOTER_COUNTS[seed % len(_VOTER_COUNTS)])
+        await quorum.run()
+        return len(quorum.acked)
+
+    logging.disable(logging.WARNING)  # recoveries tell what they cut
+    try:
+        acked, _ = run_simulated(seed, run)
+    except Exception as error:  # noqa: BLE001 - whatever a run raises is a finding
+        return seed, f"{type(error).__name__}: {error}", 0
+    return seed, None, acked
+
+
+LEVELS: Mapping[str, Callable[[int], Outcome]] = {"raft": run_raft, "quorum": run_quorum}
 
 
 def parse_seeds(text: str) -> range:
@@ -44,8 +73,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seeds", type=parse_seeds, default=range(200), metavar="A..B", help="which to run")
     parser.add_argument("--seed", type=int, help="repeat this one, and show where it fails")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes to use")
+    parser.add_argument("--level", choices=LEVELS, default="raft", help="what to run")
     given = parser.parse_args(arguments)
-    return _repeat(given.seed) if given.seed is not None else _run_all(given.seeds, max(1, given.jobs))
+    if given.seed is not None and given.level == "raft":
+        return _repeat(given.seed)
+    seeds = given.seeds if given.seed is None else range(given.seed, given.seed + 1)
+    return _run_all(LEVELS[given.level], seeds, max(1, given.jobs))
 
 
 def _repeat(seed: int) -> int:
@@ -60,12 +93,12 @@ def _repeat(seed: int) -> int:
     return 0
 
 
-def _run_all(seeds: range, jobs: int) -> int:
+def _run_all(run: Callable[[int], Outcome], seeds: range, jobs: int) -> int:
     began_s = said_s = time.monotonic()
     done = acknowledged = 0
     failed: list[int] = []
     with ProcessPoolExecutor(jobs) as pool:
-        for seed, failure, acked in pool.map(run_seed, seeds, chunksize=_CHUNK):
+        for seed, failure, acked in pool.map(run, seeds, chunksize=_CHUNK):
             done += 1
             acknowledged += acked
             if failure is not None:
