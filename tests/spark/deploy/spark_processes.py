@@ -110,19 +110,18 @@ def standalone_cluster(directory: Path, workers: int = 2) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def connect_server(directory: Path, port: int, settings: Mapping[str, str]) -> Iterator[str]:
+def connect_server(directory: Path, port: int) -> Iterator[str]:
     """A Connect server with a local Spark of two cores; gives its URL."""
-    chosen = {
+    settings = {
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": str(port),
         "spark.driver.extraJavaOptions": _SMALL_JVM,
         "spark.python.authenticate.socketTimeout": "120s",
         "spark.ui.enabled": "false",
         "spark.sql.warehouse.dir": str(directory / "warehouse"),
-        **settings,
     }
     command = [str(_BIN / "spark-submit"), "--master", "local[2]", "--class", _CONNECT]
-    command += [part for name, value in chosen.items() for part in ("--conf", f"{name}={value}")]
+    command += [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
     # As an administrator starts it: workers run the Python that has penstock installed.
     python = {"PYSPARK_PYTHON": sys.executable}
     ready = r"Spark Connect server started at"
