@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
+_ERRORS = 3  # as syslog counts; librdkafka tells more than a demonstration should
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Message:
@@ -16,7 +18,7 @@ class Message:
 
 def make_topics(bootstrap_servers: str, partitions: Mapping[str, int]) -> None:
     """Create what is missing."""
-    admin = AdminClient({"bootstrap.servers": bootstrap_servers})
+    admin = AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": _ERRORS})
     known = admin.list_topics(timeout=10).topics
     wanted = [NewTopic(name, count) for name, count in partitions.items() if name not in known]
     for created in admin.create_topics(wanted).values() if wanted else ():
@@ -28,6 +30,7 @@ def send(bootstrap_servers: str, messages: Iterable[Message]) -> int:
     producer = Producer(
         {
             "bootstrap.servers": bootstrap_servers,
+            "log_level": _ERRORS,
             "enable.idempotence": True,
             "linger.ms": 20,
             "compression.type": "lz4",

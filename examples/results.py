@@ -11,6 +11,10 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 from rich.console import Console
 from rich.table import Table
 
+from examples.iot_telemetry.events import ALARM_CELSIUS
+
+WINDOWS_OF_A_READING = 3  # a minute long, every 20 seconds
+
 console = Console()
 
 
@@ -96,41 +100,67 @@ def _audit_ledger(at: str, lake: pathlib.Path) -> None:
 
 def _iot_telemetry(at: str, lake: pathlib.Path) -> None:
     averages = read_table(lake / "averages")
-    alarms = Counter(alarm["sensor"] for alarm in read_topic(at, "alarms"))
-    hottest = averages.sort_values("mean", ascending=False).head(5)
-    _table(f"{len(averages):,} averages (table averages); the hottest", hottest.round(2))
-    _table("Alarms (topic alarms)", pd.DataFrame(alarms.most_common(), columns=["sensor", "alarms"]))
+    alarms = read_topic(at, "alarms")
+    hottest = averages.sort_values("mean", ascending=False).drop_duplicates("sensor").head(5).round(2)
+    for edge in ("window_start", "window_end"):
+        hottest[edge] = hottest[edge].dt.strftime("%H:%M:%S")
+    _table(f"{len(averages):,} averages (table averages); the hottest minute of the five hottest", hottest)
+    raised = Counter(alarm["sensor"] for alarm in alarms)
+    _table("Alarms (topic alarms)", pd.DataFrame(raised.most_common(), columns=["sensor", "alarms"]))
     picture = lake.parent / "iot_telemetry.png"
-    plot(averages, read_topic(at, "alarms"), picture)
+    plot(averages, alarms, picture)
     print(f"a picture of it: {picture}")
 
 
 def plot(averages: pd.DataFrame, alarms: list[Any], path: pathlib.Path) -> None:
-    """Rolling averages of each sensor over time, and where alarms were raised."""
+    """Rolling averages of each sensor over time, and the readings that raised an alarm."""
     import matplotlib as mpl  # noqa: PLC0415  slow to import, and only needed here
 
     mpl.use("Agg")
+    import matplotlib.dates as mdates  # noqa: PLC0415
     import matplotlib.pyplot as plt  # noqa: PLC0415
 
-    figure, axes = plt.subplots(figsize=(11, 5.5), layout="constrained")
-    alarmed = {alarm["sensor"] for alarm in alarms}
+    figure, axes = plt.subplots(figsize=(11, 6), layout="constrained")
+    raised = Counter(alarm["sensor"] for alarm in alarms)
+    calm_label: str | None = "the other sensors"
     for sensor, rows in averages.sort_values("window_end").groupby("sensor"):
-        is_alarmed = sensor in alarmed
+        if sensor in raised:
+            label: str | None = f"{sensor}: {raised[sensor]:,} alarms"
+            look: dict[str, Any] = {"linewidth": 2.5, "zorder": 3}
+        else:
+            label, calm_label = calm_label, None
+            look = {"linewidth": 0.9, "color": "0.72", "zorder": 1}
+        axes.plot(rows["window_end"], rows["mean"], label=label, **look)
+    if alarms:
+        frame = pd.DataFrame(alarms)
+        times = pd.to_datetime(frame["at"], utc=True, format="ISO8601")
+        look = {"markersize": 3, "alpha": 0.25, "markeredgewidth": 0, "zorder": 2}
         axes.plot(
-            rows["window_end"],
-            rows["mean"],
-            linewidth=2 if is_alarmed else 1,
-            color=None if is_alarmed else "0.75",
-            label=str(sensor) if is_alarmed else None,
-            zorder=2 if is_alarmed else 1,
+            times, frame["celsius"], "o", color="tab:red", label="readings that raised an alarm", **look
         )
-    frame = pd.DataFrame(alarms)
-    if not frame.empty:
-        raised = pd.to_datetime(frame["at"], utc=True)
-        axes.plot(raised, frame["celsius"], ",", color="tab:red", alpha=0.3, label="alarms", zorder=0)
-    axes.set(title="Rolling averages of a minute, and alarms", xlabel="time", ylabel="°C")
-    axes.legend(loc="upper right", frameon=False)
-    axes.grid(visible=True, alpha=0.3)
+    axes.axhline(ALARM_CELSIUS, color="tab:red", linewidth=1, linestyle="--")
+    axes.annotate(
+        f"alarms above {ALARM_CELSIUS:.0f} °C",
+        (0.01, ALARM_CELSIUS),
+        xycoords=("axes fraction", "data"),
+        xytext=(0, 4),
+        textcoords="offset points",
+        color="tab:red",
+    )
+    readings = averages["readings"].sum() // WINDOWS_OF_A_READING
+    axes.set(
+        title=f"Average of the last minute, every 20 seconds: {averages['sensor'].nunique()} sensors, "
+        f"{readings:,} readings in windows that are finished",
+        xlabel=f"event time on {averages['window_end'].max():%Y-%m-%d}, UTC",
+        ylabel="°C",
+    )
+    axes.xaxis.set_major_formatter(mdates.DateFormatter("%H:%M"))
+    legend = axes.legend(loc="upper right", frameon=False)
+    for handle in legend.legend_handles:
+        if handle is not None:
+            handle.set_alpha(1)
+    axes.grid(visible=True, alpha=0.25)
+    axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=110)
     plt.close(figure)
 
@@ -142,7 +172,8 @@ def _topology_audit(at: str, lake: pathlib.Path) -> None:
 
 
 def _table(title: str, frame: pd.DataFrame) -> None:
-    table = Table(*map(str, frame.columns), title=title, title_justify="left")
+    console.print(title, style="italic", highlight=False)
+    table = Table(*map(str, frame.columns))
     for row in frame.itertuples(index=False):
         table.add_row(*map(str, row))
     console.print(table)

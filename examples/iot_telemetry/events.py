@@ -1,38 +1,74 @@
 """Sensors report their temperature; some overheat for a while, some reports come late, a few make no sense."""
 
+import dataclasses
 import datetime as dt
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from examples.messages import Message
 
 TOPICS = {"readings": 3}
 START = dt.datetime(2026, 3, 1, 6, 0, tzinfo=dt.UTC)
+SPAN_S = 1800
 LATE_S = 3600
 SENSORS = 20
+ALARM_CELSIUS = 85.0
+IMPOSSIBLE_CELSIUS = 9999.0
 
 
-def messages(count: int = 1_000_000, sensors: int = SENSORS, seed: int = 4) -> Iterator[Message]:
-    """`count` readings over half an hour, whatever their number; one in 10,000 an hour late, one in 50,000 nonsense."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class Reading:
+    sensor: str
+    at: dt.datetime
+    celsius: float
+    is_late: bool
+
+    @property
+    def is_possible(self) -> bool:
+        return self.celsius != IMPOSSIBLE_CELSIUS
+
+
+def readings(
+    count: int = 1_000_000,
+    *,
+    sensors: int = SENSORS,
+    late_every: int = 9_999,
+    nonsense_every: int = 49_999,
+    seed: int = 4,
+) -> Iterator[Reading]:
+    """`count` readings over half an hour, whatever their number; a few make no sense, and a few of the second half
+    are an hour late: when they come, the watermark has passed them.
+    """
     rng = random.Random(seed)
     names = [f"sensor-{number:02d}" for number in range(sensors)]
-    keys = [name.encode() for name in names]
-    seconds = 1800 / max(1, count)
+    seconds = SPAN_S / max(1, count)
     for number in range(count):
         which = number % sensors
         elapsed_s = number * seconds
-        is_late = number % 10_000 == 7_777
+        is_late = number > count * 0.6 and number % late_every == 0
+        celsius = round(_temperature(which, elapsed_s, rng), 2)
+        if number % nonsense_every == nonsense_every // 2:
+            celsius = IMPOSSIBLE_CELSIUS
         at = START + dt.timedelta(seconds=elapsed_s - (LATE_S if is_late else 0))
-        celsius: float = _temperature(which, elapsed_s, rng)
-        if number % 50_000 == 33_333:
-            celsius = 9999.0
-        yield Message(
-            "readings",
-            b'{"sensor":"%b","at":"%b","celsius":%.2f}' % (keys[which], at.isoformat().encode(), celsius),
-            keys[which],
+        yield Reading(names[which], at, celsius, is_late)
+
+
+def messages(count: int = 1_000_000) -> Iterator[Message]:
+    """The readings, and one record that is none."""
+    return as_messages(readings(count))
+
+
+def as_messages(told: Iterable[Reading]) -> Iterator[Message]:
+    for reading in told:
+        sensor = reading.sensor.encode()
+        value = b'{"sensor":"%b","at":"%b","celsius":%.2f}' % (
+            sensor,
+            reading.at.isoformat().encode(),
+            reading.celsius,
         )
-    yield Message("readings", b'{"sensor":"sensor-00","celsius":"warm"}', keys[0])
+        yield Message("readings", value, sensor)
+    yield Message("readings", b'{"sensor":"sensor-00","celsius":"warm"}', b"sensor-00")
 
 
 def _temperature(which: int, elapsed_s: float, rng: random.Random) -> float:
