@@ -30,6 +30,7 @@ _SAMPLE_INTERVAL_S = 0.05
 _MEMORY_BATCHES = 20
 _ARRIVAL_TIMEOUT_S = 60.0
 _WARM_UP_RECORDS = 3
+_REASON_CHARACTERS_MAX = 500
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
@@ -276,9 +277,15 @@ def main() -> int:
         Driver(spark, task, tell).run()
         spark.stop()
     except Exception as error:  # noqa: BLE001 - whatever it was, the benchmark tells it
-        tell(Line(failure=str(error).strip().splitlines()[0] if str(error) else type(error).__name__))
+        tell(Line(failure=_reason(error)))
         return 1
     return 0
+
+
+def _reason(error: Exception) -> str:
+    """What happened, in a line: of an error from the JVM the second line says it, the rest is where."""
+    told = " ".join(str(error).strip().splitlines()[:2])
+    return told[:_REASON_CHARACTERS_MAX] or type(error).__name__
 
 
 def _start(task: Task) -> "SparkSession":
