@@ -80,8 +80,7 @@ def test_the_quick_parser_reads_what_the_full_one_reads(
         ["--node-id=-1"],
         ["--log-level", "loud"],
         ["--log-format", "xml"],
-        ["--join", "h:1"],
-        ["--brokers", "3"],
+        ["--brokers", "three"],
     ],
 )
 def test_the_quick_parser_leaves_what_is_odd_to_the_full_one(arguments: list[str]) -> None:
@@ -111,8 +110,8 @@ def test_listeners_with_names_are_taken_as_they_are() -> None:
         ),
         (["--listen", "nowhere"], "--listen nowhere is not an address"),
         (["--log-level", "loud"], "--log-level"),
-        (["--join", "127.0.0.1:9092"], "--join is not there yet"),
-        (["--brokers", "3"], "--brokers is not there yet"),
+        (["--join", "nowhere"], "--join nowhere is not an address: write HOST:PORT of any member"),
+        (["--brokers", "3", "--listen", "A://h:1"], "--brokers needs --listen HOST:PORT with one address"),
     ],
 )
 def test_what_cannot_be_started_is_one_line_on_standard_error(

@@ -2,18 +2,20 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
+from penstock.cluster.controller import Controller
 from penstock.cluster.controller.brokers import BrokerRegistration, decide_register_broker
 from penstock.cluster.controller.create_topics import NewTopic, decide_create_topics
 from penstock.cluster.metadata import replay
 from penstock.cluster.metadata.image import MetadataImage
+from penstock.cluster.metadata.log import MetadataLog
 from penstock.config.broker import BrokerConfig
 from penstock.config.listeners import Endpoint
+from penstock.observability.clock import ManualClock
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.metadata_records import MetadataRecord
 from penstock.protocol.records.batch import parse_header, set_base_offset_and_epoch
-from penstock.protocol.wire import Buffer
 
 CONFIG = BrokerConfig()
 
@@ -54,13 +56,20 @@ def with_topic(image: MetadataImage, name: str, *, partitions: int = 1, factor: 
 
 
 class MemorySink:
-    """Keeps batches in memory; `hold` makes appends wait until they are let through or fail."""
+    """A quorum of one in memory; `gate` makes appends wait until they are let through or fail."""
 
-    def __init__(self, batches: Iterable[bytes] = ()) -> None:
-        self.stored = list(batches)
+    def __init__(self) -> None:
+        self.stored: list[bytes] = []
         self.next_offset = 0
         self.gate: asyncio.Future[None] | None = None
         self.appending = asyncio.Event()
+        self._log: MetadataLog
+
+    def connect(self, log: MetadataLog) -> MetadataLog:
+        """Take what this log decides, and hand in what is committed."""
+        self._log = log
+        log.connect(self)
+        return log
 
     async def append(self, batch: bytes, now_ms: int) -> int:
         patched = bytearray(batch)
@@ -70,8 +79,19 @@ class MemorySink:
             await self.gate
         self.stored.append(bytes(patched))
         self.next_offset = parse_header(patched).next_offset
+        await self._log.apply_batches(bytes(patched))
         return self.next_offset - 1
 
-    async def batches(self) -> AsyncIterator[Buffer]:
-        for batch in list(self.stored):
-            yield batch
+    async def replay(self, log: MetadataLog) -> None:
+        for batch in self.stored:
+            await log.apply_batches(batch)
+
+
+def metadata_log(sink: MemorySink, cluster_id: str = "cluster") -> MetadataLog:
+    return sink.connect(MetadataLog(MetadataImage(cluster_id), ManualClock()))
+
+
+async def start(controller: Controller, broker: BrokerRegistration) -> int:
+    """As a node starts that is a quorum of one; gives the broker's epoch."""
+    await controller.bootstrap()
+    return await controller.register_broker(broker, fenced=False)

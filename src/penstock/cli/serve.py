@@ -33,6 +33,8 @@ class UpOptions(msgspec.Struct, frozen=True, kw_only=True):
     node_id: int | None = None
     config: str | None = None
     settings: tuple[str, ...] = ()
+    join: tuple[str, ...] = ()
+    brokers: int | None = None
     log_level: LogLevel = "info"
     log_format: LogFormat = "text"
 
@@ -41,6 +43,7 @@ def quick_options(arguments: Sequence[str]) -> UpOptions | None:
     """The options of a command line that is in order; None when it asks for help, or something is odd."""
     given: dict[str, object] = {}
     settings: list[str] = []
+    join: list[str] = []
     words = iter(arguments)
     for word in words:
         option, equals, value = word.partition("=")
@@ -52,27 +55,35 @@ def quick_options(arguments: Sequence[str]) -> UpOptions | None:
                 return None
         if option == "--set":
             settings.append(value)
+        elif option == "--join":
+            join.append(value)
         elif option in ("--listen", "--data", "--config"):
             given[option[2:]] = value
-        elif option == "--node-id" and value.isascii() and value.isdecimal():
-            given["node_id"] = int(value)
+        elif option in ("--node-id", "--brokers") and value.isascii() and value.isdecimal():
+            given[option[2:].replace("-", "_")] = int(value)
         elif option == "--log-level" and value in get_args(LogLevel):
             given["log_level"] = value
         elif option == "--log-format" and value in get_args(LogFormat):
             given["log_format"] = value
         else:
             return None
-    return msgspec.convert({**given, "settings": settings}, UpOptions)
+    return msgspec.convert({**given, "settings": settings, "join": join}, UpOptions)
 
 
 def serve(options: UpOptions) -> None:
     """Run a broker until a signal; raises `CommandError` when it cannot start."""
+    if options.brokers is not None:
+        from penstock.cli.many import serve_many
+
+        serve_many(options)
+        return
     configure_logging(options.log_level, options.log_format)
     settings = load_settings(options)
+    members = [member_of(each) for text in options.join for each in text.split(",")]
     keep_freed_memory()
     collect_seldom()
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(_serve(settings))
+        runner.run(_serve(settings, members))
 
 
 def load_settings(options: UpOptions) -> "BrokerConfig":
@@ -111,6 +122,14 @@ def listeners_of(listen: str) -> str:
     return f"PLAINTEXT://{host}:{port}"
 
 
+def member_of(address: str) -> tuple[str, int]:
+    """The host and port of a member of the cluster to join."""
+    host, colon, port = address.strip().rpartition(":")
+    if not colon or not host or not port.isdecimal() or not 0 < int(port) <= _PORT_MAX:
+        raise CommandError(f"--join {address} is not an address: write HOST:PORT of any member", EXIT_USAGE)
+    return host.strip("[]"), int(port)
+
+
 def _read_properties(path: str) -> str:
     try:
         with open(path, encoding="utf-8") as file:
@@ -120,7 +139,7 @@ def _read_properties(path: str) -> str:
         raise CommandError(f"cannot read the properties file {path}: {reason}", EXIT_USAGE) from None
 
 
-async def _serve(settings: "BrokerConfig") -> None:
+async def _serve(settings: "BrokerConfig", members: list[tuple[str, int]]) -> None:
     from penstock.gateway.dialects import dialects
     from penstock.server.broker import Broker, StartFailed
 
@@ -135,7 +154,7 @@ async def _serve(settings: "BrokerConfig") -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, on_signal, number)
-    broker = Broker(settings, dialects=dialects)
+    broker = Broker(settings, dialects=dialects, join=members)
     try:
         await broker.start()
     except StartFailed as error:

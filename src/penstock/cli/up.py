@@ -2,7 +2,6 @@
 
 import typer
 
-from penstock.cli.errors import EXIT_USAGE, CommandError
 from penstock.cli.serve import DATA_DEFAULT, LISTEN_DEFAULT, UpOptions, serve
 from penstock.observability.logs import LogFormat, LogLevel
 
@@ -32,8 +31,17 @@ def up(
     ),
     log_level: LogLevel = typer.Option("info", help="Which log lines are written."),
     log_format: LogFormat = typer.Option("text", help="How log lines look, on standard error."),
-    join: str | None = typer.Option(None, hidden=True),
-    brokers: int | None = typer.Option(None, hidden=True),
+    join: list[str] = typer.Option(
+        [],
+        metavar="HOST:PORT",
+        help="Any member of a running cluster, for a node that is new to it. A node that returns needs no flag.",
+    ),
+    brokers: int | None = typer.Option(
+        None,
+        min=1,
+        metavar="N",
+        help="Run so many brokers on this host as one cluster, on ports that follow each other.",
+    ),
 ) -> None:
     """Run a broker until Ctrl-C or SIGTERM.
 
@@ -43,14 +51,10 @@ def up(
 
       penstock up
       penstock up --listen 0.0.0.0:9092 --data /var/lib/penstock --node-id 3
+      penstock up --node-id 2 --listen 127.0.0.1:9093 --data ./data-2 --join 127.0.0.1:9092
+      penstock up --brokers 3
       penstock up --config server.properties --set num.partitions=3
     """
-    for option, value in (("--join", join), ("--brokers", brokers)):
-        if value is not None:
-            raise CommandError(
-                f"{option} is not there yet: clusters come in a later version, run one broker without it",
-                EXIT_USAGE,
-            )
     serve(
         UpOptions(
             listen=listen,
@@ -58,6 +62,8 @@ def up(
             node_id=node_id,
             config=config,
             settings=tuple(set_),
+            join=tuple(join),
+            brokers=brokers,
             log_level=log_level,
             log_format=log_format,
         )

@@ -81,6 +81,10 @@ class Connection(asyncio.Protocol):
     async def close(self) -> None:
         self._transport.close()
 
+    def abort(self) -> None:
+        """End at once; calls under way fail."""
+        self._transport.abort()
+
     # -- asyncio's side
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

@@ -159,6 +159,12 @@ class ControllerAccess:
 
     # -- the way there --------------------------------------------------------------------------------
 
+    def leader_changed(self) -> None:
+        """Nobody waits for a leader that is not one any more: it may be suspended, and never answer."""
+        if self._connected_to is not None and self._quorum.leader != self._connected_to:
+            self._connected_to = None
+            self._channel.drop()
+
     async def _until_answered(self, ask: Callable[[], Awaitable[T]], timeout_ms: float) -> T:
         deadline_ms = self._clock.monotonic_ms() + timeout_ms
         while True:

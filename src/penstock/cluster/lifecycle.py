@@ -11,11 +11,11 @@ import logging
 from collections.abc import Callable
 
 from penstock.cluster.controller.brokers import BrokerRegistration
+from penstock.cluster.controller.controller import Controller
 from penstock.cluster.controller.decision import Refusal
 from penstock.cluster.controller.heartbeats import Wanted
 from penstock.cluster.controller.membership import HeartbeatAnswer
 from penstock.cluster.controller_access import ControllerAccess
-from penstock.config.broker import BrokerConfig
 from penstock.config.themes import replication
 from penstock.observability.clock import Clock
 from penstock.protocol.errors import ErrorCode, ProtocolError
@@ -24,6 +24,7 @@ from penstock.storage.log_errors import LogError
 log = logging.getLogger(__name__)
 
 _RETRY_MS = 100
+_NOBODY_ANSWERS_MS = 3_000  # the whole cluster may be stopping
 _FINAL = (ErrorCode.INCONSISTENT_CLUSTER_ID, ErrorCode.INVALID_REQUEST, ErrorCode.UNSUPPORTED_VERSION)
 
 
@@ -38,15 +39,13 @@ class Lifecycle:
         registration: BrokerRegistration,
         cluster_id: str,
         *,
-        config: Callable[[], BrokerConfig],
-        metadata_offset: Callable[[], int],
+        controller: Controller,
         clock: Clock,
     ) -> None:
         self._access = access
         self._registration = registration
         self._cluster_id = cluster_id
-        self._config = config
-        self._metadata_offset = metadata_offset
+        self._controller = controller
         self._clock = clock
         self._task: asyncio.Task[None] | None = None
         self.is_unfenced = asyncio.Event()
@@ -55,7 +54,7 @@ class Lifecycle:
 
     async def register(self) -> None:
         """Register, however long it takes to find a controller, within bounds. Raises `NotAdmitted`."""
-        timeout_ms = self._config()[replication.INITIAL_BROKER_REGISTRATION_TIMEOUT_MS]
+        timeout_ms = self._controller.config[replication.INITIAL_BROKER_REGISTRATION_TIMEOUT_MS]
         deadline_ms = self._clock.monotonic_ms() + timeout_ms
         while True:
             try:
@@ -91,12 +90,15 @@ class Lifecycle:
 
     async def _beat(self) -> None:
         while True:
-            answer = await self._heartbeat(Wanted(metadata_offset=self._metadata_offset()))
+            answer = await self._heartbeat(Wanted(metadata_offset=self._controller.image.offset))
             if answer is not None and not answer.is_fenced:
                 self.is_unfenced.set()
-            is_waiting = not self.is_unfenced.is_set()
-            interval_ms = self._config()[replication.BROKER_HEARTBEAT_INTERVAL_MS]
-            await self._clock.sleep(min(_RETRY_MS / 10, interval_ms) if is_waiting else interval_ms)
+            if answer is None:
+                await self._clock.sleep(_RETRY_MS / 2)
+            elif answer.is_fenced:
+                await self._clock.sleep(_RETRY_MS / 10)
+            else:
+                await self._clock.sleep(self._controller.config[replication.BROKER_HEARTBEAT_INTERVAL_MS])
 
     async def _heartbeat(self, wanted: Wanted) -> HeartbeatAnswer | None:
         try:
@@ -112,17 +114,25 @@ class Lifecycle:
     async def leave(self) -> None:
         """Hand leaderships over before the broker stops, as long as that is worth waiting for."""
         await self.stop()
-        config = self._config()
-        if not config[replication.CONTROLLED_SHUTDOWN_ENABLE]:
+        config = self._controller.config
+        others = [
+            each
+            for each in self._controller.image.active_brokers()
+            if each.broker_id != self._registration.broker_id
+        ]
+        if not others or not config[replication.CONTROLLED_SHUTDOWN_ENABLE]:
             return
         tries = config[replication.CONTROLLED_SHUTDOWN_MAX_RETRIES] + 1
         timeout_ms = tries * config[replication.CONTROLLED_SHUTDOWN_RETRY_BACKOFF_MS]
         deadline_ms = self._clock.monotonic_ms() + timeout_ms
-        while self._clock.monotonic_ms() < deadline_ms:
-            wanted = Wanted(metadata_offset=self._metadata_offset(), wants_shutdown=True)
+        heard_ms = self._clock.monotonic_ms()
+        while self._clock.monotonic_ms() < min(deadline_ms, heard_ms + _NOBODY_ANSWERS_MS):
+            wanted = Wanted(metadata_offset=self._controller.image.offset, wants_shutdown=True)
             answer = await self._heartbeat(wanted)
             if answer is not None and answer.should_shut_down:
                 return
+            if answer is not None:
+                heard_ms = self._clock.monotonic_ms()
             await self._clock.sleep(_RETRY_MS / 5)
 
     async def stop(self) -> None:

@@ -8,6 +8,8 @@ from penstock.client.connection import Connection
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.config.listeners import Endpoint
 
+_CALL_MS_MAX = 10_000
+
 Dial = Callable[[Endpoint], Awaitable[Connection]]
 """Opens a connection; whoever makes it knows about TLS and who this broker is."""
 
@@ -21,6 +23,7 @@ class Peers:
         self._image = image
         self._dial = dial
         self._listener = listener
+        self._channels: dict[int, PeerChannel] = {}
 
     def endpoint(self, broker_id: int) -> Endpoint:
         """Where to reach a broker. Raises `NoSuchPeer`."""
@@ -34,6 +37,18 @@ class Peers:
         """Open a connection of one's own. Raises `OSError`."""
         return await self._dial(self.endpoint(broker_id))
 
+    def channel(self, broker_id: int) -> "PeerChannel":
+        """The connection that is kept to a broker, for requests that wait for nothing at the other end."""
+        channel = self._channels.get(broker_id)
+        if channel is None:
+            channel = PeerChannel(lambda: self.connect(broker_id), lambda: _CALL_MS_MAX)
+            self._channels[broker_id] = channel
+        return channel
+
+    async def close(self) -> None:
+        for channel in self._channels.values():
+            await channel.close()
+
 
 class PeerChannel:
     """One connection to a place that may change, opened when needed and again after it broke. Calls may overlap."""
@@ -46,9 +61,13 @@ class PeerChannel:
 
     async def call(self, api_key: int, version: int, request: Any) -> Any:
         """Raises `OSError` (a `ConnectionError` or `TimeoutError` among them) or `ProtocolError`."""
-        async with asyncio.timeout(self._timeout_ms() / 1000):
-            connection = await self._opened()
-            return await connection.call(api_key, version, request)
+        try:
+            async with asyncio.timeout(self._timeout_ms() / 1000):
+                connection = await self._opened()
+                return await connection.call(api_key, version, request)
+        except TimeoutError:
+            await self.close()  # its late answer would stand in the way of the next one's
+            raise
 
     async def _opened(self) -> Connection:
         async with self._opening:
@@ -57,6 +76,10 @@ class PeerChannel:
             return self._connection
 
     async def close(self) -> None:
+        self.drop()
+
+    def drop(self) -> None:
+        """Whoever waits for an answer is told that there is none."""
         connection, self._connection = self._connection, None
         if connection is not None:
-            await connection.close()
+            connection.abort()

@@ -152,6 +152,11 @@ class Replica:
     def is_open(self) -> bool:
         return self._log is not None
 
+    @property
+    def is_replicated(self) -> bool:
+        """Whether other brokers are to hold this partition too."""
+        return self.state is not None and len(self.state.replicas) > 1
+
     def close(self, reason: str) -> None:
         """The partition is deleted or handed over: nobody waits for it any more."""
         self._why_not_opened = PartitionGone(reason)  # opening it would make it anew

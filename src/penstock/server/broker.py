@@ -1,24 +1,33 @@
 """A broker's life: put the parts together, start in order, stop in the reverse.
 
-Start: take the data directory, recover its logs, replay the metadata, bind, register, open the partitions, serve.
-Stop: accept nobody, answer what is in flight, stop the upkeep, sync and close every log, leave the clean mark.
+Start: take the data directory, recover its logs, bind, take part in the metadata quorum, register with its leader,
+catch up to the registration, open the partitions, serve.
+Stop: hand leaderships over, end what runs by itself, leave the quorum, accept nobody, answer what is in flight, sync
+and close every log, leave the clean mark.
 """
 
 import contextlib
 import logging
 import random
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
+from penstock.client.connection import Connection
 from penstock.cluster.controller import Controller
+from penstock.cluster.controller.active import ActiveController
 from penstock.cluster.controller.brokers import BrokerRegistration
 from penstock.cluster.controller.identifiers import new_cluster_id, new_uuid
-from penstock.cluster.metadata.delta import MetadataDelta
+from penstock.cluster.controller_access import ControllerAccess
+from penstock.cluster.joining import JoinFailed, cluster_id_of
+from penstock.cluster.lifecycle import Lifecycle, NotAdmitted
 from penstock.cluster.metadata.errors import MetadataError
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.metadata.log import MetadataLog
-from penstock.cluster.metadata.stored import StoredMetadata
+from penstock.cluster.peers import Peers
 from penstock.cluster.producer_ids import ProducerIds
+from penstock.cluster.quorum import Quorum, QuorumPeers
+from penstock.cluster.quorum_start import start_quorum
+from penstock.cluster.raft.errors import RaftError
 from penstock.cluster.replicas import Replicas
 from penstock.config.broker import BrokerConfig
 from penstock.config.listeners import Endpoint
@@ -33,8 +42,8 @@ from penstock.server.descriptors import raise_limit, share_out
 from penstock.server.dispatch import Dispatcher
 from penstock.server.fetch_sessions import FetchSessions
 from penstock.server.listeners import advertised_endpoints
+from penstock.server.partition_service import PartitionService
 from penstock.server.server import ListenFailed, Server
-from penstock.server.upkeep import Upkeep
 from penstock.storage.cleaner import Cleaner, CleanerSettings
 from penstock.storage.compaction_worker import ProcessCompactor
 from penstock.storage.files import FileSystem, RealFileSystem
@@ -46,6 +55,7 @@ from penstock.transactions.admission import Admissions
 from penstock.transactions.coordinator import TransactionCoordinator
 from penstock.transactions.guards import Guards
 from penstock.transactions.markers import LocalMarkers
+from penstock.transactions.remote import ClusterMarkers, ClusterVerifier
 
 log = logging.getLogger(__name__)
 
@@ -54,6 +64,8 @@ _READ_THREADS = 4
 _IN_FLIGHT_MAX = 256
 _IN_FLIGHT_BYTES_MAX = 64 * 1024 * 1024
 _DRAIN_MS_MAX = 10_000
+
+_REFUSALS = (ConfigError, ListenFailed, LogError, MetadataError, RaftError, NotAdmitted, JoinFailed)
 
 Dialects = Callable[[Services], Mapping[int, Dialect]]
 
@@ -71,8 +83,11 @@ class Broker:
         files: FileSystem | None = None,
         clock: Clock | None = None,
         randomness: random.Random | None = None,
+        join: Sequence[tuple[str, int]] = (),
     ) -> None:
+        """`join` names members of a running cluster, for a node that has not been part of it yet."""
         self._config = config
+        self._join = tuple(join)
         self._dialects = dialects
         self._files = files or RealFileSystem()
         self._clock = clock or SystemClock()
@@ -87,7 +102,7 @@ class Broker:
         """Serve when this returns. Raises `StartFailed`, and then nothing is left running."""
         try:
             await self._start()
-        except (ConfigError, ListenFailed, LogError, MetadataError) as error:
+        except _REFUSALS as error:
             await self._cleanup.aclose()
             raise StartFailed(str(error)) from error
         except OSError as error:
@@ -113,40 +128,85 @@ class Broker:
         return directories[0]
 
     async def _start(self) -> None:
-        node_id = self._config.node_id
-        syncs = self._threads(_SYNC_THREADS, "penstock-sync")
         reads = self._threads(_READ_THREADS, "penstock-read")
-        in_flight_max = max(1, self._descriptors.for_logs // 4)
-        flusher = Flusher(syncs, self._clock, in_flight_max, self._ring())
+        syncs = self._threads(_SYNC_THREADS, "penstock-sync")
+        flusher = Flusher(syncs, self._clock, max(1, self._descriptors.for_logs // 4), self._ring())
+        listener = self._config.inter_broker_listener
+        store = await self._open_store(reads, listener)
+        self._cleanup.push_async_callback(store.close, flusher)
+        metadata = MetadataLog(MetadataImage(store.cluster_id), self._clock)
+        controller = Controller(metadata, self._config, self._random)
+        replicas = Replicas(store.node_id, metadata.image, store, flusher, self._config, clock=self._clock)
+        peers = Peers(metadata.image, self._dial, listener)
+        self._cleanup.push_async_callback(peers.close)
+        self.services = self._make_services(store, controller, replicas, peers)
+        server = self._server()
+        self.endpoints = await server.listen(list(self._config.listeners))
+        self._cleanup.push_async_callback(server.stop, _DRAIN_MS_MAX)
+        advertised = advertised_endpoints(self.endpoints, self._config.advertised_listeners)
+        quorum = Quorum(metadata, self._clock, reads)
+        metadata.connect(quorum)
+        access = self._follow_quorum(quorum, controller)
+        await self._start_quorum(quorum, store, flusher, advertised[listener], reads)
+        if quorum.is_active:
+            await controller.bootstrap()
+        if not quorum.is_alone:  # the others need this node's vote before any of them can serve
+            await server.start()
+        lifecycle = self._lifecycle(store, access, controller, list(advertised.values()))
+        await lifecycle.register()
+        await metadata.reached(access.broker_epoch)
+        partitions = PartitionService(self.services, store, metadata, peers, access, clock=self._clock)
+        self._cleanup.push_async_callback(partitions.stop)
+        partitions.start(self._cleaner(store, replicas, reads))
+        self.services.is_ready = True
+        if quorum.is_alone:
+            await server.start()
+        self._cleanup.push_async_callback(lifecycle.leave)
+        lifecycle.start()
+        await lifecycle.is_unfenced.wait()
+
+    async def _open_store(self, reads: ThreadOffload, listener: str) -> LogStore:
+        cluster_id = await cluster_id_of(self._join, self._dial, listener) if self._join else None
         store = LogStore.open(
             self._directory(),
             files=self._files,
-            node_id=node_id,
-            new_cluster_id=partial(new_cluster_id, self._random),
+            node_id=self._config.node_id,
+            new_cluster_id=lambda: cluster_id or new_cluster_id(self._random),
             new_directory_id=partial(new_uuid, self._random),
             clock=self._clock,
             offload=reads,
             open_files_max=self._descriptors.for_logs,
         )
-        self._cleanup.push_async_callback(store.close, flusher)
-        image = MetadataImage(store.cluster_id)
-        metadata = MetadataLog(StoredMetadata(store, flusher), image, self._clock)
-        controller = Controller(metadata, self._config, self._random)
-        replicas = Replicas(node_id, image, store, flusher, self._config, clock=self._clock)
+        if cluster_id not in (None, store.cluster_id):
+            await store.close(None)
+            raise NotAdmitted(
+                f"{store.directory} belongs to cluster {store.cluster_id}, and the one to join is {cluster_id}: give "
+                "an empty data directory with --data DIR, or join the cluster it belongs to"
+            )
+        return store
+
+    async def _dial(self, endpoint: Endpoint) -> Connection:
+        return await Connection.open(
+            endpoint.host, endpoint.port, client_id=f"penstock-broker-{self._config.node_id}"
+        )
+
+    def _make_services(
+        self, store: LogStore, controller: Controller, replicas: Replicas, peers: Peers
+    ) -> Services:
+        node_id, image = store.node_id, controller.image
         groups = GroupCoordinator(controller, replicas, self._clock, self._random)
-        epoch = 0
-
-        async def grant() -> range:
-            block = await controller.allocate_producer_ids(node_id, epoch)
-            return range(block.first_id, block.first_id + block.size)
-
-        producer_ids = ProducerIds(grant)
         guards = Guards()
         markers = LocalMarkers(replicas, self._clock, guards, groups.shards)
+        producer_ids = ProducerIds(self._grant_producer_ids)
         transactions = TransactionCoordinator(
-            controller, replicas, self._clock, new_producer_id=producer_ids.next, markers=markers
+            controller,
+            replicas,
+            self._clock,
+            new_producer_id=producer_ids.next,
+            markers=ClusterMarkers(node_id, image, markers, peers),
         )
-        self.services = Services(
+        verifier = ClusterVerifier(node_id, transactions.leader_of, transactions, peers)
+        return Services(
             clock=self._clock,
             randomness=self._random,
             node_id=node_id,
@@ -160,33 +220,65 @@ class Broker:
             groups=groups,
             transactions=transactions,
             markers=markers,
-            admissions=Admissions(guards, transactions),
+            admissions=Admissions(guards, verifier),
         )
-        server = self._server()
-        self.endpoints = await server.listen(list(self._config.listeners))
-        self._cleanup.push_async_callback(server.stop, _DRAIN_MS_MAX)
-        advertised = advertised_endpoints(self.endpoints, self._config.advertised_listeners)
-        epoch = await controller.start(
-            BrokerRegistration(
-                broker_id=node_id,
-                incarnation_id=new_uuid(self._random),
-                endpoints=list(advertised.values()),
-                rack=self._config[network.BROKER_RACK],
-                log_dirs=[store.directory_id],
-                stopped_cleanly=store.was_clean,
-            )
+
+    async def _grant_producer_ids(self) -> range:
+        return await self.services.access.allocate_producer_ids()
+
+    def _follow_quorum(self, quorum: Quorum, controller: Controller) -> ControllerAccess:
+        """Let the controller of this node decide while it leads the quorum, and ask the leader else."""
+        active = ActiveController(controller, self._clock)
+        self._cleanup.push_async_callback(active.stop)
+        access = ControllerAccess(
+            controller, lambda: active.membership, quorum, self._dial, clock=self._clock
         )
-        replicas.load()
-        metadata.subscribe(partial(self._follow, self.services))
-        upkeep = Upkeep(store, replicas, controller, self._cleaner(store, replicas, reads), self._clock)
-        self._cleanup.push_async_callback(upkeep.stop)
-        upkeep.start()
-        # Stopped before the server: who waits for a group gets an answer.
-        self._cleanup.push_async_callback(groups.stop)
-        groups.start()
-        self._cleanup.push_async_callback(transactions.stop)
-        transactions.start()
-        await server.start()
+        self._cleanup.push_async_callback(access.close)
+        controller.leader_id = lambda: quorum.leader_id
+        controller.create_elsewhere = access.auto_create_topic
+        quorum.on_active = active.change
+        quorum.on_leader = access.leader_changed
+        self.services.quorum = quorum
+        self.services.access = access
+        self.services.active = active
+        return access
+
+    async def _start_quorum(
+        self, quorum: Quorum, store: LogStore, flusher: Flusher, endpoint: Endpoint, reads: ThreadOffload
+    ) -> None:
+        peers = QuorumPeers(self._dial)
+        self._cleanup.push_async_callback(peers.close)
+        await start_quorum(
+            quorum,
+            store,
+            flusher,
+            self._config,
+            peers,
+            endpoint=endpoint,
+            join=self._join,
+            files=self._files,
+            clock=self._clock,
+            offload=reads,
+            randomness=self._random,
+        )
+        self._cleanup.push_async_callback(quorum.driver.stop)
+
+    def _lifecycle(
+        self,
+        store: LogStore,
+        access: ControllerAccess,
+        controller: Controller,
+        endpoints: list[Endpoint],
+    ) -> Lifecycle:
+        registration = BrokerRegistration(
+            broker_id=store.node_id,
+            incarnation_id=new_uuid(self._random),
+            endpoints=endpoints,
+            rack=self._config[network.BROKER_RACK],
+            log_dirs=[store.directory_id],
+            stopped_cleanly=store.was_clean,
+        )
+        return Lifecycle(access, registration, store.cluster_id, controller=controller, clock=self._clock)
 
     def _threads(self, count: int, name: str) -> ThreadOffload:
         offload = ThreadOffload(count, name)
@@ -210,12 +302,6 @@ class Broker:
         host = ConnectionHost(Dispatcher(self.services), limits, self._clock, self._dialects(self.services))
         self.connections = host.connections
         return Server(host, self._clock, idle_ms_max=self._config[network.CONNECTIONS_MAX_IDLE_MS])
-
-    @staticmethod
-    async def _follow(services: Services, delta: MetadataDelta) -> None:
-        await services.replicas.apply(delta, services.config)
-        services.groups.apply(delta)
-        services.transactions.apply(delta)
 
     def _cleaner(self, store: LogStore, replicas: Replicas, reads: ThreadOffload) -> Cleaner:
         cleaner = Cleaner(

@@ -3,7 +3,10 @@
 import random
 
 from penstock.cluster.controller import Controller
+from penstock.cluster.controller.active import ActiveController
+from penstock.cluster.controller_access import ControllerAccess
 from penstock.cluster.producer_ids import ProducerIds
+from penstock.cluster.quorum import Quorum
 from penstock.cluster.replicas import Replicas
 from penstock.config.broker import BrokerConfig
 from penstock.groups.coordinator import GroupCoordinator
@@ -19,15 +22,19 @@ class Services:
     """The parts of one broker that handlers use; put together by `Broker`."""
 
     __slots__ = (
+        "access",
+        "active",
         "admissions",
         "clock",
         "cluster_id",
         "controller",
         "fetch_sessions",
         "groups",
+        "is_ready",
         "markers",
         "node_id",
         "producer_ids",
+        "quorum",
         "random",
         "replicas",
         "transactions",
@@ -61,6 +68,10 @@ class Services:
         self.transactions = transactions
         self.markers = markers
         self.admissions = admissions
+        self.is_ready = False
+        self.quorum: Quorum
+        self.access: ControllerAccess
+        self.active: ActiveController
 
     @property
     def config(self) -> BrokerConfig:

@@ -5,18 +5,21 @@ such request comes, so that a broker starts quickly.
 """
 
 import importlib
+import ipaddress
 import logging
 import struct
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
+from penstock.cluster.controller.decision import Refusal
 from penstock.observability.completion import Completion
 from penstock.protocol import apis
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.fetch_frame import encode_fetch_response
 from penstock.protocol.headers import RequestHeader, decode_request_header, encode_response_header
 from penstock.protocol.messages.api_versions import ApiVersionsResponse
+from penstock.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
 from penstock.server.connection_host import Answer, CloseConnection, Exclusive, Peer
 from penstock.server.context import RequestContext, Services
 from penstock.server.handlers import HANDLERS, advertised_versions
@@ -26,12 +29,24 @@ log = logging.getLogger(__name__)
 _SIZE = struct.Struct(">i")
 _FETCH = 1
 _API_VERSIONS = 18
+_ENVELOPE = 58
+_FORWARD_MS_MAX = 10_000
 
 
 class _Route:
     """One API, ready to serve."""
 
-    __slots__ = ("decode", "encode_into", "handle", "is_exclusive", "key", "name", "versions")
+    __slots__ = (
+        "decode",
+        "encode_into",
+        "handle",
+        "is_early",
+        "is_exclusive",
+        "is_forwarded",
+        "key",
+        "name",
+        "versions",
+    )
 
     def __init__(self, key: int) -> None:
         codec: Any = apis.codec(key)
@@ -39,6 +54,8 @@ class _Route:
         self.name = apis.APIS[key].name
         self.versions = HANDLERS[key].versions
         self.is_exclusive = HANDLERS[key].is_exclusive
+        self.is_forwarded = HANDLERS[key].is_forwarded
+        self.is_early = HANDLERS[key].is_early
         self.decode: Callable[[memoryview, int, int], Any] = codec.decode_request
         self.encode_into: Callable[[bytearray, Any, int], None] = codec.encode_response_into
         handler = importlib.import_module(f"penstock.server.handlers.{HANDLERS[key].module}")
@@ -73,17 +90,47 @@ class Dispatcher:
         version = header.api_version
         if version not in route.versions:
             return self._refuse_version(route, header)
+        services = self._services
+        if not services.is_ready and not route.is_early:
+            raise CloseConnection("this broker has not caught up with its cluster yet")
+        if route.is_forwarded and not services.controller.is_active:
+            return Exclusive(self._forward(bytes(frame), peer))
         request = route.decode(view, version, position)
         if log.isEnabledFor(logging.DEBUG):
             log.debug("%s #%d %s v%d", peer, header.correlation_id, route.name, version)
-        context = RequestContext(self._services, peer, version, header.client_id)
-        response = route.handle(context, request)
+        if route.key == _ENVELOPE:
+            return self._open_envelope(route, header, request, peer)
+        response = route.handle(RequestContext(services, peer, version, header.client_id), request)
         if isinstance(response, Completion):
             return response.through(partial(route.encode, header))
         if isinstance(response, Awaitable):
             later = _encode_later(route, header, response)
             return Exclusive(later) if route.is_exclusive else later
         return route.encode(header, response)
+
+    async def _forward(self, frame: bytes, peer: Peer) -> Answer:
+        """Let the active controller answer; it gets the request as it is, in an envelope (KIP-590)."""
+        try:
+            answer = await self._services.access.forward(frame, b"", _packed(peer.host), _FORWARD_MS_MAX)
+        except (OSError, Refusal) as error:
+            raise CloseConnection(
+                f"no controller could be asked ({error or type(error).__name__})"
+            ) from error
+        return (_SIZE.pack(len(answer)), answer)
+
+    async def _open_envelope(
+        self, route: _Route, header: RequestHeader, request: EnvelopeRequest, peer: Peer
+    ) -> Answer:
+        """Answer what another broker forwards as if its client were connected here."""
+        if not self._services.quorum.is_active:
+            return route.encode(header, EnvelopeResponse(error_code=ErrorCode.NOT_CONTROLLER))
+        answer = self.dispatch(bytearray(request.request_data), peer)
+        if isinstance(answer, Exclusive):
+            answer = answer.answer
+        if isinstance(answer, Awaitable):
+            answer = await answer
+        data = b"".join(answer)[_SIZE.size :]
+        return route.encode(header, EnvelopeResponse(response_data=data))
 
     def _route(self, key: int, peer: Peer) -> _Route:
         if key not in HANDLERS:
@@ -111,6 +158,14 @@ class Dispatcher:
             ),
             response,
         )
+
+
+def _packed(host: str) -> bytes:
+    """An address as Java has it; unknown ones are none."""
+    try:
+        return ipaddress.ip_address(host).packed
+    except ValueError:
+        return b""
 
 
 async def _encode_later(route: _Route, header: RequestHeader, response: Awaitable[Any]) -> Answer:

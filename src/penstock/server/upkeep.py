@@ -6,8 +6,9 @@ from collections.abc import Awaitable, Callable
 
 from penstock.cluster.controller import Controller
 from penstock.cluster.replicas import Replicas
-from penstock.config.themes import logs
+from penstock.config.themes import logs, replication
 from penstock.observability.clock import Clock
+from penstock.storage.checkpoints import PartitionName
 from penstock.storage.cleaner import Cleaner
 from penstock.storage.log_store import LogStore
 
@@ -26,11 +27,13 @@ class Upkeep:
         self._cleaner = cleaner
         self._clock = clock
         self._tasks: list[asyncio.Task[None]] = []
+        self._saved_watermarks: dict[PartitionName, int] = {}
 
     def start(self) -> None:
         duties: list[tuple[str, Callable[[], int], Callable[[], Awaitable[None]]]] = [
             ("checkpoint", self._checkpoint_interval_ms, self._checkpoint),
             ("producer-expiry", self._expiry_interval_ms, self._expire_producers),
+            ("high watermarks", self._watermarks_interval_ms, self.save_high_watermarks),
         ]
         loop = asyncio.get_running_loop()
         self._tasks = [loop.create_task(self._repeat(*duty), name=duty[0]) for duty in duties]
@@ -40,6 +43,7 @@ class Upkeep:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.save_high_watermarks()
 
     async def _repeat(
         self, name: str, interval_ms: Callable[[], int], duty: Callable[[], Awaitable[None]]
@@ -66,3 +70,17 @@ class Upkeep:
         for replica in self._replicas:
             if replica.is_open:
                 replica.log.producers.expire(now_ms)
+
+    def _watermarks_interval_ms(self) -> int:
+        return self._controller.config[replication.REPLICA_HIGH_WATERMARK_CHECKPOINT_INTERVAL_MS]
+
+    async def save_high_watermarks(self) -> None:
+        """Of partitions that others hold too: a replica alone finds its own in its log."""
+        found = {
+            PartitionName(replica.topic, replica.partition): replica.high_watermark
+            for replica in self._replicas
+            if replica.is_open and replica.is_replicated
+        }
+        if found != self._saved_watermarks:
+            await self._store.save_high_watermarks(found)
+            self._saved_watermarks = found

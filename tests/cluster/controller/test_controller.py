@@ -7,25 +7,30 @@ from penstock.cluster.controller.alter_configs import Operation, ResourceChanges
 from penstock.cluster.controller.create_partitions import GrownTopic
 from penstock.cluster.controller.create_topics import NewTopic
 from penstock.cluster.controller.delete_topics import DoomedTopic
-from penstock.cluster.metadata.image import MetadataImage, ResourceType
-from penstock.cluster.metadata.log import MetadataLog
+from penstock.cluster.metadata.image import ResourceType
 from penstock.config.broker import BrokerConfig
 from penstock.config.themes import network
-from penstock.observability.clock import ManualClock
 from penstock.protocol.errors import ErrorCode
-from tests.cluster.support import MemorySink, registration
+from tests.cluster.support import MemorySink, metadata_log, registration, start
 
 
 def controller_on(sink: MemorySink, config: BrokerConfig | None = None) -> Controller:
-    log = MetadataLog(sink, MetadataImage("cluster"), ManualClock())
-    return Controller(log, config or BrokerConfig(), random.Random(5))
+    return Controller(metadata_log(sink), config or BrokerConfig(), random.Random(5))
+
+
+async def restarted(sink: MemorySink) -> tuple[Controller, int]:
+    """A controller that finds what the log holds, and the epoch of its broker."""
+    log = metadata_log(sink)
+    controller = Controller(log, BrokerConfig(), random.Random(5))
+    await sink.replay(log)
+    return controller, await start(controller, registration(1))
 
 
 def run(scenario: Callable[[Controller, MemorySink], Awaitable[None]]) -> None:
     async def started() -> None:
         sink = MemorySink()
         controller = controller_on(sink)
-        await controller.start(registration(1))
+        await start(controller, registration(1))
         await scenario(controller, sink)
 
     asyncio.run(started())
@@ -54,8 +59,7 @@ def test_the_first_start_makes_a_cluster_and_registers_the_broker() -> None:
 def test_a_restart_finds_topics_and_settings_and_leads_in_a_new_epoch() -> None:
     async def scenario(controller: Controller, sink: MemorySink) -> None:
         await controller.create_topics([NewTopic(name="t", configs=[("retention.ms", "5")])])
-        again = controller_on(sink)
-        epoch = await again.start(registration(1))
+        again, epoch = await restarted(sink)
         assert epoch > controller.image.brokers[1].epoch
         assert again.image.features.finalized == controller.image.features.finalized
         assert again.topic_config("t").retention_ms == 5
@@ -133,8 +137,7 @@ def test_a_dynamic_setting_of_the_broker_holds_at_once_and_after_a_restart() -> 
                 [ResourceChanges(resource_type=ResourceType.BROKER, resource_name=name, changes=[change])]
             )
             assert controller.config[network.MAX_CONNECTIONS] == int(value)
-        again = controller_on(sink)
-        await again.start(registration(1))
+        again, _ = await restarted(sink)
         assert again.config[network.MAX_CONNECTIONS] == 6
 
     run(scenario)
@@ -155,8 +158,7 @@ def test_a_dynamic_default_shows_through_in_topics() -> None:
 def test_producer_ids_are_never_given_twice_not_even_over_a_restart() -> None:
     async def scenario(controller: Controller, sink: MemorySink) -> None:
         first = await controller.allocate_producer_ids(1, controller.image.brokers[1].epoch)
-        again = controller_on(sink)
-        epoch = await again.start(registration(1))
+        again, epoch = await restarted(sink)
         second = await again.allocate_producer_ids(1, epoch)
         assert (first.first_id, second.first_id) == (0, 1000)
 

@@ -17,7 +17,7 @@ from penstock.cluster.metadata.image import MetadataImage, ResourceType
 from penstock.cluster.metadata.log import MetadataLog
 from penstock.config.broker import BrokerConfig
 from penstock.observability.clock import ManualClock
-from tests.cluster.support import MemorySink, registration
+from tests.cluster.support import MemorySink, metadata_log, registration, start
 
 NAMES = st.sampled_from(["a", "b.c", "b_c", "bad name", "__consumer_offsets"])
 CREATE = st.builds(
@@ -88,16 +88,15 @@ def check_sound(image: MetadataImage) -> None:
 def test_the_log_alone_gives_the_image_again_and_the_image_is_sound(steps: Sequence[Any], seed: int) -> None:
     async def scenario() -> None:
         sink = MemorySink()
-        log = MetadataLog(sink, MetadataImage("c"), ManualClock())
-        controller = Controller(log, BrokerConfig(), random.Random(seed))
-        await controller.start(registration(1))
+        controller = Controller(metadata_log(sink, "c"), BrokerConfig(), random.Random(seed))
+        await start(controller, registration(1))
         for step in steps:
             # Two names that collide are refused only when one of them is there before, as in Kafka.
             for part in [[each] for each in step] if isinstance(step, list) else [step]:
                 await take(controller, part)
                 check_sound(controller.image)
-        again = MetadataLog(sink, MetadataImage("c"), ManualClock())
-        await again.replay()
+        again = MetadataLog(MetadataImage("c"), ManualClock())
+        await sink.replay(again)
         assert snapshot(again.image) == snapshot(controller.image)
 
     asyncio.run(scenario())

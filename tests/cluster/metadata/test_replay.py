@@ -1,7 +1,7 @@
 import pytest
 
 from penstock.cluster.metadata import replay
-from penstock.cluster.metadata.delta import everything
+from penstock.cluster.metadata.delta import difference
 from penstock.cluster.metadata.errors import MetadataError
 from penstock.cluster.metadata.image import MetadataImage, ResourceType
 from penstock.protocol.messages import metadata_records as mr
@@ -234,12 +234,12 @@ def test_every_kind_of_record_can_be_applied() -> None:
     assert set(replay._APPLIERS) == set(mr.SPEC_OF)
 
 
-def test_everything_is_what_someone_who_knew_nothing_has_to_learn() -> None:
+def test_the_difference_to_nothing_is_everything() -> None:
     image = image_with_topic()
     replay.apply(
         image, [mr.ConfigRecord(resource_type=2, resource_name="t.a", name="retention.ms", value="1")], 2
     )
-    delta = everything(image)
+    delta = difference(MetadataImage("c"), image)
     assert list(delta.topics_created) == [A]
     assert [change.after for change in delta.partitions.values()] == [image.partition("t.a", 0)]
     assert delta.configs_changed == {(ResourceType.TOPIC, "t.a")}

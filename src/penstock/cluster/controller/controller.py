@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 
 from penstock.cluster.controller.alter_configs import (
@@ -65,12 +65,21 @@ class Controller:
         self._randomness = randomness
         self._lock = asyncio.Lock()
         self._running: set[asyncio.Task[object]] = set()
+        self.leader_id: Callable[[], int | None] = lambda: self.config.node_id
+        """Which node decides; set by whoever knows the quorum."""
+        self.create_elsewhere: Callable[[str], Awaitable[TopicCreated]] | None = None
+        """How to have a topic made when another node decides."""
         log.subscribe(self._follow_settings)
 
     @property
     def controller_id(self) -> int:
-        """The node that decides: this one, as long as it is a quorum of one."""
-        return self.config.node_id
+        """The node that decides, or -1 when there is none at the moment."""
+        leader_id = self.leader_id()
+        return -1 if leader_id is None else leader_id
+
+    @property
+    def is_active(self) -> bool:
+        return self.leader_id() == self.config.node_id
 
     @property
     def image(self) -> MetadataImage:
@@ -80,14 +89,9 @@ class Controller:
         """Give the settings a topic works with."""
         return topic_config(self.config, self.image.topic_settings(name))
 
-    async def start(self, broker: BrokerRegistration, levels: Mapping[str, int] | None = None) -> int:
-        """Replay the log, make it a cluster's if it is empty, and register this broker; gives the broker's epoch.
-
-        Raises `MetadataError` when the log is damaged or from a version that works differently.
-        """
-        await self._log.replay()
+    async def bootstrap(self, levels: Mapping[str, int] | None = None) -> None:
+        """Make an empty log a cluster's. Raises `MetadataError` when it is from a version that works differently."""
         await self._mutate(lambda: decide_bootstrap(self.image, levels))
-        return await self.register_broker(broker, fenced=False)
 
     async def register_broker(self, broker: BrokerRegistration, *, fenced: bool) -> int:
         return await self._mutate(
@@ -106,6 +110,8 @@ class Controller:
 
     async def auto_create_topic(self, name: str) -> TopicCreated:
         """Make a topic that somebody asked for; TOPIC_ALREADY_EXISTS when another was quicker."""
+        if self.create_elsewhere is not None and not self.is_active:
+            return await self.create_elsewhere(name)
         created = await self.create_topics([auto_created_topic(self.image, self.config, name)])
         return created[0]
 

@@ -37,7 +37,7 @@ class Membership:
         self._sessions = Sessions(controller.config[BROKER_SESSION_TIMEOUT_MS])
         self._sooner = asyncio.Event()
         for broker in controller.image.brokers.values():
-            if not broker.fenced:
+            if not broker.fenced and broker.broker_id != controller.config.node_id:
                 self._sessions.expect(broker.broker_id, self._now_ms())
 
     def _now_ms(self) -> int:
@@ -75,8 +75,9 @@ class Membership:
         """Take in that a broker is alive, and act on what it wants to be. Raises `Refusal`."""
         controller = self._controller
         check_broker_epoch(controller.image, broker_id, broker_epoch)
-        self._sessions.heard(broker_id, self._now_ms(), wanted.metadata_offset)
-        self._sooner.set()
+        if broker_id != controller.config.node_id:  # the controller's own broker needs no proof of life
+            self._sessions.heard(broker_id, self._now_ms(), wanted.metadata_offset)
+            self._sooner.set()
         broker = controller.image.brokers[broker_id]
         condition = Condition(
             is_fenced=broker.fenced,

@@ -67,18 +67,29 @@ class MetadataDelta:
             known.after = after
 
 
-def everything(image: MetadataImage) -> MetadataDelta:
-    """What changed for someone who knew nothing before."""
-    delta = MetadataDelta(image.offset)
-    for topic in image.topics.values():
-        delta.topic_created(topic)
+def difference(old: MetadataImage, new: MetadataImage) -> MetadataDelta:
+    """What changed for someone who knew the old image and is shown the new one."""
+    delta = MetadataDelta(new.offset)
+    for topic in old.topics.values():
+        if topic.topic_id not in new.topics_by_id:
+            delta.topic_deleted(topic)
+    for topic in new.topics.values():
+        before = old.topics_by_id.get(topic.topic_id)
+        if before is None:
+            delta.topic_created(topic)
         for number, partition in topic.partitions.items():
-            delta.partition_changed(topic, number, None, partition)
-    delta.configs_changed.update(image.configs)
-    delta.brokers_changed.update(image.brokers)
-    delta.features_changed = bool(image.features.finalized)
-    delta.producer_ids_changed = image.next_producer_id > 0
-    delta.acls_changed = bool(image.acls)
-    delta.credentials_changed = bool(image.credentials)
-    delta.quotas_changed = bool(image.quotas)
+            known = None if before is None else before.partitions.get(number)
+            if known != partition:
+                delta.partition_changed(topic, number, known, partition)
+    delta.configs_changed = {
+        key for key in old.configs.keys() | new.configs.keys() if old.configs.get(key) != new.configs.get(key)
+    }
+    delta.brokers_changed = {
+        key for key in old.brokers.keys() | new.brokers.keys() if old.brokers.get(key) != new.brokers.get(key)
+    }
+    delta.features_changed = old.features.finalized != new.features.finalized
+    delta.producer_ids_changed = old.next_producer_id != new.next_producer_id
+    delta.acls_changed = old.acls != new.acls
+    delta.credentials_changed = old.credentials != new.credentials
+    delta.quotas_changed = old.quotas != new.quotas
     return delta

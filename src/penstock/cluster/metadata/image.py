@@ -62,6 +62,11 @@ class MetadataImage:
         self.acls: dict[bytes, AccessControlEntry] = {}
         self.quotas: dict[QuotaEntity, dict[str, float]] = {}
 
+    def become(self, other: "MetadataImage") -> None:
+        """Take over all that another image holds: whoever has this one sees it."""
+        for name in self.__slots__:
+            setattr(self, name, getattr(other, name))
+
     def topic(self, name: str) -> Topic | None:
         return self.topics.get(name)
 

@@ -56,7 +56,7 @@ from penstock.observability.clock import Clock
 from penstock.observability.offload import Offload
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.wire import Buffer
-from penstock.storage.log_errors import LogError, OffsetOutOfRange
+from penstock.storage.log_errors import LogError, OffsetOutOfRange, StorageError
 
 _log = logging.getLogger(__name__)
 
@@ -78,8 +78,8 @@ class StateMachine(Protocol):
         """Take in batches that are committed, in the order of the log; control batches among them."""
         ...
 
-    async def load(self, content: Iterable[bytes]) -> None:
-        """Replace everything by a snapshot's content, in pieces of whole batches."""
+    async def load(self, content: Iterable[bytes], end_offset: int) -> None:
+        """Replace everything by a snapshot's content, in pieces of whole batches; it stands for all below the end."""
         ...
 
     def snapshot(self) -> Iterable[bytes]:
@@ -123,6 +123,9 @@ class RaftDriver:
         self._left = asyncio.Event()
         self._applied_offset = 0
         self._failure: Exception | None = None
+        self._is_deciding = False
+        self._refusal: StorageError | None = None
+        """Why the disk did not take what the event in hand wants appended."""
         self.node: RaftNode
 
     async def start(
@@ -171,6 +174,10 @@ class RaftDriver:
         self._end()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
+    @property
+    def end_offset(self) -> int:
+        return self._log.end_offset
+
     async def request(self, request: Request) -> Response:
         """Answer a peer, or an administrator."""
         waiter: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
@@ -180,7 +187,8 @@ class RaftDriver:
     async def append(self, batches: bytes, epoch: int) -> int:
         """Append as leader of `epoch`; gives the last offset once it is committed and applied here.
 
-        Raises `NotLeader`: then the records may still be committed, by another leader, or never.
+        Raises `NotLeader`: then the records may still be committed, by another leader, or never. Raises `StorageError`
+        when there is no room for them: then they are not there.
         """
         if self._failure is not None:
             raise RaftFailed(str(self._failure)) from self._failure
@@ -201,6 +209,8 @@ class RaftDriver:
     async def _handle(self, event: Event) -> None:
         if isinstance(event, Synced):
             event = Synced(self._log.durable_offset)  # the log may have been cut since it was told
+        self._is_deciding = isinstance(event, AppendRequested)
+        self._refusal = None
         await self._perform(self.node.handle(event, self._clock.monotonic_ms()))
 
     async def _perform(self, effects: list[Effect]) -> None:
@@ -225,8 +235,7 @@ class RaftDriver:
         elif isinstance(effect, AnswerWithSnapshot):
             await self._answer_with_snapshot(effect)
         elif isinstance(effect, Append):
-            self._log.append(effect.batches)
-            self._sync()
+            self._append(effect)
         elif isinstance(effect, AppendAnswered):
             self._note_appended(effect)
         elif isinstance(effect, Truncate):
@@ -281,6 +290,17 @@ class RaftDriver:
 
     # -- the log --------------------------------------------------------------------------------------
 
+    def _append(self, effect: Append) -> None:
+        try:
+            self._log.append(effect.batches)
+        except StorageError as error:  # no room, and nothing has changed
+            if not self._is_deciding:
+                raise
+            self.node.retract(effect.base_offset)
+            self._refusal = error
+        else:
+            self._sync()
+
     def _sync(self) -> None:
         """One sync at a time; what is appended meanwhile is in the next."""
         if not self._is_syncing:
@@ -302,7 +322,9 @@ class RaftDriver:
     def _note_appended(self, effect: AppendAnswered) -> None:
         waiter = effect.token
         assert isinstance(waiter, asyncio.Future)
-        if effect.error is ErrorCode.NONE:
+        if self._refusal is not None:
+            waiter.set_exception(self._refusal)
+        elif effect.error is ErrorCode.NONE:
             self._appends[effect.last_offset] = (self.node.epoch, waiter)
         elif not waiter.done():
             waiter.set_exception(NotLeader(self.node.leader_id, self.node.epoch))
@@ -350,7 +372,7 @@ class RaftDriver:
                 waiter.set_result(last_offset)
 
     async def _load(self, snapshot: LogPosition) -> None:
-        await self._machine.load(self._log.snapshot_state(snapshot))
+        await self._machine.load(self._log.snapshot_state(snapshot), snapshot.offset)
         self._applied_offset = snapshot.offset
 
     async def _take_snapshot(self, snapshot: LogPosition) -> None:

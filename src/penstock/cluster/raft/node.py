@@ -154,6 +154,11 @@ class RaftNode:
             deadline_ms = min([deadline_ms, *waits])
         return deadline_ms
 
+    def retract(self, base_offset: int) -> None:
+        """The disk had no room for what this leader was asked to append, and nobody has seen it: as if never asked."""
+        assert self.is_leader
+        self._core.log.truncate(base_offset)
+
     # -- what happens ---------------------------------------------------------------------------------
 
     def start(self, now_ms: float) -> list[Effect]:

@@ -42,7 +42,7 @@ REPLICA_FETCH_RESPONSE_MAX_BYTES = REPLICAS.integer(
     "replica.fetch.response.max.bytes", 10_485_760, "How much a follower asks for in one fetch.", at_least=0
 )
 REPLICA_FETCH_BACKOFF_MS = REPLICAS.integer(
-    "replica.fetch.backoff.ms", 1000, "How long a follower rests after a failed fetch.", at_least=0
+    "replica.fetch.backoff.ms", 100, "How long a follower rests after a failed fetch.", at_least=0
 )
 NUM_REPLICA_FETCHERS = REPLICAS.integer(
     "num.replica.fetchers",
@@ -86,15 +86,15 @@ CONTROLLER_QUORUM_BOOTSTRAP_SERVERS = QUORUM.names(
     "controller.quorum.bootstrap.servers", (), "Where to find the quorum, as host:port (KIP-853)."
 )
 CONTROLLER_QUORUM_ELECTION_TIMEOUT_MS = QUORUM.integer(
-    "controller.quorum.election.timeout.ms", 1000, "How long a candidate waits for votes."
+    "controller.quorum.election.timeout.ms", 400, "How long a candidate waits for votes."
 )
 CONTROLLER_QUORUM_FETCH_TIMEOUT_MS = QUORUM.integer(
     "controller.quorum.fetch.timeout.ms",
-    2000,
+    800,
     "How long without an answer until the leader is taken for lost.",
 )
 CONTROLLER_QUORUM_ELECTION_BACKOFF_MAX_MS = QUORUM.integer(
-    "controller.quorum.election.backoff.max.ms", 1000, "The longest rest after a lost election."
+    "controller.quorum.election.backoff.max.ms", 500, "The longest rest after a lost election."
 )
 CONTROLLER_QUORUM_APPEND_LINGER_MS = QUORUM.integer(
     "controller.quorum.append.linger.ms", 25, "How long metadata records wait for others to be written with."
@@ -146,10 +146,10 @@ INITIAL_BROKER_REGISTRATION_TIMEOUT_MS = QUORUM.integer(
     "How long a broker tries to register before it gives up.",
 )
 BROKER_HEARTBEAT_INTERVAL_MS = QUORUM.integer(
-    "broker.heartbeat.interval.ms", 2000, "How often a broker tells the controller that it is alive."
+    "broker.heartbeat.interval.ms", 400, "How often a broker tells the controller that it is alive."
 )
 BROKER_SESSION_TIMEOUT_MS = QUORUM.integer(
-    "broker.session.timeout.ms", 9000, "How long without a heartbeat until a broker is fenced."
+    "broker.session.timeout.ms", 2000, "How long without a heartbeat until a broker is fenced."
 )
 
 THEMES = (TOPICS, REPLICAS, QUORUM)

@@ -3,7 +3,9 @@
 A handler module has `handle(ctx, request)`. What it does before it returns happens in connection order; when it
 returns an awaitable, the rest is waited for while later requests go on, and is answered in its place. Behind an
 exclusive one, which changes what others read, later requests wait, as all do in Kafka: a client may send a commit and
-right behind it ask for what is committed.
+right behind it ask for what is committed. A forwarded one is answered by the active controller, wherever a client
+sends it. An early one is answered before this broker has caught up with its cluster: without the nodes' votes and
+fetches none ever would. Internal ones are not shown to clients.
 """
 
 import msgspec
@@ -17,21 +19,31 @@ class Handler(msgspec.Struct, frozen=True):
     versions: range
     advertised_from: int
     is_exclusive: bool
+    is_forwarded: bool
+    is_early: bool
+    is_internal: bool
 
 
 def _entry(
-    key: int, module: str, *, advertised_from: int | None = None, is_exclusive: bool = False
+    key: int,
+    module: str,
+    *,
+    advertised_from: int | None = None,
+    is_exclusive: bool = False,
+    is_forwarded: bool = False,
+    is_early: bool = False,
+    is_internal: bool = False,
 ) -> tuple[int, Handler]:
     versions = APIS[key].versions
     first = versions.start if advertised_from is None else advertised_from
-    return key, Handler(module, versions, first, is_exclusive)
+    return key, Handler(module, versions, first, is_exclusive, is_forwarded, is_early, is_internal)
 
 
 HANDLERS: dict[int, Handler] = dict(
     [
         # librdkafka before 2.11.1 turns compression off unless Produce is shown from 0 (KAFKA-18659).
         _entry(0, "produce", advertised_from=0),
-        _entry(1, "fetch"),
+        _entry(1, "fetch", is_early=True),
         _entry(2, "list_offsets"),
         _entry(3, "metadata", is_exclusive=True),
         _entry(8, "offset_commit", is_exclusive=True),
@@ -43,9 +55,9 @@ HANDLERS: dict[int, Handler] = dict(
         _entry(14, "sync_group"),
         _entry(15, "describe_groups"),
         _entry(16, "list_groups"),
-        _entry(18, "api_versions"),
-        _entry(19, "create_topics", is_exclusive=True),
-        _entry(20, "delete_topics", is_exclusive=True),
+        _entry(18, "api_versions", is_early=True),
+        _entry(19, "create_topics", is_exclusive=True, is_forwarded=True),
+        _entry(20, "delete_topics", is_exclusive=True, is_forwarded=True),
         _entry(21, "delete_records", is_exclusive=True),
         _entry(22, "init_producer_id"),
         _entry(23, "offset_for_leader_epoch"),
@@ -55,25 +67,38 @@ HANDLERS: dict[int, Handler] = dict(
         _entry(27, "write_txn_markers"),
         _entry(28, "txn_offset_commit"),
         _entry(32, "describe_configs"),
-        _entry(33, "alter_configs", is_exclusive=True),
+        _entry(33, "alter_configs", is_exclusive=True, is_forwarded=True),
         _entry(35, "describe_log_dirs"),
-        _entry(37, "create_partitions", is_exclusive=True),
+        _entry(37, "create_partitions", is_exclusive=True, is_forwarded=True),
         _entry(42, "delete_groups", is_exclusive=True),
-        _entry(43, "elect_leaders", is_exclusive=True),
-        _entry(44, "incremental_alter_configs", is_exclusive=True),
-        _entry(45, "alter_partition_reassignments", is_exclusive=True),
+        _entry(43, "elect_leaders", is_exclusive=True, is_forwarded=True),
+        _entry(44, "incremental_alter_configs", is_exclusive=True, is_forwarded=True),
+        _entry(45, "alter_partition_reassignments", is_exclusive=True, is_forwarded=True),
         _entry(46, "list_partition_reassignments"),
         _entry(47, "offset_delete", is_exclusive=True),
-        _entry(57, "update_features", is_exclusive=True),
-        _entry(60, "describe_cluster"),
+        _entry(52, "quorum", is_early=True, is_internal=True),
+        _entry(53, "quorum", is_early=True, is_internal=True),
+        _entry(54, "quorum", is_early=True, is_internal=True),
+        _entry(55, "quorum", is_early=True, is_forwarded=True),
+        _entry(56, "alter_partition", is_early=True, is_internal=True),
+        _entry(57, "update_features", is_exclusive=True, is_forwarded=True),
+        _entry(58, "envelope", is_early=True, is_internal=True),
+        _entry(59, "quorum", is_early=True, is_internal=True),
+        _entry(60, "describe_cluster", is_early=True),
         _entry(61, "describe_producers"),
-        _entry(64, "unregister_broker", is_exclusive=True),
+        _entry(62, "broker_registration", is_early=True, is_internal=True),
+        _entry(63, "broker_heartbeat", is_early=True, is_internal=True),
+        _entry(64, "unregister_broker", is_exclusive=True, is_forwarded=True),
         _entry(65, "describe_transactions"),
         _entry(66, "list_transactions"),
+        _entry(67, "allocate_producer_ids", is_early=True, is_internal=True),
         _entry(68, "consumer_group_heartbeat"),
         _entry(69, "consumer_group_describe"),
         _entry(74, "list_config_resources"),
         _entry(75, "describe_topic_partitions"),
+        _entry(80, "quorum", is_early=True, is_forwarded=True),
+        _entry(81, "quorum", is_early=True, is_forwarded=True),
+        _entry(82, "quorum", is_early=True, is_internal=True),
     ]
 )
 
@@ -82,4 +107,5 @@ def advertised_versions() -> list[ApiVersion]:
     return [
         ApiVersion(api_key=key, min_version=h.advertised_from, max_version=h.versions.stop - 1)
         for key, h in HANDLERS.items()
+        if not h.is_internal
     ]

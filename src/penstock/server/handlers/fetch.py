@@ -3,11 +3,13 @@
 Stage one takes the request into its session and reads what is in memory. If that is less than `min_bytes`, stage
 two waits for news of any of the partitions, at most `max_wait_ms`; what must come from the disk is read off the
 loop. Nothing that was read is held while waiting: it is read again. See `fetch_read` for what one reading does.
+A fetch of the metadata log is the quorum's.
 """
 
 import asyncio
 from collections.abc import Awaitable
 
+from penstock.cluster.raft.wire import is_about_quorum
 from penstock.config.themes.network import FETCH_MAX_BYTES
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.fetch import (
@@ -20,6 +22,7 @@ from penstock.protocol.messages.fetch import (
 )
 from penstock.server.context import RequestContext
 from penstock.server.fetch_sessions import FetchPartition, FetchPlan, FetchResult
+from penstock.server.handlers import quorum
 from penstock.server.handlers.fetch_read import FetchRead, Reader
 
 _TELLS_LEADER_FROM = 16  # KIP-951
@@ -27,6 +30,8 @@ _READS_FOLLOWERS_FROM = 11  # KIP-392
 
 
 def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Awaitable[FetchResponse]:
+    if is_about_quorum(request):
+        return quorum.handle(ctx, request)
     plan = ctx.broker.fetch_sessions.plan(request, ctx.version, ctx.broker.clock.monotonic_ms())
     if plan.error_code:
         return FetchResponse(error_code=plan.error_code)

@@ -1,0 +1,106 @@
+"""`penstock up --brokers N`: one cluster of N processes on this host, started one after the other, stopped together.
+
+The first is node 1 (or `--node-id`) at the address of `--listen`; each further one has the next number, the next port,
+and a directory of its own beside the first one's. A broker that dies is told about and left dead: the others go on.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from types import FrameType
+
+from penstock.cli.errors import EXIT_USAGE, CommandError
+from penstock.cli.serve import DATA_DEFAULT, LISTEN_DEFAULT, UpOptions
+
+_READY = "ready on "
+_STOP_S_MAX = 30.0
+
+
+def serve_many(options: UpOptions) -> None:
+    """Run the brokers until a signal; raises `CommandError` when one of them does not start."""
+    assert options.brokers is not None
+    running: list[subprocess.Popen[str]] = []
+    stopping = threading.Event()
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        stopping.set()
+
+    before = {each: signal.signal(each, stop) for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        addresses: list[str] = []
+        for number in range(options.brokers):
+            process = _start(options, number, addresses)
+            running.append(process)
+            addresses.append(_await_ready(process))
+            if stopping.is_set():
+                return
+        data = os.path.abspath(options.data or DATA_DEFAULT)
+        print(
+            f"penstock ready on {', '.join(addresses)} ({options.brokers} brokers, data in {data})",
+            flush=True,
+        )
+        _watch(running, stopping)
+    finally:
+        _stop_all(running)
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
+def _start(options: UpOptions, number: int, addresses: list[str]) -> "subprocess.Popen[str]":
+    host, colon, port = (options.listen or LISTEN_DEFAULT).rpartition(":")
+    if not colon or not port.isdecimal() or "://" in host:
+        raise CommandError("--brokers needs --listen HOST:PORT with one address", EXIT_USAGE)
+    node_id = (options.node_id or 1) + number
+    command = [
+        sys.executable, "-m", "penstock.cli.main", "up",
+        "--listen", f"{host}:{int(port) + number if int(port) else 0}",
+        "--data", os.path.join(options.data or DATA_DEFAULT, f"node-{node_id}"),
+        "--node-id", str(node_id),
+        "--log-level", options.log_level,
+        "--log-format", options.log_format,
+    ]  # fmt: skip
+    if options.config is not None:
+        command += ["--config", options.config]
+    for setting in options.settings:
+        command += ["--set", setting]
+    for address in [*options.join, *addresses[:1]]:
+        command += ["--join", address]
+    # Of its own group: Ctrl-C reaches the parent only, which stops them in order.
+    return subprocess.Popen(  # noqa: S603  this very program
+        command, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+
+
+def _await_ready(process: "subprocess.Popen[str]") -> str:
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    if _READY not in line:
+        process.wait()
+        raise CommandError("one of the brokers did not start; its error is above")
+    return line.split(_READY, 1)[1].split(" ", 1)[0].rstrip(",")
+
+
+def _watch(running: list["subprocess.Popen[str]"], stopping: threading.Event) -> None:
+    """Until a signal, or until none is left."""
+    alive = list(running)
+    while alive and not stopping.wait(0.2):
+        for process in list(alive):
+            if process.poll() is not None:
+                alive.remove(process)
+                print(f"penstock: the broker with pid {process.pid} has ended", file=sys.stderr, flush=True)
+
+
+def _stop_all(running: list["subprocess.Popen[str]"]) -> None:
+    for process in running:
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+    for process in running:
+        try:
+            process.wait(_STOP_S_MAX)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        if process.stdout is not None:
+            process.stdout.close()

@@ -1,0 +1,67 @@
+"""What a node does while it is the active controller: keep the brokers' sessions, and leaderships in balance."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable
+
+from penstock.cluster.controller.controller import Controller
+from penstock.cluster.controller.membership import Membership
+from penstock.config.themes import replication
+from penstock.observability.clock import Clock
+from penstock.storage.log_errors import LogError
+
+log = logging.getLogger(__name__)
+
+
+class ActiveController:
+    """`membership` is there as long as this node is the active controller."""
+
+    def __init__(self, controller: Controller, clock: Clock) -> None:
+        self._controller = controller
+        self._clock = clock
+        self._tasks: list[asyncio.Task[None]] = []
+        self.membership: Membership | None = None
+
+    def change(self, is_active: bool) -> None:
+        """Begin, or end: the quorum has another leader."""
+        self._cancel()
+        self.membership = Membership(self._controller, self._clock) if is_active else None
+        if self.membership is not None:
+            log.info("this node is the active controller")
+            loop = asyncio.get_running_loop()
+            duties: list[tuple[str, Awaitable[None]]] = [
+                ("sessions", self.membership.watch()),
+                ("leader balance", self._balance()),
+            ]
+            self._tasks = [
+                loop.create_task(self._until_replaced(duty), name=f"controller: {name}")
+                for name, duty in duties
+            ]
+
+    async def _until_replaced(self, duty: Awaitable[None]) -> None:
+        try:
+            await duty
+        except LogError as error:  # another node decides now, or the log takes nothing
+            log.info("the controller of this node stops: %s", error)
+
+    async def _balance(self) -> None:
+        config = self._controller.config
+        while True:
+            await self._clock.sleep(config[replication.LEADER_IMBALANCE_CHECK_INTERVAL_SECONDS] * 1000)
+            config = self._controller.config
+            if config[replication.AUTO_LEADER_REBALANCE_ENABLE]:
+                tolerated = config[replication.LEADER_IMBALANCE_PER_BROKER_PERCENTAGE]
+                moved = await self._controller.rebalance_leaders(tolerated)
+                if moved:
+                    log.info("%d partitions are led by their preferred replicas again", moved)
+
+    def _cancel(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        self._tasks = []
+
+    async def stop(self) -> None:
+        tasks = self._tasks
+        self._cancel()
+        self.membership = None
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,41 @@
+"""Asks a member of a running cluster which cluster it is, before this node takes a data directory for it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+from penstock.client.connection import Connection
+from penstock.config.listeners import Endpoint
+from penstock.protocol.errors import ProtocolError
+from penstock.protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
+
+_DESCRIBE_CLUSTER, _VERSION = 60, 0
+_TIMEOUT_S = 5.0
+
+
+class JoinFailed(Exception):
+    """No member that was named answers; the message says what to do."""
+
+
+async def cluster_id_of(
+    members: Sequence[tuple[str, int]], dial: Callable[[Endpoint], Awaitable[Connection]], listener: str
+) -> str:
+    """The id of the cluster that the first of the members to answer belongs to. Raises `JoinFailed`."""
+    reasons = []
+    for host, port in members:
+        endpoint = Endpoint(name=listener, host=host, port=port, security_protocol="PLAINTEXT")
+        try:
+            async with asyncio.timeout(_TIMEOUT_S):
+                connection = await dial(endpoint)
+                try:
+                    response: DescribeClusterResponse = await connection.call(
+                        _DESCRIBE_CLUSTER, _VERSION, DescribeClusterRequest()
+                    )
+                finally:
+                    await connection.close()
+        except (OSError, ProtocolError) as error:
+            reasons.append(f"{host}:{port}: {error or type(error).__name__}")
+            continue
+        return response.cluster_id
+    raise JoinFailed(
+        f"no member of the cluster answers ({'; '.join(reasons)}): start one first, or correct --join HOST:PORT"
+    )

@@ -1,0 +1,183 @@
+"""The metadata quorum as the rest of a node sees it: who leads, a log to append decisions to, requests to answer.
+
+What is committed goes to the metadata log's image, whoever decided it. This node is the active controller when it leads
+and has applied everything that was committed before it did: then it knows all that it decides upon.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
+from typing import Any
+
+from penstock.client.connection import Connection
+from penstock.cluster.metadata.log import MetadataLog
+from penstock.cluster.metadata.records import encode_batch
+from penstock.cluster.metadata.snapshot import records_of
+from penstock.cluster.peers import PeerChannel
+from penstock.cluster.raft import wire
+from penstock.cluster.raft.driver import RaftDriver
+from penstock.cluster.raft.errors import NotLeader, RaftFailed
+from penstock.cluster.raft.messages import FetchRequest, Request, Response
+from penstock.cluster.raft.values import Address
+from penstock.config.listeners import Endpoint
+from penstock.observability.clock import Clock
+from penstock.observability.offload import Offload
+from penstock.protocol.errors import ErrorCode, ProtocolError
+from penstock.protocol.wire import Buffer
+from penstock.storage.log_errors import LogError
+
+log = logging.getLogger(__name__)
+
+_SNAPSHOT_RECORDS_PER_BATCH = 1000
+_CALL_MS_MAX = 30_000  # the node gives up sooner; this bounds what is left behind
+
+Dial = Callable[[Endpoint], Awaitable[Connection]]
+
+
+class NotController(LogError):
+    """Another node decides, or will: whether what was appended stands is not known here."""
+
+    code = ErrorCode.NOT_CONTROLLER
+
+
+class QuorumPeers:
+    """The other nodes of the quorum: one connection for fetches, which wait at the other end, and one for the rest."""
+
+    def __init__(self, dial: Dial) -> None:
+        self._dial = dial
+        self._channels: dict[tuple[int, bool], tuple[tuple[Address, ...], PeerChannel]] = {}
+
+    async def ask(self, to: int, addresses: tuple[Address, ...], request: Request) -> Response:
+        """Raises `OSError` when there is no answer."""
+        api = wire.APIS[type(request)]
+        channel = await self._channel((to, isinstance(request, FetchRequest)), addresses)
+        try:
+            message: Any = await channel.call(api.key, api.version, wire.encode_request(request))
+            return wire.decode_response(request, message)
+        except (ProtocolError, wire.NotTheQuorum) as error:
+            await channel.close()
+            raise ConnectionError(str(error)) from error
+        except OSError:
+            await channel.close()
+            raise
+
+    async def _channel(self, key: tuple[int, bool], addresses: tuple[Address, ...]) -> PeerChannel:
+        known = self._channels.get(key)
+        if known is not None and known[0] == addresses:
+            return known[1]
+        if known is not None:
+            await known[1].close()
+        channel = PeerChannel(partial(self._connect, addresses), lambda: _CALL_MS_MAX)
+        self._channels[key] = (addresses, channel)
+        return channel
+
+    async def _connect(self, addresses: tuple[Address, ...]) -> Connection:
+        if not addresses:
+            raise ConnectionError("its address is not known")
+        return await self._dial(endpoint_at(addresses[0]))
+
+    async def close(self) -> None:
+        for _, channel in self._channels.values():
+            await channel.close()
+
+
+class Quorum:
+    """The state machine behind the quorum's log, and a `RecordSink` for the metadata log. `driver` is set once."""
+
+    def __init__(self, metadata: MetadataLog, clock: Clock, offload: Offload) -> None:
+        self._metadata = metadata
+        self._clock = clock
+        self._offload = offload
+        self._active_from: int | None = None
+        self._was_active = False
+        self.driver: RaftDriver
+        self.leader_id: int | None = None
+        self.on_active: Callable[[bool], None] = lambda _is_active: None
+        """Told when this node becomes the active controller, or is not any more."""
+        self.on_leader: Callable[[], None] = lambda: None
+        """Told when another node leads, or none."""
+
+    # -- what is known --------------------------------------------------------------------------------
+
+    @property
+    def is_active(self) -> bool:
+        return self._active_from is not None and self._metadata.image.offset + 1 >= self._active_from
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether nobody else has a vote: then this node needs nobody to lead."""
+        node = self.driver.node
+        return node.voters.ids == (node.key.node_id,)
+
+    @property
+    def leader(self) -> Endpoint | None:
+        """Where the leader is, if it is another node and known."""
+        node = self.driver.node
+        addresses = node.leader_addresses
+        return None if node.is_leader or not addresses else endpoint_at(addresses[0])
+
+    # -- what is asked of it --------------------------------------------------------------------------
+
+    async def ask(self, request: Request) -> Response:
+        """A request of another node, or of a client about the quorum."""
+        return await self.driver.request(request)
+
+    @property
+    def next_offset(self) -> int:
+        return self.driver.end_offset
+
+    async def append(self, batch: bytes, now_ms: int) -> int:  # noqa: ARG002  the batch has its time
+        """Append a batch; gives its last offset once it is committed and applied here. Raises `LogError`."""
+        if not self.is_active:
+            raise NotController("this node is not the active controller")
+        try:
+            return await self.driver.append(batch, self.driver.node.epoch)
+        except (NotLeader, RaftFailed) as error:
+            raise NotController(str(error)) from error
+
+    # -- the state machine ----------------------------------------------------------------------------
+
+    async def apply(self, batches: Buffer) -> None:
+        await self._metadata.apply_batches(batches)
+        self._tell_active()
+
+    async def load(self, content: Iterable[bytes], end_offset: int) -> None:
+        pieces = await self._offload.run(lambda: list(content))
+        await self._metadata.restart_from(pieces, end_offset - 1)
+        self._tell_active()
+
+    def snapshot(self) -> Iterable[bytes]:
+        records = list(records_of(self._metadata.image))
+        now_ms = self._clock.now_ms()
+        return (
+            encode_batch(records[start : start + _SNAPSHOT_RECORDS_PER_BATCH], now_ms)
+            for start in range(0, len(records), _SNAPSHOT_RECORDS_PER_BATCH)
+        )
+
+    def leader_changed(self, leader_id: int | None, epoch: int) -> None:
+        if leader_id != self.leader_id and leader_id is not None:
+            log.info("node %d leads the metadata quorum in epoch %d", leader_id, epoch)
+        self.leader_id = leader_id
+        node = self.driver.node
+        # What was committed before is applied when the image reaches this far.
+        self._active_from = node.high_watermark if leader_id == node.key.node_id else None
+        self._tell_active()
+        self.on_leader()
+
+    def failed(self, error: Exception) -> None:
+        """The disk has failed: this node takes no part any more."""
+        log.error(
+            "this node has no part in the metadata quorum any more (%s): restart it when that is mended",
+            error,
+        )
+        self._active_from = None
+        self._tell_active()
+
+    def _tell_active(self) -> None:
+        if self.is_active != self._was_active:
+            self._was_active = self.is_active
+            self.on_active(self._was_active)
+
+
+def endpoint_at(address: Address) -> Endpoint:
+    return Endpoint(name=address.name, host=address.host, port=address.port, security_protocol="PLAINTEXT")

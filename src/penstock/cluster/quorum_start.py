@@ -1,0 +1,82 @@
+"""Starts this node's part of the metadata quorum from what is on its disk.
+
+A node with an empty disk is a quorum of one, unless it is told whom to join: then it watches until it has caught up,
+and asks to become a voter (KIP-853, KIP-1186). A node that returns finds the voters in its log.
+"""
+
+import random
+from collections.abc import Sequence
+
+from penstock.cluster.metadata.errors import MetadataError
+from penstock.cluster.quorum import Quorum, QuorumPeers
+from penstock.cluster.raft.driver import RaftDriver
+from penstock.cluster.raft.log import StoredRaftLog
+from penstock.cluster.raft.quorum_state import QuorumStateFile
+from penstock.cluster.raft.values import Address, RaftSettings, ReplicaKey
+from penstock.cluster.raft.voters import Voter, VoterSet
+from penstock.cluster.topic_names import CLUSTER_METADATA
+from penstock.config.broker import BrokerConfig
+from penstock.config.listeners import Endpoint
+from penstock.config.themes import replication
+from penstock.observability.clock import Clock
+from penstock.observability.offload import Offload
+from penstock.storage.files import FileSystem
+from penstock.storage.flusher import Flusher
+from penstock.storage.log_store import LogStore
+
+
+async def start_quorum(
+    quorum: Quorum,
+    store: LogStore,
+    flusher: Flusher,
+    config: BrokerConfig,
+    peers: QuorumPeers,
+    *,
+    endpoint: Endpoint,
+    join: Sequence[tuple[str, int]],
+    files: FileSystem,
+    clock: Clock,
+    offload: Offload,
+    randomness: random.Random,
+) -> None:
+    """A quorum of one leads when this returns. Raises `MetadataError`, `RaftError`, `LogError` or `OSError`."""
+    stored = StoredRaftLog(store, flusher, files=files, clock=clock, offload=offload)
+    _check_present(store, stored)
+    state_file = QuorumStateFile(files, stored.directory, store.cluster_id)
+    quorum.driver = RaftDriver(
+        stored, state_file, quorum, peers, clock=clock, offload=offload, on_failure=quorum.failed
+    )
+    me = ReplicaKey(store.node_id, store.directory_id)
+    here = (Address(endpoint.name, endpoint.host, endpoint.port),)
+    is_joining = stored.end_offset == 0 and len(join) > 0
+    await quorum.driver.start(
+        me,
+        store.cluster_id,
+        VoterSet() if is_joining else VoterSet([Voter(key=me, endpoints=here)]),
+        settings=_settings(config),
+        randomness=randomness,
+        endpoints=here,
+        bootstrap=tuple(Address(endpoint.name, host, port) for host, port in join),
+    )
+
+
+def _check_present(store: LogStore, stored: StoredRaftLog) -> None:
+    others = sorted(name for name in store.partitions if name.topic != CLUSTER_METADATA)
+    if others and stored.end_offset == 0:
+        # A topic's metadata is durable before its logs are made: this is damage, not a first start.
+        raise MetadataError(
+            f"{stored.directory} is empty, but {store.directory} holds logs of {len(others)} partitions "
+            f"({others[0].directory}, …): restore it from a backup, or move the logs away to begin anew"
+        )
+
+
+def _settings(config: BrokerConfig) -> RaftSettings:
+    return RaftSettings(
+        election_timeout_ms=config[replication.CONTROLLER_QUORUM_ELECTION_TIMEOUT_MS],
+        election_backoff_max_ms=config[replication.CONTROLLER_QUORUM_ELECTION_BACKOFF_MAX_MS],
+        fetch_timeout_ms=config[replication.CONTROLLER_QUORUM_FETCH_TIMEOUT_MS],
+        request_timeout_ms=config[replication.CONTROLLER_QUORUM_REQUEST_TIMEOUT_MS],
+        retry_backoff_ms=config[replication.CONTROLLER_QUORUM_RETRY_BACKOFF_MS],
+        snapshot_after_bytes=config[replication.METADATA_LOG_MAX_RECORD_BYTES_BETWEEN_SNAPSHOTS],
+        auto_join=True,
+    )

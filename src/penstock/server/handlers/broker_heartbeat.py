@@ -1,0 +1,25 @@
+"""BrokerHeartbeat (key 63), v0-v2: a broker tells the controller that it lives, and what it wants to be (KIP-631)."""
+
+from collections.abc import Awaitable
+
+from penstock.cluster.controller import wire
+from penstock.cluster.controller.decision import Refusal
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
+from penstock.server.context import RequestContext
+from penstock.storage.log_errors import LogError
+
+
+def handle(ctx: RequestContext, request: BrokerHeartbeatRequest) -> Awaitable[BrokerHeartbeatResponse]:
+    return _hear(ctx, request)
+
+
+async def _hear(ctx: RequestContext, request: BrokerHeartbeatRequest) -> BrokerHeartbeatResponse:
+    membership = ctx.broker.active.membership
+    if membership is None:
+        return BrokerHeartbeatResponse(error_code=ErrorCode.NOT_CONTROLLER)
+    try:
+        answer = await membership.heartbeat(request.broker_id, request.broker_epoch, wire.wanted_by(request))
+    except (Refusal, LogError) as error:
+        return BrokerHeartbeatResponse(error_code=error.code)
+    return wire.heartbeat_response(answer)

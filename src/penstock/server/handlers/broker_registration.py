@@ -1,0 +1,31 @@
+"""BrokerRegistration (key 62), v0-v4: a broker that starts makes itself known to the controller (KIP-631)."""
+
+from collections.abc import Awaitable
+
+from penstock.cluster.controller import wire
+from penstock.cluster.controller.decision import Refusal
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.broker_registration import (
+    BrokerRegistrationRequest,
+    BrokerRegistrationResponse,
+)
+from penstock.server.context import RequestContext
+from penstock.storage.log_errors import LogError
+
+
+def handle(
+    ctx: RequestContext, request: BrokerRegistrationRequest
+) -> BrokerRegistrationResponse | Awaitable[BrokerRegistrationResponse]:
+    return _register(ctx, request)
+
+
+async def _register(ctx: RequestContext, request: BrokerRegistrationRequest) -> BrokerRegistrationResponse:
+    membership = ctx.broker.active.membership
+    if membership is None:
+        return BrokerRegistrationResponse(error_code=ErrorCode.NOT_CONTROLLER)
+    try:
+        broker = wire.registration_of(request, ctx.broker.controller.image)
+        epoch = await membership.register(broker, request.cluster_id)
+    except (Refusal, LogError) as error:
+        return BrokerRegistrationResponse(error_code=error.code)
+    return BrokerRegistrationResponse(broker_epoch=epoch)

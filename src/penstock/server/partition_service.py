@@ -1,0 +1,101 @@
+"""The partitions of this broker at work: led or followed, coordinated, and kept in order, as the metadata says."""
+
+import asyncio
+import contextlib
+from collections.abc import Coroutine
+from typing import Any
+
+from penstock.cluster.controller_access import ControllerAccess
+from penstock.cluster.fetching.fetchers import Fetchers, FetchSettings
+from penstock.cluster.in_sync_requests import InSyncRequests
+from penstock.cluster.metadata.delta import MetadataDelta
+from penstock.cluster.metadata.log import MetadataLog
+from penstock.cluster.peers import Peers
+from penstock.config.themes.replication import REPLICA_LAG_TIME_MAX_MS
+from penstock.observability.clock import Clock
+from penstock.server.context import Services
+from penstock.server.upkeep import Upkeep
+from penstock.storage.cleaner import Cleaner
+from penstock.storage.log_store import LogStore
+
+
+class PartitionService:
+    def __init__(
+        self,
+        services: Services,
+        store: LogStore,
+        metadata: MetadataLog,
+        peers: Peers,
+        access: ControllerAccess,
+        *,
+        clock: Clock,
+    ) -> None:
+        self._services = services
+        self._store = store
+        self._metadata = metadata
+        self._clock = clock
+        self._fetchers = Fetchers(
+            services.node_id,
+            metadata.image,
+            peers,
+            store,
+            FetchSettings(lambda: services.config),
+            clock=clock,
+        )
+        self._in_sync = InSyncRequests(
+            lambda: services.replicas,
+            access.alter_partitions,
+            clock,
+            lag_ms_max=lambda: services.config[REPLICA_LAG_TIME_MAX_MS],
+        )
+        self._cleanup = contextlib.AsyncExitStack()
+
+    def start(self, cleaner: Cleaner) -> None:
+        """Take up what the metadata assigns to this broker, and follow it from here on."""
+        services = self._services
+        services.replicas.surroundings.on_in_sync_change = self._in_sync.note
+        services.replicas.load()
+        self._metadata.subscribe(self._follow)
+        upkeep = Upkeep(self._store, services.replicas, services.controller, cleaner, self._clock)
+        self._cleanup.push_async_callback(upkeep.stop)
+        upkeep.start()
+        # Stopped before the server: who waits for a group gets an answer.
+        self._cleanup.push_async_callback(services.groups.stop)
+        services.groups.start()
+        self._cleanup.push_async_callback(services.transactions.stop)
+        services.transactions.start()
+        self._run(self._in_sync.run(), "in-sync sets")
+        self._run(self._in_sync.watch_lag(), "lag of followers")
+        self._cleanup.push_async_callback(self._fetchers.stop)
+        self._fetchers.follow(services.replicas)
+
+    def _run(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        task = asyncio.get_running_loop().create_task(work, name=name)
+
+        async def end() -> None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+        self._cleanup.push_async_callback(end)
+
+    async def _follow(self, delta: MetadataDelta) -> None:
+        services = self._services
+        for topic in delta.topics_deleted.values():
+            for number in topic.partitions:
+                self._fetchers.leave(topic.topic_id, number)
+        await services.replicas.apply(delta, services.config)
+        services.groups.apply(delta)
+        services.transactions.apply(delta)
+        changed = []
+        for change in delta.partitions.values():
+            replica = services.replicas.get(change.topic.name, change.partition)
+            if replica is None:
+                self._fetchers.leave(change.topic.topic_id, change.partition)
+            else:
+                changed.append(replica)
+        self._fetchers.follow(changed)
+        if delta.brokers_changed:
+            self._fetchers.brokers_changed(delta.brokers_changed, lambda: services.replicas)
+
+    async def stop(self) -> None:
+        await self._cleanup.aclose()

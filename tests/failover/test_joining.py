@@ -1,0 +1,56 @@
+"""Starting a cluster and what is refused, in one clear line."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.broker import BrokerProcess, free_port
+from tests.support.cluster import running_cluster
+
+pytestmark = pytest.mark.timeout(120)
+
+
+def refused(data: Path, node_id: int, member: str) -> str:
+    """What a node says that cannot join."""
+    command = [sys.executable, "-m", "penstock.cli.main", "up", "--listen", f"127.0.0.1:{free_port()}"]
+    command += ["--data", str(data), "--node-id", str(node_id), "--join", member]
+    command += ["--set", "initial.broker.registration.timeout.ms=3000", "--log-level", "error"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode != 0
+    (line,) = done.stderr.strip().splitlines()
+    return line
+
+
+def test_a_node_id_that_is_taken_is_refused(tmp_path: Path) -> None:
+    with running_cluster(tmp_path, 2) as cluster:
+        line = refused(tmp_path / "third", 2, cluster.nodes[1].bootstrap)
+        assert "a broker with node id 2 runs already: choose another --node-id, or stop that one" in line
+
+
+def test_a_disk_of_another_cluster_is_refused(tmp_path: Path) -> None:
+    with running_cluster(tmp_path / "one", 1) as one, running_cluster(tmp_path / "two", 1) as two:
+        stray = BrokerProcess(
+            tmp_path / "stray", arguments=["--node-id", "5", "--join", two.nodes[1].bootstrap]
+        )
+        stray.start().terminate()
+        line = refused(stray.data_dir, 5, one.nodes[1].bootstrap)
+        assert "belongs to cluster" in line
+        assert "give an empty data directory with --data DIR, or join the cluster it belongs to" in line
+
+
+def test_nobody_to_join_is_told(tmp_path: Path) -> None:
+    line = refused(tmp_path / "lonely", 2, f"127.0.0.1:{free_port()}")
+    assert "no member of the cluster answers" in line
+    assert "start one first, or correct --join HOST:PORT" in line
+
+
+def test_a_node_that_returns_needs_no_flag(tmp_path: Path) -> None:
+    with running_cluster(tmp_path, 2) as cluster:
+        cluster.create_topic("t", 2)
+        node = cluster.nodes[2]
+        assert node.terminate() == 0
+        again = BrokerProcess(tmp_path / "node-2", arguments=["--node-id", "2"], port=node.port)
+        cluster.nodes[2] = again.start()
+        cluster.await_in_sync("t")

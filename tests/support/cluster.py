@@ -1,0 +1,91 @@
+"""Several real broker processes that are one cluster, to be killed, stopped and started again one by one."""
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from tests.support.broker import BrokerProcess
+
+QUICK = {"group.initial.rebalance.delay.ms": "0", "offsets.topic.num.partitions": "4"}
+
+
+class ClusterProcesses:
+    """Nodes are numbered from 1. The first is started alone, the others join it."""
+
+    def __init__(self, directory: Path, settings: Mapping[str, str] | None = None) -> None:
+        self._directory = directory
+        self._settings = {**QUICK, **(settings or {})}
+        self.nodes: dict[int, BrokerProcess] = {}
+
+    def add(self, number: int) -> BrokerProcess:
+        """Start a node that is new to the cluster."""
+        arguments = ["--node-id", str(number)]
+        if self.nodes:
+            arguments += ["--join", next(iter(self.nodes.values())).bootstrap]
+        node = BrokerProcess(self._directory / f"node-{number}", settings=self._settings, arguments=arguments)
+        self.nodes[number] = node
+        return node.start()
+
+    @property
+    def bootstrap(self) -> str:
+        return ",".join(node.bootstrap for node in self.nodes.values())
+
+    def admin(self) -> AdminClient:
+        return AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
+
+    def create_topic(self, name: str, partitions: int = 1, **config: str) -> None:
+        topic = NewTopic(name, partitions, min(3, len(self.nodes)), config=config)
+        admin = self.admin()  # kept until the answer has come
+        admin.create_topics([topic])[name].result(30)
+
+    def leader_of(self, topic: str, partition: int = 0) -> int:
+        found = self.admin().list_topics(topic, timeout=10).topics[topic].partitions[partition]
+        return int(found.leader)
+
+    def in_sync(self, topic: str) -> list[set[int]]:
+        partitions = self.admin().list_topics(topic, timeout=10).topics[topic].partitions
+        return [set(partitions[number].isrs) for number in sorted(partitions)]
+
+    def await_in_sync(self, topic: str) -> None:
+        """Until every running node is in sync with every partition."""
+        running = {number for number, node in self.nodes.items() if node.is_running}
+        eventually(lambda: all(running <= found for found in self.in_sync(topic)), f"all in sync: {topic}")
+
+    def suspend(self, number: int) -> None:
+        os.kill(self.nodes[number].pid, signal.SIGSTOP)
+
+    def resume(self, number: int) -> None:
+        os.kill(self.nodes[number].pid, signal.SIGCONT)
+
+    def stop(self) -> None:
+        for node in self.nodes.values():
+            if node.is_running:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(node.pid, signal.SIGCONT)
+                node.kill()
+
+
+@contextlib.contextmanager
+def running_cluster(
+    directory: Path, count: int = 3, settings: Mapping[str, str] | None = None
+) -> Iterator[ClusterProcesses]:
+    cluster = ClusterProcesses(directory, settings)
+    try:
+        for number in range(1, count + 1):
+            cluster.add(number)
+        yield cluster
+    finally:
+        cluster.stop()
+
+
+def eventually(condition: Callable[[], bool], what: str, timeout_s: float = 60) -> None:
+    """Look until it is so; other processes tell nobody when they are done."""
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {timeout_s} s: {what}"
+        time.sleep(0.05)
