@@ -51,7 +51,7 @@ class Values:
             )
         self._take_in(batches)
 
-    async def load(self, content: Iterable[bytes], end_offset: int) -> None:
+    async def load(self, content: Iterable[bytes], end_offset: int) -> None:  # noqa: ARG002  it counts by itself
         self.values = []
         for batches in content:
             self._take_in(batches)
