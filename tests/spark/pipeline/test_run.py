@@ -242,6 +242,35 @@ def test_once_follows_records_from_output_to_output(shop: Shop) -> None:
     assert {row["amount"] for row in rows} == {12.0}
 
 
+def test_in_update_mode_changed_rows_are_written_though_a_replayed_batch_writes_nothing(shop: Shop) -> None:
+    shop.create("orders", partitions=1)
+    query = "SELECT id, sum(amount) AS total FROM orders GROUP BY id"
+    pipeline = shop.pipeline(
+        Output(
+            name="totals",
+            input="totals",
+            target=TopicTarget(topic=shop.topic("totals"), partitions=1),
+            mode="update",
+        ),
+        sources=(shop.source("orders"),),
+        steps=(Step(name="totals", inputs=("orders",), operation=SqlStep(query=query)),),
+    )
+
+    def totals() -> list[tuple[str, float]]:
+        return [(row["id"], row["total"]) for row in shop.read(shop.topic("totals"))]
+
+    shop.produce("orders", [order(1), order(1), order(2)])
+    assert shop.run_once(pipeline).exit_code == 0
+    assert sorted(totals()) == [("o1", 20), ("o2", 10)]
+    (commits,) = (shop.directory / ".penstock").glob("**/totals/commits")
+    for name in ("0", ".0.crc"):  # as if Spark had died before it wrote this
+        (commits / name).unlink()
+    shop.produce("orders", [order(1)])
+    assert shop.run_once(pipeline).exit_code == 0
+    assert sorted(totals()[:2]) == [("o1", 20), ("o2", 10)]
+    assert totals()[2:] == [("o1", 30)]
+
+
 def test_a_stop_ends_its_query_with_the_reason_and_leaves_the_others_alone(shop: Shop) -> None:
     shop.create("orders")
     shop.create("returns")

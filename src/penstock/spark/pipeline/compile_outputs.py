@@ -13,6 +13,7 @@ from penstock.spark.pipeline.compile_sources import beside, client_options
 from penstock.spark.pipeline.model import ConsoleTarget, Output, Pipeline, TableTarget, TopicTarget
 
 EXACTLY_ONCE = "exactly-once"
+PENSTOCK = "penstock"
 
 
 class Sink(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,9 +44,9 @@ def _table_options(pipeline: Pipeline, target: TableTarget) -> dict[str, str]:
 def topic_sink(pipeline: Pipeline, topic: str, delivery: str) -> Sink:
     """Exactly once is ours alone: Spark's connector writes only what may be written twice."""
     options = {**client_options(pipeline), "topic": topic}
-    if pipeline.source_format != "penstock" and delivery != EXACTLY_ONCE:
+    if pipeline.source_format != PENSTOCK and delivery != EXACTLY_ONCE:
         return Sink(format=pipeline.source_format, options=options)
-    return Sink(format="penstock", options={**options, "delivery": delivery})
+    return Sink(format=PENSTOCK, options={**options, "delivery": delivery})
 
 
 def frame_of(output: Output, frame: DataFrame) -> DataFrame:

@@ -7,16 +7,25 @@ from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from penstock.spark.dead_letters import dead_letters
 from penstock.spark.pipeline import progress
 from penstock.spark.pipeline.compile import Compiled
 from penstock.spark.pipeline.compile_errors import told_by_spark
-from penstock.spark.pipeline.compile_outputs import EXACTLY_ONCE, Sink, frame_of, sink_of, topic_sink
+from penstock.spark.pipeline.compile_outputs import (
+    EXACTLY_ONCE,
+    PENSTOCK,
+    Sink,
+    frame_of,
+    sink_of,
+    topic_sink,
+)
 from penstock.spark.pipeline.model import Pipeline
 from penstock.spark.pipeline.progress import Progress
 from penstock.spark.pipeline.queries import PlannedQuery, checkpoint_root, dead_letter_topic
 from penstock.spark.pipeline.run_supervisor import CannotStart
+from penstock.spark.sink.writers import STREAM_BATCH
 
 _OPENS_SOURCES = "Initializing sources"
 
@@ -33,6 +42,18 @@ def written(pipeline: Pipeline, compiled: Compiled, planned: PlannedQuery) -> tu
     return letters, topic_sink(pipeline, dead_letter_topic(pipeline), EXACTLY_ONCE), "append"
 
 
+def _to(writer: DataStreamWriter, sink: Sink, mode: str) -> DataStreamWriter:
+    """Spark writes no data source in Python in the mode update: there each batch is written by itself."""
+    if mode != "update" or sink.format != PENSTOCK:
+        return writer.format(sink.format).options(**sink.options)
+
+    def write(batch: DataFrame, batch_id: int) -> None:
+        options = {**sink.options, STREAM_BATCH: str(batch_id)}
+        batch.write.format(sink.format).options(**options).mode("append").save()
+
+    return writer.foreachBatch(write)
+
+
 class SparkStarter:
     """Starts planned queries; the same frames serve every start."""
 
@@ -46,7 +67,7 @@ class SparkStarter:
 
     def __call__(self, planned: PlannedQuery) -> "SparkQuery":
         frame, sink, mode = written(self._pipeline, self._compiled, planned)
-        writer = frame.writeStream.format(sink.format).options(**sink.options).outputMode(mode)
+        writer = _to(frame.writeStream.outputMode(mode), sink, mode)
         writer = writer.queryName(planned.name).option(
             "checkpointLocation", f"{self._checkpoints}/{planned.key}"
         )

@@ -12,6 +12,9 @@ from penstock.spark.pipeline.queries import PlannedQuery, dead_letter_topic
 
 BROKER_DEFAULT = -1
 
+# A dead letter is its record with the reason beside it: it must fit where the record only just did.
+_DEAD_LETTER_CONFIGS = {"max.message.bytes": str(16 * 1024 * 1024)}
+
 
 def client_settings(pipeline: Pipeline) -> ClientSettings:
     """How this process reaches the brokers: as the sources and sinks do."""
@@ -53,5 +56,6 @@ def prepare_topics(pipeline: Pipeline, queries: Sequence[PlannedQuery], cluster:
     if not problems:
         for topic, partitions in written.items():
             if topic not in known:
-                cluster.create_topic(topic, partitions=partitions)
+                configs = _DEAD_LETTER_CONFIGS if topic == dead_letter_topic(pipeline) else {}
+                cluster.create_topic(topic, partitions=partitions, configs=configs)
     return problems

@@ -34,6 +34,9 @@ from penstock.spark.sink.settings import SinkSettings
 from penstock.spark.sink.task import TaskWriter
 from penstock.spark.sink.transactions import BrokerTransactions
 
+# Says that a batch write is one batch of a streaming query, and which: see `BatchOfStreamWriter`.
+STREAM_BATCH = "stream_batch_id"
+
 _OTHERS_STOP_S = 0.3
 _OVERWRITE = "topics can only be appended to: use the mode append (records that were written before cannot be replaced)"
 
@@ -43,11 +46,12 @@ def batch_writer(options: Options, schema: StructType, overwrite: bool) -> DataS
         raise SinkError(_OVERWRITE)
     settings = SinkSettings.from_options(options)
     check_schema(schema, settings.topic)
-    return BatchWriter(settings)
+    batch_id = options.integer(STREAM_BATCH, least=0)
+    return BatchWriter(settings) if batch_id is None else BatchOfStreamWriter(settings, batch_id)
 
 
 def stream_writer(options: Options, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
-    del overwrite  # the output modes complete and update append what changed, as with Spark's Kafka sink
+    del overwrite  # the output mode complete appends all that there is, as with Spark's Kafka sink
     settings = SinkSettings.from_options(options)
     check_schema(schema, settings.topic)
     return StreamWriter(settings)
@@ -93,6 +97,26 @@ class StreamWriter(DataSourceStreamArrowWriter):
         if written is not None:
             exactly_once.abort(_transactions(self._settings), written)
             _abandon(self._settings, written.run)
+
+
+class BatchOfStreamWriter(DataSourceArrowWriter):
+    """What `foreachBatch` writes of one micro-batch, as exactly once as a stream: tasks know their query and batch.
+
+    Spark lets no data source in Python be written in the output mode update, but foreachBatch may be.
+    """
+
+    def __init__(self, settings: SinkSettings, batch_id: int) -> None:
+        self._stream = StreamWriter(settings)
+        self._batch_id = batch_id
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskWritten:  # type: ignore[override]  # so is Spark's own
+        return self._stream.write(iterator)
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        self._stream.commit(messages, self._batch_id)
+
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
+        self._stream.abort(messages, self._batch_id)
 
 
 class BatchWriter(DataSourceArrowWriter):

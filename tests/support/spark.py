@@ -5,11 +5,12 @@ Spark tests carry `pytest.mark.xdist_group("spark")`, so that one worker runs th
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from pyspark.sql import SparkSession
 
-from penstock.spark.testing.session import start_test_session
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @pytest.fixture(scope="session")
@@ -19,8 +20,11 @@ def spark_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def spark(spark_log: Path) -> Iterator[SparkSession]:
+def spark(spark_log: Path) -> "Iterator[SparkSession]":
     """A local session. PySpark's JVM ends when this process does, stopped or not."""
+    # Not imported above: this file is loaded by every run, and PySpark is slow to import.
+    from penstock.spark.testing.session import start_test_session
+
     session = start_test_session(str(spark_log.parent))
     yield session
     session.stop()
