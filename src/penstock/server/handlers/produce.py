@@ -1,18 +1,19 @@
 """Produce (key 0), v3-v13: append record batches to the partitions led here.
 
 Stage one validates and appends, in connection order; stage two waits until what was appended may be acknowledged.
-That wait is for this broker's own disk, which Kafka does within the append: the request's timeout, which bounds the
-wait for other replicas, does not apply to it. With acks=0 nothing is answered; an error then closes the connection,
-the only way left to tell the client.
+The request's timeout bounds the wait for other replicas. Where there are none the wait is for this broker's own disk,
+which Kafka does within the append, and the timeout does not apply to it. With acks=0 nothing is answered; an error then
+closes the connection, the only way left to tell the client.
 
 The first batch of a transaction in a partition is appended in stage two: its coordinator is asked whether the partition
 is part of the transaction or, from v12 on, is told that it is (KIP-890).
 """
 
+import asyncio
 from collections.abc import Awaitable
 from functools import partial
 
-from penstock.cluster.replica import Replica
+from penstock.cluster.replica import ALL, Replica
 from penstock.cluster.topic_names import is_internal
 from penstock.observability.completion import Completion
 from penstock.protocol.compression import Codec
@@ -46,11 +47,19 @@ ADMIN_CLIENT = "__admin_client"  # Kafka's name for the only client that may wri
 class _Outcome:
     """What one partition will be answered, and what that waits for."""
 
-    __slots__ = ("committed", "response")
+    __slots__ = ("committed", "is_settled", "response", "waits_for_others")
 
-    def __init__(self, response: PartitionProduceResponse, committed: Completion[None] | None = None) -> None:
+    def __init__(
+        self,
+        response: PartitionProduceResponse,
+        committed: Completion[None] | None = None,
+        *,
+        waits_for_others: bool = False,
+    ) -> None:
         self.response = response
         self.committed = committed
+        self.waits_for_others = waits_for_others
+        self.is_settled = False
 
 
 _Outcomes = list[tuple[TopicProduceData, list[_Outcome]]]
@@ -98,30 +107,49 @@ def _append_all(
         return None
     waiting = [o for _, parts in outcomes for o in parts if o.committed is not None]
     if waiting:
-        return _Waiting(outcomes, waiting).answer
+        return _Waiting(outcomes, waiting, request.timeout_ms).answer
     return _respond(outcomes)
 
 
 class _Waiting:
-    """Stage two: answers when every partition has committed or failed."""
+    """Stage two: answers when every partition has committed or failed, or the others took too long."""
 
-    __slots__ = ("_left", "_outcomes", "answer")
+    __slots__ = ("_left", "_outcomes", "_timer", "answer")
 
-    def __init__(self, outcomes: _Outcomes, waiting: list[_Outcome]) -> None:
+    def __init__(self, outcomes: _Outcomes, waiting: list[_Outcome], timeout_ms: int) -> None:
         self.answer: Completion[ProduceResponse] = Completion()
         self._outcomes = outcomes
         self._left = len(waiting)
+        self._timer: asyncio.TimerHandle | None = None
         for outcome in waiting:
             assert outcome.committed is not None
             outcome.committed.then(partial(self._settled, outcome))
+        others = [each for each in waiting if each.waits_for_others and not each.is_settled]
+        if others:
+            self._timer = asyncio.get_running_loop().call_later(timeout_ms / 1000, self._give_up, others)
 
     def _settled(self, outcome: _Outcome, committed: Completion[None]) -> None:
+        if outcome.is_settled:  # its time had run out
+            return
         try:
             committed.result()
         except LogError as error:
             outcome.response = _failed(outcome.response.index, error.code, str(error))
+        self._count(outcome)
+
+    def _give_up(self, others: list[_Outcome]) -> None:
+        """What was appended stays, and may still be committed: the client must find out by sending it again."""
+        for outcome in others:
+            if not outcome.is_settled:
+                outcome.response = _failed(outcome.response.index, ErrorCode.REQUEST_TIMED_OUT)
+                self._count(outcome)
+
+    def _count(self, outcome: _Outcome) -> None:
+        outcome.is_settled = True
         self._left -= 1
         if self._left == 0:
+            if self._timer is not None:
+                self._timer.cancel()
             self.answer.resolve(_respond(self._outcomes))
 
 
@@ -166,7 +194,9 @@ def _append(
         log_start_offset=appended.log_start_offset,
     )
     return _Outcome(
-        response, leader.acknowledged(appended.last_offset, request.acks) if request.acks else None
+        response,
+        leader.acknowledged(appended.last_offset, request.acks) if request.acks else None,
+        waits_for_others=request.acks == ALL and leader.is_replicated,
     )
 
 

@@ -1,0 +1,49 @@
+"""What a producer is told while the other replicas do not follow."""
+
+from pathlib import Path
+
+import pytest
+
+from penstock.client.blocking.cluster import LATEST, Cluster
+from penstock.client.blocking.metadata import TopicPartition
+from penstock.client.blocking.settings import ClientSettings
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages import produce
+from tests.server.live import TopicHandle, batch, produce_request
+from tests.support.cluster import running_cluster
+
+pytestmark = pytest.mark.timeout(120)
+
+WHERE = TopicPartition("t", 0)
+
+
+def acknowledged(client: Cluster, value: bytes, *, acks: int, timeout_ms: int) -> ErrorCode:
+    response = client.call_leader(
+        WHERE,
+        produce.API_KEY,
+        lambda version, leader: produce_request(
+            TopicHandle("t", leader.topic_id),
+            {0: batch(value)},
+            acks=acks,
+            timeout_ms=timeout_ms,
+            version=version,
+        ),
+    )
+    return ErrorCode(response.responses[0].partition_responses[0].error_code)
+
+
+def test_a_write_that_the_replicas_do_not_follow_in_time_is_told_so(tmp_path: Path) -> None:
+    """Two voters, one of them suspended: nobody can take it out of the in-sync set."""
+    with running_cluster(tmp_path, 2) as cluster:
+        cluster.create_topic("t", 1)
+        cluster.await_in_sync("t")
+        client = Cluster(ClientSettings.from_properties({"bootstrap.servers": cluster.bootstrap}))
+        assert acknowledged(client, b"a", acks=-1, timeout_ms=30_000) is ErrorCode.NONE
+        follower = next(each for each in cluster.nodes if each != cluster.leader_of("t"))
+        cluster.suspend(follower)
+        assert acknowledged(client, b"b", acks=-1, timeout_ms=300) is ErrorCode.REQUEST_TIMED_OUT
+        assert acknowledged(client, b"c", acks=1, timeout_ms=300) is ErrorCode.NONE
+        cluster.resume(follower)
+        assert acknowledged(client, b"d", acks=-1, timeout_ms=60_000) is ErrorCode.NONE
+        assert client.list_offsets({WHERE: LATEST})[WHERE].offset == 4
+        client.close()

@@ -1,0 +1,163 @@
+"""Groups and transactions over three real brokers: they go on where their coordinator died."""
+
+import contextlib
+import itertools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+
+from penstock.client.blocking.cluster import GROUP, TRANSACTION, Cluster
+from penstock.client.blocking.settings import ClientSettings
+from tests.support.cluster import ClusterProcesses, eventually, running_cluster
+
+pytestmark = pytest.mark.timeout(120)
+
+SETTINGS = {"transaction.state.log.num.partitions": "4"}
+PARTITIONS = 6
+
+
+def coordinator_of(cluster: ClusterProcesses, kind: int, key: str) -> int:
+    """The number of the node that coordinates a group or a transactional id."""
+    client = Cluster(ClientSettings.from_properties({"bootstrap.servers": cluster.bootstrap}))
+    try:
+        _, port = client.coordinator(kind, key)
+    finally:
+        client.close()
+    return next(number for number, node in cluster.nodes.items() if node.port == port)
+
+
+def replicas_of(cluster: ClusterProcesses, topic: str) -> list[int]:
+    partitions = cluster.admin().list_topics(timeout=10).topics[topic].partitions.values()
+    return [len(each.replicas) for each in partitions]
+
+
+@contextlib.contextmanager
+def consumer(cluster: ClusterProcesses, group: str, **more: object) -> Iterator[Consumer]:
+    reader = Consumer(
+        {
+            "bootstrap.servers": cluster.bootstrap,
+            "group.id": group,
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+            "log_level": 0,
+            **more,
+        }
+    )
+    try:
+        yield reader
+    finally:
+        reader.close()
+
+
+def write(cluster: ClusterProcesses, topic: str, values: list[str]) -> None:
+    producer = Producer({"bootstrap.servers": cluster.bootstrap, "acks": "all", "log_level": 0})
+    for partition, value in zip(itertools.cycle(range(PARTITIONS)), values, strict=False):
+        producer.produce(topic, value, partition=partition)
+    assert producer.flush(60) == 0
+
+
+def read(reader: Consumer, count: int) -> list[str]:
+    """The next records of a group, and its position committed behind them."""
+    found: list[str] = []
+
+    def is_enough() -> bool:
+        message = reader.poll(0.2)
+        if message is not None and message.error() is None:
+            found.append(message.value().decode())
+        return len(found) >= count
+
+    eventually(is_enough, f"{count} records read")
+    commit(reader)
+    return found
+
+
+def commit(reader: Consumer) -> None:
+    """Commit, again while the coordinator is being replaced."""
+
+    def is_done() -> bool:
+        try:
+            reader.commit(asynchronous=False)
+        except KafkaException as error:
+            if not error.args[0].retriable() and "coordinator" not in str(error).lower():
+                raise
+            return False
+        return True
+
+    eventually(is_done, "the offsets committed")
+
+
+def test_a_group_goes_on_with_its_offsets_after_its_coordinator_died(tmp_path: Path) -> None:
+    with running_cluster(tmp_path) as cluster:
+        cluster.create_topic("t", PARTITIONS)
+        first = [f"a{number}" for number in range(30)]
+        second = [f"b{number}" for number in range(30)]
+        write(cluster, "t", first)
+        with consumer(cluster, "g") as reader:
+            reader.subscribe(["t"])
+            assert sorted(read(reader, 30)) == sorted(first)
+            assert set(replicas_of(cluster, "__consumer_offsets")) == {3}
+            cluster.await_in_sync("__consumer_offsets")
+            cluster.nodes[coordinator_of(cluster, GROUP, "g")].kill()
+            write(cluster, "t", second)
+            assert sorted(read(reader, 30)) == sorted(second)
+        with consumer(cluster, "g") as successor:
+            committed = successor.committed([TopicPartition("t", each) for each in range(PARTITIONS)], 30)
+            assert [each.offset for each in committed] == [10] * PARTITIONS
+
+
+class Transactions:
+    """One transactional producer that writes a value to every partition in each transaction."""
+
+    def __init__(self, cluster: ClusterProcesses, topic: str) -> None:
+        self._topic = topic
+        self._producer = Producer(
+            {
+                "bootstrap.servers": cluster.bootstrap,
+                "transactional.id": "tx",
+                "transaction.timeout.ms": 30_000,
+                "log_level": 0,
+            }
+        )
+        self._producer.init_transactions(60)
+        self._numbers = itertools.count()
+        self.committed: list[str] = []
+
+    def run(self, *, is_commit: bool, in_between: Callable[[], None] = lambda: None) -> None:
+        values = [
+            f"{next(self._numbers)}-{'commit' if is_commit else 'abort'}-{each}" for each in range(PARTITIONS)
+        ]
+        self._producer.begin_transaction()
+        for partition, value in enumerate(values):
+            self._producer.produce(self._topic, value, partition=partition)
+        assert self._producer.flush(60) == 0
+        in_between()
+        if is_commit:
+            self._producer.commit_transaction(60)
+            self.committed += values
+        else:
+            self._producer.abort_transaction(60)
+
+
+def test_transactions_over_several_brokers_go_on_after_their_coordinator_died(tmp_path: Path) -> None:
+    with running_cluster(tmp_path, settings=SETTINGS) as cluster:
+        cluster.create_topic("t", PARTITIONS, **{"min.insync.replicas": "2"})
+        leaders = {cluster.leader_of("t", each) for each in range(PARTITIONS)}
+        assert leaders == {1, 2, 3}, "the coordinator does not lead all of them"
+        transactions = Transactions(cluster, "t")
+        assert set(replicas_of(cluster, "__transaction_state")) == {3}
+        for number in range(6):
+            transactions.run(is_commit=number % 2 == 0)
+        cluster.await_in_sync("__transaction_state")
+        coordinator = coordinator_of(cluster, TRANSACTION, "tx")
+        transactions.run(is_commit=True, in_between=cluster.nodes[coordinator].kill)
+        for number in range(4):
+            transactions.run(is_commit=number % 2 == 0)
+        cluster.nodes[coordinator].start()
+        transactions.run(is_commit=True)
+        with consumer(cluster, "auditor", **{"isolation.level": "read_committed"}) as reader:
+            reader.subscribe(["t"])
+            found = read(reader, len(transactions.committed))
+            assert reader.poll(1) is None
+        assert sorted(found) == sorted(transactions.committed)
