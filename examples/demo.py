@@ -20,7 +20,6 @@ from examples.order_saga import events as saga
 from examples.run import PENSTOCK, READY, environment, say
 
 READINGS = int(os.environ.get("DEMO_READINGS", "200000"))
-PICTURE = pathlib.Path("demo-telemetry.png")
 
 
 def run(*command: str, env: Mapping[str, str] | None = None) -> None:
@@ -89,11 +88,10 @@ def readings(broker: Broker, work: pathlib.Path) -> None:
     count = send(broker.address, telemetry.messages(READINGS))
     print(f"{count:,} messages sent and acknowledged in {time.monotonic() - began:.1f} s")
     say("Rolling averages by event time into a Delta table, alarms into a topic, exactly once.")
-    env = {**environment(broker.address, work), "READINGS_PER_BATCH": str(READINGS // 2)}
+    env = {**environment(broker.address, work), "READINGS_PER_BATCH": str(READINGS // 3 + 1)}
     run("pipeline", "run", "examples/iot_telemetry/pipeline.yaml", "--once", env=env)
     results.show("iot_telemetry", broker.address, work / "lake")
-    (work / "iot_telemetry.png").replace(PICTURE)
-    print(f"the picture is kept as {PICTURE}")
+    results.keep_picture(work)
 
 
 def main() -> None:
@@ -105,7 +103,7 @@ def main() -> None:
         stack.callback(broker.stop)
         orders(broker, work)
         readings(broker, work)
-    say(f"Stopped after {time.monotonic() - began:.0f} s. What is left of it: {PICTURE}.")
+    say(f"Stopped after {time.monotonic() - began:.0f} s. What is left of it: {results.PICTURE}.")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import shutil
 from collections import Counter
 from typing import Any
 
@@ -13,6 +14,7 @@ from rich.table import Table
 
 from examples.iot_telemetry.events import ALARM_CELSIUS
 
+PICTURE = "demo-telemetry.png"  # beside the lake
 WINDOWS_OF_A_READING = 3  # a minute long, every 20 seconds
 
 console = Console()
@@ -53,6 +55,13 @@ def read_topic(bootstrap_servers: str, topic: str) -> list[Any]:
 def read_table(path: pathlib.Path) -> pd.DataFrame:
     frame: pd.DataFrame = deltalake.DeltaTable(str(path)).to_pandas()
     return frame
+
+
+def keep_picture(work: pathlib.Path) -> None:
+    """Out of a directory that will be gone, into this one."""
+    if (work / PICTURE).exists():
+        shutil.copyfile(work / PICTURE, PICTURE)
+        print(f"a picture of it: {PICTURE}")
 
 
 def show(scenario: str, bootstrap_servers: str, lake: pathlib.Path) -> None:
@@ -107,9 +116,7 @@ def _iot_telemetry(at: str, lake: pathlib.Path) -> None:
     _table(f"{len(averages):,} averages (table averages); the hottest minute of the five hottest", hottest)
     raised = Counter(alarm["sensor"] for alarm in alarms)
     _table("Alarms (topic alarms)", pd.DataFrame(raised.most_common(), columns=["sensor", "alarms"]))
-    picture = lake.parent / "iot_telemetry.png"
-    plot(averages, alarms, picture)
-    print(f"a picture of it: {picture}")
+    plot(averages, alarms, lake.parent / PICTURE)
 
 
 def plot(averages: pd.DataFrame, alarms: list[Any], path: pathlib.Path) -> None:

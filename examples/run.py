@@ -82,6 +82,7 @@ def play(scenario: str, address: str, work: pathlib.Path) -> None:
     run_pipeline(scenario, address, work)
     say(f"{scenario}: results")
     results.show(scenario, address, work / "lake")
+    results.keep_picture(work)
 
 
 def main() -> None:

@@ -37,8 +37,10 @@ def readings(
     nonsense_every: int = 49_999,
     seed: int = 4,
 ) -> Iterator[Reading]:
-    """`count` readings over half an hour, whatever their number; a few make no sense, and a few of the second half
-    are an hour late: when they come, the watermark has passed them.
+    """`count` readings over half an hour, whatever their number; a few make no sense, and a few are an hour late.
+
+    Spark drops what is late by the watermark that the batch before had, so the late ones are among the last 30 %:
+    two batches are before them.
     """
     rng = random.Random(seed)
     names = [f"sensor-{number:02d}" for number in range(sensors)]
@@ -46,7 +48,7 @@ def readings(
     for number in range(count):
         which = number % sensors
         elapsed_s = number * seconds
-        is_late = number > count * 0.6 and number % late_every == 0
+        is_late = number > count * 0.7 and number % late_every == 0
         celsius = round(_temperature(which, elapsed_s, rng), 2)
         if number % nonsense_every == nonsense_every // 2:
             celsius = IMPOSSIBLE_CELSIUS
