@@ -16,6 +16,7 @@ _COMMANDS = (
     "produce",
     "consume",
     "group",
+    "cluster",
     "txn",
     "config",
     "log",

@@ -1,0 +1,1 @@
+"""Three brokers that are one cluster, one of which dies and comes back."""

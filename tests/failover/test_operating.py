@@ -1,0 +1,65 @@
+"""`penstock cluster`: a broker is seen, emptied, stopped and forgotten while the others go on."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka.admin import NewTopic
+
+from tests.cli.conftest import run_command
+from tests.support.cluster import ClusterProcesses, eventually, running_cluster
+
+pytestmark = pytest.mark.timeout(180)
+
+
+def ask(cluster: ClusterProcesses, *arguments: str) -> str:
+    done = run_command("cluster", *arguments, "--bootstrap-server", cluster.bootstrap)
+    assert (done.returncode, done.stderr) == (0, ""), done
+    return done.stdout
+
+
+def refused(cluster: ClusterProcesses, *arguments: str) -> str:
+    done = run_command("cluster", *arguments, "--bootstrap-server", cluster.bootstrap)
+    assert done.returncode != 0, done
+    (line,) = done.stderr.splitlines()
+    return line
+
+
+def status(cluster: ClusterProcesses) -> Any:
+    return json.loads(ask(cluster, "status", "--json"))
+
+
+def test_a_broker_is_drained_stopped_and_removed_while_the_others_go_on(tmp_path: Path) -> None:
+    with running_cluster(tmp_path) as cluster:
+        admin = cluster.admin()  # kept until the answer has come
+        admin.create_topics([NewTopic("t", 6, 2)])["t"].result(30)
+        shown = ask(cluster, "status")
+        assert "metadata quorum: leader 1" in shown
+        assert "all 6 partition(s) have a leader and every replica in sync" in shown
+        assert "there is no broker 9: there are 1,2,3" in refused(cluster, "drain", "9")
+        assert "broker 3 holds" in refused(cluster, "remove", "3")
+
+        assert "AFTER" in ask(cluster, "drain", "3", "--dry-run")
+        assert "moved " in ask(cluster, "drain", "3")
+        assert ask(cluster, "drain", "3") == "broker 3 holds nothing\n"
+        eventually(lambda: cluster.in_sync("t") == [{1, 2}] * 6, "two replicas each, none on broker 3")
+        assert "broker 3 is running: stop it first, or say --running" in refused(cluster, "remove", "3")
+
+        assert cluster.nodes[3].terminate() == 0
+        assert "broker 3 is forgotten" in ask(cluster, "remove", "3")
+        left = status(cluster)
+        assert [each["id"] for each in left["brokers"]] == [1, 2]
+        assert [each["node"] for each in left["quorum"]["nodes"] if each["isVoter"]] == [1, 2]
+        assert left["unhealthy"] == []
+
+
+def test_a_new_broker_gets_its_share_of_replicas_and_leaders(tmp_path: Path) -> None:
+    with running_cluster(tmp_path, 2) as cluster:
+        cluster.create_topic("t", 6)
+        cluster.add(3)
+        assert "moved 4 of 4 partition(s)" in ask(cluster, "rebalance", "--replicas")
+        partitions = cluster.admin().list_topics("t", timeout=10).topics["t"].partitions.values()
+        assert sorted(each.leader for each in partitions) == [1, 1, 2, 2, 3, 3]
+        assert "replicas are spread evenly already" in ask(cluster, "rebalance", "--replicas")
+        assert "every partition that can be" in ask(cluster, "rebalance", "--dry-run")
