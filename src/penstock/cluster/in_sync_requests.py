@@ -9,15 +9,17 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from penstock.cluster.controller.alter_partition import InSyncChange, InSyncChanged
+from penstock.cluster.controller.decision import Refusal
 from penstock.cluster.in_sync import WantedSet
 from penstock.cluster.replica import Replica
 from penstock.observability.clock import Clock
 from penstock.protocol.errors import ErrorCode, ProtocolError
+from penstock.storage.log_errors import LogError
 
 log = logging.getLogger(__name__)
 
 Ask = Callable[[Sequence[InSyncChange]], Awaitable[Sequence[InSyncChanged]]]
-"""Puts the changes to the controller. Raises `OSError` or `ProtocolError` when there is no answer."""
+"""Puts the changes to the controller. Raises `OSError`, `ProtocolError`, `LogError` or `Refusal` when there is none."""
 
 _RETRY_MS = 50
 _PARTITIONS_MAX = 1000
@@ -45,13 +47,13 @@ class InSyncRequests:
         self._ask = ask
         self._clock = clock
         self._lag_ms_max = lag_ms_max
-        self._due: set[Replica] = set()
+        self._due: dict[Replica, None] = {}  # in the order they came: a simulation repeats itself
         self._open: dict[Replica, WantedSet] = {}
         self._news = asyncio.Event()
 
     def note(self, replica: Replica) -> None:
         """A follower of this partition has caught up, perhaps."""
-        self._due.add(replica)
+        self._due[replica] = None
         self._news.set()
 
     async def watch_lag(self) -> None:
@@ -67,7 +69,7 @@ class InSyncRequests:
         while True:
             await self._news.wait()
             self._news.clear()
-            due, self._due = self._due, set()
+            due, self._due = self._due, {}
             for replica in due:
                 self._consider(replica)
             await self._put()
@@ -86,7 +88,7 @@ class InSyncRequests:
         changes = [_change(replica, wanted) for replica, wanted in asked]
         try:
             answers = await self._ask(changes)
-        except (OSError, ProtocolError) as error:
+        except (OSError, ProtocolError, LogError, Refusal) as error:
             log.debug("the controller did not answer about in-sync sets: %s", error)
             await self._clock.sleep(_RETRY_MS)
             self._news.set()

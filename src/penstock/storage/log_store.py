@@ -72,7 +72,7 @@ class LogStore:
         self.was_clean = directory_files.take_clean_mark(files, directory)
         self._unopened = set(self._find_logs())
         self._offsets = OffsetCheckpoints(files, directory, self._unopened)
-        self._due: set[Log] = set()
+        self._due: dict[Log, None] = {}  # in the order they came: a simulation repeats itself
         self._tasks: set[asyncio.Task[None]] = set()
         self._saving = asyncio.Lock()
         self._checkpointing = asyncio.Lock()
@@ -200,7 +200,7 @@ class LogStore:
         log = self._logs.pop(name, None)
         if log is not None:
             log.abandon("its topic was deleted")
-            self._due.discard(log)
+            self._due.pop(log, None)
         elif name not in self._unopened:
             return
         self._unopened.discard(name)
@@ -283,7 +283,7 @@ class LogStore:
 
     def _note_due(self, log: Log) -> None:
         """A log has something to write down. Without a loop it waits for the next checkpoint or the close."""
-        self._due.add(log)
+        self._due[log] = None
         with contextlib.suppress(RuntimeError):
             loop = asyncio.get_running_loop()
             if not self._tasks:
@@ -293,7 +293,7 @@ class LogStore:
 
     async def _checkpoint_due(self) -> None:
         while self._due:
-            due, self._due = self._due, set()
+            due, self._due = self._due, {}
             await self._checkpoint(due)
 
     async def checkpoint(self) -> None:

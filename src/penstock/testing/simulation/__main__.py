@@ -1,6 +1,7 @@
 """`python -m penstock.testing.simulation --seeds 0..2000`: run simulations, and print the seeds that fail.
 
-`--level quorum` runs drivers on real logs over faulty disks. With `--seed N` one run is repeated, with its traceback.
+`--level quorum` runs drivers on real logs over faulty disks, `--level cluster` whole brokers with clients. With
+`--seed N` one run is repeated, with its traceback.
 Exits with 1 when any run failed.
 """
 
@@ -14,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 
 from penstock.testing.simulation.broker import run_simulated
+from penstock.testing.simulation.cluster.world import run_cluster
 from penstock.testing.simulation.loop import SimulatedLoop
 from penstock.testing.simulation.raft.drivers import SimulatedQuorum
 from penstock.testing.simulation.raft.world import RaftWorld
@@ -54,7 +56,20 @@ def run_quorum(seed: int) -> Outcome:
     return seed, None, acked
 
 
-LEVELS: Mapping[str, Callable[[int], Outcome]] = {"raft": run_raft, "quorum": run_quorum}
+def run_brokers(seed: int) -> Outcome:
+    """Whole brokers that replicate, with clients."""
+    try:
+        cluster = run_cluster(seed)
+    except Exception as error:  # noqa: BLE001 - whatever a run raises is a finding
+        return seed, f"{type(error).__name__}: {error}", 0
+    return seed, None, cluster.history.acknowledged_count
+
+
+LEVELS: Mapping[str, Callable[[int], Outcome]] = {
+    "raft": run_raft,
+    "quorum": run_quorum,
+    "cluster": run_brokers,
+}
 
 
 def parse_seeds(text: str) -> range:
@@ -78,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.seed is not None and given.level == "raft":
         return _repeat(given.seed)
     seeds = given.seeds if given.seed is None else range(given.seed, given.seed + 1)
-    return _run_all(LEVELS[given.level], seeds, max(1, given.jobs))
+    return _run_all(given.level, seeds, max(1, given.jobs))
 
 
 def _repeat(seed: int) -> int:
@@ -93,18 +108,18 @@ def _repeat(seed: int) -> int:
     return 0
 
 
-def _run_all(run: Callable[[int], Outcome], seeds: range, jobs: int) -> int:
+def _run_all(level: str, seeds: range, jobs: int) -> int:
     began_s = said_s = time.monotonic()
     done = acknowledged = 0
     failed: list[int] = []
     with ProcessPoolExecutor(jobs) as pool:
-        for seed, failure, acked in pool.map(run, seeds, chunksize=_CHUNK):
+        for seed, failure, acked in pool.map(LEVELS[level], seeds, chunksize=_CHUNK):
             done += 1
             acknowledged += acked
             if failure is not None:
                 failed.append(seed)
                 _say(f"seed {seed} FAILED: {failure}")
-                _say(f"  replay: python -m penstock.testing.simulation --seed {seed}")
+                _say(f"  replay: python -m penstock.testing.simulation --level {level} --seed {seed}")
                 if len(failed) >= _FAILURES_MAX:
                     pool.shutdown(cancel_futures=True)
                     break

@@ -1,10 +1,10 @@
 """A real broker on a simulated machine: its own code, with virtual time, a `FaultyDisk` and no threads."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from functools import partial
 from random import Random
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 
@@ -13,6 +13,7 @@ from penstock.config.listeners import Endpoint
 from penstock.observability.offload import Then, ThreadOffload
 from penstock.server.broker import Broker
 from penstock.server.connection import Connection
+from penstock.server.connection_host import Tracked
 from penstock.server.server import Server
 from penstock.storage.files import FileSystem
 from penstock.testing.disk import PowerCut
@@ -99,6 +100,25 @@ class SimulatedServer(Server):
         return bound
 
 
+class _Ordered(set[Tracked]):
+    """A set that is gone through in the order in which its members came, which a seed repeats."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._members: dict[Tracked, None] = {}
+
+    def add(self, element: Tracked) -> None:
+        super().add(element)
+        self._members[element] = None
+
+    def discard(self, element: object) -> None:
+        super().discard(element)
+        self._members.pop(cast("Tracked", element), None)
+
+    def __iter__(self) -> Iterator[Tracked]:
+        return iter(self._members)
+
+
 class SimulatedBroker(Broker):
     """Starts and stops like any other. Its host name is its machine's."""
 
@@ -112,12 +132,19 @@ class SimulatedBroker(Broker):
 
     def _server(self) -> Server:
         real = super()._server()
+        self.connections = real._host.connections = _Ordered()  # noqa: SLF001 - see below
         # The broker takes no server as an argument, and all else of the real one is wanted.
         return SimulatedServer(real._host, real._clock, idle_ms_max=real._idle_ms_max)  # noqa: SLF001
 
 
 def simulated_broker(
-    loop: SimulatedLoop, files: FileSystem, *, seed: int, node_id: int = 1, settings: tuple[str, ...] = ()
+    loop: SimulatedLoop,
+    files: FileSystem,
+    *,
+    seed: int,
+    node_id: int = 1,
+    settings: tuple[str, ...] = (),
+    join: tuple[tuple[str, int], ...] = (),
 ) -> SimulatedBroker:
     """A broker that keeps its data in `/data` of `files` and listens on port 9092 of the machine it runs on."""
     given = [f"node.id={node_id}", "log.dirs=/data", "listeners=PLAINTEXT://simulated:9092", *settings]
@@ -126,6 +153,7 @@ def simulated_broker(
         files=files,
         clock=SimulatedClock(loop),
         randomness=randomness(seed, f"broker {node_id}"),
+        join=join,
     )
 
 
@@ -137,17 +165,16 @@ def run_simulated(
     drawn: Random = randomness(seed, "loop")
     loop = SimulatedLoop(network, drawn)
     try:
-        result = loop.run_until_complete(work(loop))
-        loop.run_until_complete(_end_tasks(loop))
-        return result, loop.trace
+        return loop.run_until_complete(work(loop)), loop.trace
     finally:
+        loop.run_until_complete(_end_tasks(loop))
         loop.close()
 
 
 async def _end_tasks(loop: SimulatedLoop) -> None:
     """Whatever still runs is cancelled, in an order that does not depend on addresses in memory."""
     mine = asyncio.current_task()
-    tasks = sorted((each for each in asyncio.all_tasks(loop) if each is not mine), key=lambda t: t.get_name())
+    tasks = sorted((each for each in asyncio.all_tasks(loop) if each is not mine), key=hash)
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

@@ -53,8 +53,10 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         self._selector = _Selector(self)
         self._listeners: dict[tuple[str, int], Listener] = {}
         self._next_port = _EPHEMERAL_PORT_FIRST
-        self._transports: set[SimulatedTransport] = set()
-        self._tasks_of: dict[str, set[asyncio.Task[Any]]] = {}
+        self._future_count = 0
+        # Ordered as they came, and not by where they lie in memory: a seed must give the same run again.
+        self._transports: dict[SimulatedTransport, None] = {}
+        self._tasks_of: dict[str, dict[asyncio.Task[Any], None]] = {}
         self.set_task_factory(_note_task)
         self.set_exception_handler(_mind_power_cuts)
 
@@ -139,17 +141,17 @@ class SimulatedLoop(asyncio.BaseEventLoop):
             del self._listeners[listener.address]
 
     def note_transport(self, transport: SimulatedTransport) -> None:
-        self._transports.add(transport)
+        self._transports[transport] = None
 
     def forget_transport(self, transport: SimulatedTransport) -> None:
-        self._transports.discard(transport)
+        self._transports.pop(transport, None)
 
     # -- nodes ----------------------------------------------------------------------------------------
 
     def note_task(self, task: "asyncio.Task[Any]") -> None:
-        tasks = self._tasks_of.setdefault(current_node.get(), set())
-        tasks.add(task)
-        task.add_done_callback(tasks.discard)
+        tasks = self._tasks_of.setdefault(current_node.get(), {})
+        tasks[task] = None
+        task.add_done_callback(lambda done: _forget(tasks, done))
 
     def run_on(self, node: str, work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
         """Run something on a machine: its tasks, listeners and connections belong to it."""
@@ -164,13 +166,41 @@ class SimulatedLoop(asyncio.BaseEventLoop):
             transport.vanish()
         for listener in [each for each in self._listeners.values() if each.node == node]:
             listener.close()
-        for task in sorted(self._tasks_of.pop(node, set()), key=lambda each: each.get_name()):
+        for task in list(self._tasks_of.pop(node, {})):
             task.cancel()
+
+    def create_future(self) -> "asyncio.Future[Any]":
+        self._future_count += 1
+        return _Future(self._future_count, loop=self)
+
+    def create_numbered_task(self, work: Any, **options: Any) -> "asyncio.Task[Any]":
+        self._future_count += 1
+        return _Task(self._future_count, work, loop=self, **options)
+
+
+class _Future(asyncio.Future[Any]):
+    """Sets of futures are gone through by their hashes, which must not depend on where they lie in memory."""
+
+    def __init__(self, number: int, *, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(loop=loop)
+        self._number = number
+
+    def __hash__(self) -> int:
+        return self._number
+
+
+class _Task(asyncio.Task[Any]):
+    def __init__(self, number: int, work: Any, **options: Any) -> None:
+        self._number = number
+        super().__init__(work, **options)
+
+    def __hash__(self) -> int:
+        return self._number
 
 
 def _note_task(loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> "asyncio.Task[Any]":
-    task: asyncio.Task[Any] = asyncio.Task(work, loop=loop, **options)
     assert isinstance(loop, SimulatedLoop)
+    task = loop.create_numbered_task(work, **options)
     loop.note_task(task)
     return task
 
@@ -179,3 +209,7 @@ def _mind_power_cuts(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -
     """What runs on a machine without power fails in any place, and that is nothing to report."""
     if not isinstance(context.get("exception"), PowerCut):
         loop.default_exception_handler(context)
+
+
+def _forget(tasks: "dict[asyncio.Task[Any], None]", done: "asyncio.Task[Any]") -> None:
+    tasks.pop(done, None)

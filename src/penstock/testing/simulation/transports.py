@@ -6,6 +6,7 @@ that has stalled for too long breaks. When a machine vanishes its peers are rese
 
 import asyncio
 import contextvars
+from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +51,7 @@ class SimulatedTransport(asyncio.Transport):
         self._is_writing_paused = False
         self._arrives_at_s = 0.0
         self._queue: list[bytes] = []
+        self._on_the_way: deque[bytes] = deque()
         self._is_pumping = False
         self._stalled_since_s: float | None = None
         self.peer: SimulatedTransport | None = None
@@ -152,7 +154,8 @@ class SimulatedTransport(asyncio.Transport):
         for piece in self._split(queue):
             delay_s = loop.network.delay_ms(self.node, peer.node) / 1000
             self._arrives_at_s = max(self._arrives_at_s, loop.time() + delay_s)
-            loop.call_at(self._arrives_at_s, self._arrive, peer, piece)
+            self._on_the_way.append(piece)
+            loop.call_at(self._arrives_at_s, self._arrive, peer)
         if self._is_closing:
             self._lose_soon(None)
 
@@ -180,7 +183,8 @@ class SimulatedTransport(asyncio.Transport):
             self._is_pumping = True
             self._loop.call_later(_RETRY_S, self._pump)
 
-    def _arrive(self, peer: "SimulatedTransport", piece: bytes) -> None:
+    def _arrive(self, peer: "SimulatedTransport") -> None:
+        piece = self._on_the_way.popleft()  # timers of one moment come in any order, bytes in theirs
         self._in_flight_bytes -= len(piece)
         if (
             self._is_writing_paused

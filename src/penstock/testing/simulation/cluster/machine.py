@@ -1,0 +1,74 @@
+"""One machine of a simulated cluster: a disk, and a broker on it that is started again whenever it ends."""
+
+import asyncio
+from enum import Enum, auto
+
+from penstock.server.broker import StartFailed
+from penstock.testing.disk import FaultyDisk, Keep
+from penstock.testing.simulation.broker import SimulatedBroker, SimulatedClock, simulated_broker
+from penstock.testing.simulation.loop import SimulatedLoop
+from penstock.testing.simulation.seeds import randomness
+
+PORT = 9092
+_START_AGAIN_S = 0.5
+
+
+class Ending(Enum):
+    """How a broker ends: its machine loses power, its process is killed, or it is asked to stop."""
+
+    POWER_CUT = auto()
+    KILLED = auto()
+    STOPPED = auto()
+
+
+class Machine:
+    def __init__(self, loop: SimulatedLoop, seed: int, node_id: int, settings: tuple[str, ...]) -> None:
+        self.node_id = node_id
+        self.name = f"node-{node_id}"
+        self.disk = FaultyDisk(randomness(seed, f"disk {node_id}"), clock=SimulatedClock(loop))
+        self.broker: SimulatedBroker | None = None
+        """The broker that has been started and not ended since, whether it serves yet or not."""
+        self.is_serving = False
+        self.has_failing_disk = False
+        self._loop = loop
+        self._seed = seed
+        self._settings = (f"listeners=PLAINTEXT://{self.name}:{PORT}", *settings)
+        self._start_count = 0
+        self._is_member = False
+        self._random = randomness(seed, f"machine {node_id}")
+
+    def start(self, join: tuple[tuple[str, int], ...] = ()) -> "asyncio.Task[None]":
+        """Switch on. `join` counts until the node has been a member once: it is asked for at a first start only."""
+        return self._loop.run_on(self.name, self._run(join))
+
+    async def _run(self, join: tuple[tuple[str, int], ...]) -> None:
+        while True:
+            self._start_count += 1
+            self.broker = simulated_broker(
+                self._loop,
+                self.disk,
+                seed=self._seed * 1000 + self._start_count,
+                node_id=self.node_id,
+                settings=self._settings,
+                join=() if self._is_member else join,
+            )
+            try:
+                await self.broker.start()
+            except StartFailed:
+                await asyncio.sleep(_START_AGAIN_S)  # as whoever supervises it would
+                continue
+            self._is_member = self.is_serving = True
+            return
+
+    async def end(self, ending: Ending) -> None:
+        """End the broker; `start` begins anew from what is on the disk."""
+        broker, self.broker = self.broker, None
+        if ending is Ending.STOPPED and self.is_serving and broker is not None:
+            self.is_serving = False
+            await self._loop.run_on(self.name, broker.stop())
+        self.is_serving = self.has_failing_disk = False
+        if ending is Ending.POWER_CUT:
+            self.disk = self.disk.crash(self._random.choice(list(Keep)))
+        else:
+            self.disk = self.disk.kill()
+        self._loop.power_off(self.name)
