@@ -57,7 +57,7 @@ def test_one_node_fails_at_a_time_and_nothing_acknowledged_is_lost_or_doubled(
     with running_cluster(tmp_path) as cluster:
         cluster.create_topic(TOPIC, PARTITIONS, **{"min.insync.replicas": "2"})
         writer = SteadyWriter(cluster.bootstrap, TOPIC, PARTITIONS)
-        controller = cluster.admin().list_topics(timeout=10).controller_id
+        controller = cluster.controller()
         other = next(each for each in cluster.nodes if each != controller)
         silences = fail_in_turn(
             cluster,

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from penstock.cli.cluster_facts import Operator
 from tests.support.broker import BrokerProcess
 
 QUICK = {"group.initial.rebalance.delay.ms": "0", "offsets.topic.num.partitions": "4"}
@@ -46,6 +47,14 @@ class ClusterProcesses:
     def leader_of(self, topic: str, partition: int = 0) -> int:
         found = self.admin().list_topics(topic, timeout=10).topics[topic].partitions[partition]
         return int(found.leader)
+
+    def controller(self) -> int:
+        """The node that leads the metadata quorum. Metadata does not tell: any broker takes admin requests."""
+        operator = Operator(self.bootstrap, [])
+        try:
+            return operator.quorum().leader
+        finally:
+            operator.close()
 
     def in_sync(self, topic: str) -> list[set[int]]:
         partitions = self.admin().list_topics(topic, timeout=10).topics[topic].partitions

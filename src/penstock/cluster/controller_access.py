@@ -2,9 +2,10 @@
 
 Whoever leads the metadata quorum decides. A request that finds nobody, or one who does not lead any more, is put again
 until it is answered or its time is up.
+
+What clients ask for goes over a connection of its own: a topic that takes long to make must not hold back a heartbeat.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
@@ -33,17 +34,25 @@ from penstock.protocol.messages.create_topics import (
     CreateTopicsResponse,
 )
 from penstock.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
+from penstock.storage.log_errors import LogError
 
 T = TypeVar("T")
 
 _CREATE_TOPICS, _ALTER_PARTITION, _ENVELOPE = (19, 7), (56, 3), (58, 0)
 _REGISTER, _HEARTBEAT, _ALLOCATE = (62, 4), (63, 1), (67, 0)
 _REQUEST_MS_MAX = 2_000
+_FORWARDED_MS_MAX = 10_000  # to put it again while it is being done would do it twice
 _RETRY_MS = 20
 
 
 class NoController(ConnectionError):
     """Nobody leads the metadata quorum, as far as this node knows."""
+
+
+class NoProducerIds(LogError):
+    """No controller grants any: the producer is to try again."""
+
+    code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 
 
 class QuorumView(Protocol):
@@ -73,10 +82,9 @@ class ControllerAccess:
         self._controller = controller
         self._membership = membership
         self._quorum = quorum
-        self._dial = dial
         self._clock = clock
-        self._channel = PeerChannel(self._connect, lambda: _REQUEST_MS_MAX)
-        self._connected_to: Endpoint | None = None
+        self._own = _Line(quorum, dial, _REQUEST_MS_MAX)
+        self._forwarded = _Line(quorum, dial, _FORWARDED_MS_MAX)
         self.broker_id = controller.config.node_id
         self.broker_epoch = -1
 
@@ -92,7 +100,7 @@ class ControllerAccess:
         if self._quorum.is_active and membership is not None:
             self.broker_epoch = await self._controller.register_broker(broker, fenced=False)
         else:
-            response = await self._ask(*_REGISTER, wire.registration_request(broker, cluster_id))
+            response = await self._own.ask(*_REGISTER, wire.registration_request(broker, cluster_id))
             self.broker_epoch = wire.registration_epoch(response)
         return self.broker_epoch
 
@@ -101,26 +109,31 @@ class ControllerAccess:
         if self._quorum.is_active and membership is not None:
             return await membership.heartbeat(self.broker_id, self.broker_epoch, wanted)
         request = wire.heartbeat_request(self.broker_id, self.broker_epoch, wanted)
-        return wire.heartbeat_answer(await self._ask(*_HEARTBEAT, request))
+        return wire.heartbeat_answer(await self._own.ask(*_HEARTBEAT, request))
 
     async def alter_partitions(self, changes: Sequence[InSyncChange]) -> Sequence[InSyncChanged]:
         if self._quorum.is_active:
             return await self._controller.alter_partitions(self.broker_id, self.broker_epoch, changes)
         request = wire.in_sync_request(self.broker_id, self.broker_epoch, changes)
-        return wire.in_sync_results(await self._ask(*_ALTER_PARTITION, request))
+        return wire.in_sync_results(await self._own.ask(*_ALTER_PARTITION, request))
 
     async def allocate_producer_ids(self) -> range:
+        """Raises `LogError`."""
+
         async def ask() -> range:
             if self._quorum.is_active:
                 block = await self._controller.allocate_producer_ids(self.broker_id, self.broker_epoch)
                 return range(block.first_id, block.first_id + block.size)
             request = AllocateProducerIdsRequest(broker_id=self.broker_id, broker_epoch=self.broker_epoch)
-            response: AllocateProducerIdsResponse = await self._ask(*_ALLOCATE, request)
+            response: AllocateProducerIdsResponse = await self._own.ask(*_ALLOCATE, request)
             wire.check(response.error_code, "producer ids")
             first_id = response.producer_id_start
             return range(first_id, first_id + response.producer_id_len)
 
-        return await self._until_answered(ask, _REQUEST_MS_MAX * 5)
+        try:
+            return await self._until_answered(ask, _REQUEST_MS_MAX * 5)
+        except (Refusal, OSError, ProtocolError) as error:
+            raise NoProducerIds(str(error) or type(error).__name__) from error
 
     async def auto_create_topic(self, name: str) -> TopicCreated:
         """Make a topic that somebody asked for; TOPIC_ALREADY_EXISTS when another was quicker."""
@@ -135,7 +148,7 @@ class ControllerAccess:
         )
         request = CreateTopicsRequest(topics=[topic], timeout_ms=_REQUEST_MS_MAX)
         try:
-            response: CreateTopicsResponse = await self._ask(*_CREATE_TOPICS, request)
+            response: CreateTopicsResponse = await self._own.ask(*_CREATE_TOPICS, request)
         except (OSError, ProtocolError) as error:
             return TopicCreated(name=name, error=ErrorCode.LEADER_NOT_AVAILABLE, message=str(error))
         made = response.topics[0]
@@ -146,12 +159,12 @@ class ControllerAccess:
     async def forward(self, frame: bytes, principal: bytes, host: bytes, timeout_ms: float) -> bytes:
         """Put a client's request to the controller and give its answer, both with their headers (KIP-590).
 
-        Raises `OSError` when no controller answers in time.
+        Raises `OSError` or `ProtocolError` when no controller answers in time, `Refusal` when it does not take it.
         """
         request = EnvelopeRequest(request_data=frame, request_principal=principal, client_host_address=host)
 
         async def ask() -> bytes:
-            response: EnvelopeResponse = await self._ask(*_ENVELOPE, request)
+            response: EnvelopeResponse = await self._forwarded.ask(*_ENVELOPE, request)
             wire.check(response.error_code, "a forwarded request")
             return bytes(response.response_data or b"")
 
@@ -160,10 +173,8 @@ class ControllerAccess:
     # -- the way there --------------------------------------------------------------------------------
 
     def leader_changed(self) -> None:
-        """Nobody waits for a leader that is not one any more: it may be suspended, and never answer."""
-        if self._connected_to is not None and self._quorum.leader != self._connected_to:
-            self._connected_to = None
-            self._channel.drop()
+        self._own.leader_changed()
+        self._forwarded.leader_changed()
 
     async def _until_answered(self, ask: Callable[[], Awaitable[T]], timeout_ms: float) -> T:
         deadline_ms = self._clock.monotonic_ms() + timeout_ms
@@ -178,7 +189,24 @@ class ControllerAccess:
                     raise
             await self._clock.sleep(_RETRY_MS)
 
-    async def _ask(self, api_key: int, version: int, request: Any) -> Any:
+    async def close(self) -> None:
+        await self._own.close()
+        await self._forwarded.close()
+
+
+class _Line:
+    """One connection to whoever leads now."""
+
+    def __init__(
+        self, quorum: QuorumView, dial: Callable[[Endpoint], Awaitable[Connection]], timeout_ms: int
+    ) -> None:
+        self._quorum = quorum
+        self._dial = dial
+        self._channel = PeerChannel(self._connect, lambda: timeout_ms)
+        self._connected_to: Endpoint | None = None
+
+    async def ask(self, api_key: int, version: int, request: Any) -> Any:
+        """Raises `OSError` or `ProtocolError`."""
         leader = self._quorum.leader
         if leader is None:
             raise NoController("the metadata quorum has no leader at the moment")
@@ -187,9 +215,15 @@ class ControllerAccess:
             self._connected_to = leader
         try:
             return await self._channel.call(api_key, version, request)
-        except (OSError, ProtocolError, asyncio.CancelledError):
+        except (OSError, ProtocolError):
             await self._channel.close()
             raise
+
+    def leader_changed(self) -> None:
+        """Nobody waits for a leader that is not one any more: it may be suspended, and never answer."""
+        if self._connected_to is not None and self._quorum.leader != self._connected_to:
+            self._connected_to = None
+            self._channel.drop()
 
     async def _connect(self) -> Connection:
         if self._connected_to is None:

@@ -15,7 +15,7 @@ from typing import Any
 from penstock.cluster.controller.decision import Refusal
 from penstock.observability.completion import Completion
 from penstock.protocol import apis
-from penstock.protocol.errors import ErrorCode
+from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.fetch_frame import encode_fetch_response
 from penstock.protocol.headers import RequestHeader, decode_request_header, encode_response_header
 from penstock.protocol.messages.api_versions import ApiVersionsResponse
@@ -112,7 +112,7 @@ class Dispatcher:
         """Let the active controller answer; it gets the request as it is, in an envelope (KIP-590)."""
         try:
             answer = await self._services.access.forward(frame, b"", _packed(peer.host), _FORWARD_MS_MAX)
-        except (OSError, Refusal) as error:
+        except (OSError, ProtocolError, Refusal) as error:
             raise CloseConnection(
                 f"no controller could be asked ({error or type(error).__name__})"
             ) from error
@@ -124,13 +124,24 @@ class Dispatcher:
         """Answer what another broker forwards as if its client were connected here."""
         if not self._services.quorum.is_active:
             return route.encode(header, EnvelopeResponse(error_code=ErrorCode.NOT_CONTROLLER))
-        answer = self.dispatch(bytearray(request.request_data), peer)
+        try:
+            data = await self._answer_to_client(bytearray(request.request_data), peer)
+        except (ProtocolError, CloseConnection) as error:
+            # It is the client's connection that cannot go on, not the one that brings the requests of all.
+            log.info("a forwarded request is refused: %s", error)
+            return route.encode(header, EnvelopeResponse(error_code=ErrorCode.INVALID_REQUEST))
+        return route.encode(header, EnvelopeResponse(response_data=data))
+
+    async def _answer_to_client(self, frame: bytearray, peer: Peer) -> bytes:
+        header, _ = decode_request_header(memoryview(frame))
+        if not (self._routes.get(header.api_key) or self._route(header.api_key, peer)).is_forwarded:
+            raise CloseConnection(f"API key {header.api_key} is not one that controllers answer")
+        answer = self.dispatch(frame, peer)
         if isinstance(answer, Exclusive):
             answer = answer.answer
         if isinstance(answer, Awaitable):
             answer = await answer
-        data = b"".join(answer)[_SIZE.size :]
-        return route.encode(header, EnvelopeResponse(response_data=data))
+        return b"".join(answer)[_SIZE.size :]
 
     def _route(self, key: int, peer: Peer) -> _Route:
         if key not in HANDLERS:

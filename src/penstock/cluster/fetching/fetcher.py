@@ -24,6 +24,8 @@ from penstock.storage.log_store import LogStore
 
 log = logging.getLogger(__name__)
 
+_SESSION_GONE = (ErrorCode.FETCH_SESSION_ID_NOT_FOUND, ErrorCode.INVALID_FETCH_SESSION_EPOCH)
+
 
 class LeaderChannel(Protocol):
     """The way to one leader. Its calls raise `ConnectionError`, `OSError` or `TimeoutError`."""
@@ -124,6 +126,8 @@ class Fetcher:
         error_code = ErrorCode(response.error_code)
         if error_code is not ErrorCode.NONE:
             self._session.begin_anew()
+            if error_code not in _SESSION_GONE:
+                await self._clock.sleep(self._settings.backoff_ms)
             return
         self._session.answered(response.session_id)
         await self._take(response)
@@ -245,11 +249,13 @@ class Fetcher:
         replica = followed.replica
         start = await self._channel.earliest_offset(replica)
         end_offset = replica.log.log_end_offset
-        if start <= end_offset:
+        is_empty = end_offset == replica.log.log_start_offset
+        # An empty log names no epoch, so its leader cannot tell it where they part: it may even be ahead.
+        if start <= end_offset and not is_empty:
             self._rest(followed, f"its leader has neither offset {end_offset} nor a newer start")
             return
         log.info(
-            "%s-%d: ends at %d, below its leader's start at %d: all is fetched anew from there",
+            "%s-%d: ends at %d, which its leader does not have: all is fetched anew from its start at %d",
             replica.topic,
             replica.partition,
             end_offset,

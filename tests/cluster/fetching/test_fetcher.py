@@ -1,0 +1,344 @@
+"""A follower on a real log, and a leader that the test plays."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.cluster.fetching.fetcher import Fetcher
+from penstock.cluster.fetching.session import FetchLimits, FetchSession
+from penstock.cluster.metadata.state import Partition
+from penstock.cluster.replica import Replica, Surroundings
+from penstock.config.topic import TopicConfig
+from penstock.observability.clock import ManualClock
+from penstock.observability.offload import InlineOffload
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.fetch import (
+    EpochEndOffset,
+    FetchableTopicResponse,
+    FetchRequest,
+    FetchResponse,
+    PartitionData,
+)
+from penstock.protocol.records.batch import set_base_offset_and_epoch
+from penstock.storage.files import RealFileSystem
+from penstock.storage.flusher import Flusher
+from penstock.storage.log_store import LogStore
+from tests.storage.logs import batch_of
+
+TOPIC_ID = b"t" * 16
+BACKOFF_MS = 1000
+
+
+class Settings:
+    limits = FetchLimits(wait_ms_max=500, bytes_min=1, bytes_max=1 << 20)
+    partition_bytes_max = 1 << 20
+    backoff_ms = BACKOFF_MS
+
+
+class PlayedLeader:
+    """Gives its answers in turn; when there are none left its long polls last."""
+
+    def __init__(self) -> None:
+        self.answers: asyncio.Queue[FetchResponse | Exception] = asyncio.Queue()
+        self.requests: list[FetchRequest] = []
+        self.start_offset = 0
+        self.connections = 0
+        self.closed = 0
+
+    async def connect(self) -> "PlayedLeader":
+        self.connections += 1
+        return self
+
+    async def fetch(self, request: FetchRequest) -> FetchResponse:
+        self.requests.append(request)
+        answer = await self.answers.get()
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    async def earliest_offset(self, replica: Replica) -> int:
+        return self.start_offset
+
+    async def close(self) -> None:
+        self.closed += 1
+
+    def answer(self, partition: int = 0, *, session_id: int = 9, **fields: Any) -> None:
+        data = PartitionData(partition_index=partition, **{"log_start_offset": 0, **fields})
+        topic = FetchableTopicResponse(topic_id=TOPIC_ID, partitions=[data])
+        self.answers.put_nowait(FetchResponse(session_id=session_id, responses=[topic]))
+
+
+class Stage:
+    def __init__(self, directory: Path) -> None:
+        self.clock = ManualClock()
+        self.leader = PlayedLeader()
+        self.store = LogStore.open(
+            str(directory),
+            files=RealFileSystem(),
+            node_id=2,
+            new_cluster_id=lambda: "cluster",
+            new_directory_id=lambda: b"d" * 16,
+            clock=self.clock,
+        )
+        self._surroundings = Surroundings(2, self.clock, Flusher(InlineOffload(), self.clock))
+        self.fetcher = Fetcher(FetchSession(2, 7), self.leader.connect, self.store, Settings(), self.clock)
+        self.replica = self.make(0)
+
+    def make(self, number: int, epoch: int = 3) -> Replica:
+        replica = Replica(
+            "t",
+            TOPIC_ID,
+            number,
+            lambda: self.store.open_or_create("t", TOPIC_ID, number, TopicConfig()),
+            self._surroundings,
+        )
+        self.lead(replica, epoch)
+        return replica
+
+    def lead(self, replica: Replica, epoch: int) -> None:
+        """Broker 1 leads in a new epoch."""
+        replica.follow(
+            Partition(replicas=(1, 2), isr=(1,), leader=1, leader_epoch=epoch, partition_epoch=epoch)
+        )
+
+    def holds(self, *batches: bytes) -> None:
+        """What the follower has before it begins, synced."""
+        for each in batches:
+            self.replica.append_fetched(each, self.clock.now_ms())
+
+    async def asked(self, count: int) -> FetchRequest:
+        """The request that comes as number `count`."""
+        for _ in range(2000):
+            if len(self.leader.requests) >= count:
+                return self.leader.requests[count - 1]
+            await asyncio.sleep(0)
+        raise AssertionError(f"{len(self.leader.requests)} requests, not {count}")
+
+
+def run(directory: Path, scenario: Callable[[Stage], Awaitable[None]]) -> None:
+    async def played() -> None:
+        stage = Stage(directory)
+        running = asyncio.ensure_future(stage.fetcher.run())
+        try:
+            async with asyncio.timeout(20):
+                await scenario(stage)
+        finally:
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+            await stage.store.close()
+
+    asyncio.run(played())
+
+
+def records(base_offset: int, *values: str, epoch: int = 3) -> bytes:
+    batch = batch_of(*values)
+    set_base_offset_and_epoch(batch, 0, base_offset, epoch)
+    return bytes(batch)
+
+
+def wanted(request: FetchRequest) -> list[tuple[int, int, int]]:
+    """Partition, offset and epoch of the record before it."""
+    return [
+        (each.partition, each.fetch_offset, each.last_fetched_epoch)
+        for topic in request.topics
+        for each in topic.partitions
+    ]
+
+
+def test_what_the_leader_gives_is_stored_and_asked_beyond_only_when_it_is_on_disk(tmp_path: Path) -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.fetcher.follow(stage.replica)
+        assert wanted(await stage.asked(1)) == [(0, 0, -1)]
+        stage.leader.answer(records=records(0, "a", "b"), high_watermark=1)
+        assert wanted(await stage.asked(2)) == [(0, 2, 3)]
+        assert stage.replica.log.committed_offset == 2, "the fetch offset is a promise"
+        assert stage.replica.high_watermark == 1
+        stage.leader.answer(records=b"", high_watermark=9)
+        request = await stage.asked(3)
+        assert stage.replica.high_watermark == 2, "no further than the records that are here"
+        assert (request.session_id, request.session_epoch, wanted(request)) == (9, 2, [])
+
+    run(tmp_path, scenario)
+
+
+def test_a_log_with_another_history_is_cut_where_its_epoch_ends(tmp_path: Path) -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.holds(records(0, "a", epoch=1), records(1, "b", "c", epoch=2))
+        stage.fetcher.follow(stage.replica)
+        assert wanted(await stage.asked(1)) == [(0, 3, 2)]
+        stage.leader.answer(diverging_epoch=EpochEndOffset(epoch=1, end_offset=5))
+        assert wanted(await stage.asked(2)) == [(0, 1, 1)]
+        stage.leader.answer(records=records(1, "d"), high_watermark=2)
+        assert wanted(await stage.asked(3)) == [(0, 2, 3)]
+
+    run(tmp_path, scenario)
+
+
+def test_a_follower_below_its_leaders_start_begins_anew_there(tmp_path: Path) -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.holds(records(0, "a"))
+        stage.leader.start_offset = 40
+        stage.fetcher.follow(stage.replica)
+        await stage.asked(1)
+        stage.leader.answer(error_code=ErrorCode.OFFSET_OUT_OF_RANGE)
+        assert wanted(await stage.asked(2)) == [(0, 40, -1)]
+        assert stage.replica.log.log_start_offset == 40
+
+    run(tmp_path, scenario)
+
+
+def test_an_empty_log_that_is_ahead_of_its_leader_goes_back_to_its_start(tmp_path: Path) -> None:
+    """After an unclean election: nothing here could tell the leader in which epoch they part."""
+
+    async def scenario(stage: Stage) -> None:
+        stage.replica.log.truncate_fully_and_start_at(100)
+        stage.leader.start_offset = 10
+        stage.fetcher.follow(stage.replica)
+        assert wanted(await stage.asked(1)) == [(0, 100, -1)]
+        stage.leader.answer(error_code=ErrorCode.OFFSET_OUT_OF_RANGE)
+        assert wanted(await stage.asked(2)) == [(0, 10, -1)]
+
+    run(tmp_path, scenario)
+
+
+def test_the_leaders_start_is_taken_over(tmp_path: Path) -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.fetcher.follow(stage.replica)
+        await stage.asked(1)
+        stage.leader.answer(records=records(0, "a", "b", "c"), high_watermark=3, log_start_offset=2)
+        await stage.asked(2)
+        assert stage.replica.log.log_start_offset == 2
+
+    run(tmp_path, scenario)
+
+
+@pytest.mark.parametrize("error", [ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.KAFKA_STORAGE_ERROR])
+def test_a_partition_in_trouble_rests_while_the_others_go_on(tmp_path: Path, error: ErrorCode) -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.fetcher.follow(stage.replica)
+        stage.fetcher.follow(stage.make(1))
+        assert wanted(await stage.asked(1)) == [(0, 0, -1), (1, 0, -1)]
+        stage.leader.answer(0, error_code=error)
+        resting = await stage.asked(2)
+        assert [topic.partitions for topic in resting.forgotten_topics_data] == [[0]]
+        stage.clock.advance(BACKOFF_MS)
+        stage.leader.answer(1, records=records(0, "a"), high_watermark=1)
+        assert wanted(await stage.asked(3)) == [(0, 0, -1), (1, 1, 3)]
+
+    run(tmp_path, scenario)
+
+
+def test_damaged_records_are_not_stored_and_are_fetched_again(tmp_path: Path) -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.fetcher.follow(stage.replica)
+        await stage.asked(1)
+        damaged = bytearray(records(0, "a"))
+        damaged[-1] ^= 1
+        stage.leader.answer(records=bytes(damaged), high_watermark=1)
+        for _ in range(50):
+            await asyncio.sleep(0)
+        assert (stage.replica.log.log_end_offset, len(stage.leader.requests)) == (0, 1)
+        stage.clock.advance(BACKOFF_MS)
+        assert wanted(await stage.asked(2)) == [], "the session knows where it stands"
+        stage.leader.answer(records=records(0, "a"), high_watermark=1)
+        assert wanted(await stage.asked(3)) == [(0, 1, 3)]
+
+    run(tmp_path, scenario)
+
+
+def test_a_newcomer_cuts_a_long_poll_short(tmp_path: Path) -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.fetcher.follow(stage.replica)
+        await stage.asked(1)
+        stage.fetcher.follow(stage.make(1))
+        assert wanted(await stage.asked(2)) == [(0, 0, -1), (1, 0, -1)]
+        assert (stage.leader.connections, stage.leader.closed) == (2, 1)
+
+    run(tmp_path, scenario)
+
+
+def test_a_partition_in_the_epoch_that_is_followed_already_does_not(tmp_path: Path) -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.fetcher.follow(stage.replica)
+        await stage.asked(1)
+        stage.fetcher.follow(stage.replica)
+        stage.leader.answer(records=records(0, "a"), high_watermark=1)
+        await stage.asked(2)
+        assert stage.leader.connections == 1
+
+    run(tmp_path, scenario)
+
+
+def test_an_answer_of_an_epoch_that_is_over_is_dropped(tmp_path: Path) -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.fetcher.follow(stage.replica)
+        await stage.asked(1)
+        stage.lead(stage.replica, 4)
+        stage.leader.answer(records=records(0, "a"), high_watermark=1)
+        await stage.asked(2)
+        assert stage.replica.log.log_end_offset == 0
+        stage.fetcher.follow(stage.replica)
+        (topic,) = (await stage.asked(3)).topics
+        assert topic.partitions[0].current_leader_epoch == 4
+
+    run(tmp_path, scenario)
+
+
+def test_a_leader_that_cannot_be_reached_is_tried_again_after_a_pause(tmp_path: Path) -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.fetcher.follow(stage.replica)
+        await stage.asked(1)
+        stage.leader.answers.put_nowait(ConnectionResetError())
+        for _ in range(50):
+            await asyncio.sleep(0)
+        assert len(stage.leader.requests) == 1
+        stage.clock.advance(BACKOFF_MS)
+        request = await stage.asked(2)
+        assert (request.session_id, wanted(request)) == (0, [(0, 0, -1)])
+
+    run(tmp_path, scenario)
+
+
+def test_a_session_that_the_leader_forgot_is_begun_anew_at_once(tmp_path: Path) -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.fetcher.follow(stage.replica)
+        await stage.asked(1)
+        stage.leader.answer(records=b"")
+        await stage.asked(2)
+        stage.leader.answers.put_nowait(FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND))
+        request = await stage.asked(3)
+        assert (request.session_id, request.session_epoch, wanted(request)) == (0, 0, [(0, 0, -1)])
+
+    run(tmp_path, scenario)
+
+
+def test_a_leader_that_refuses_a_whole_fetch_is_not_asked_without_a_pause(tmp_path: Path) -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.fetcher.follow(stage.replica)
+        await stage.asked(1)
+        stage.leader.answers.put_nowait(FetchResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR))
+        for _ in range(50):
+            await asyncio.sleep(0)
+        assert len(stage.leader.requests) == 1
+        stage.clock.advance(BACKOFF_MS)
+        await stage.asked(2)
+
+    run(tmp_path, scenario)
+
+
+def test_a_partition_that_is_left_is_not_asked_for_any_more(tmp_path: Path) -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.fetcher.follow(stage.replica)
+        stage.fetcher.follow(stage.make(1))
+        await stage.asked(1)
+        stage.fetcher.leave(TOPIC_ID, 0)
+        assert len(stage.fetcher) == 1
+        stage.leader.answer(0, records=records(0, "a"), high_watermark=1)
+        request = await stage.asked(2)
+        assert [topic.partitions for topic in request.forgotten_topics_data] == [[0]]
+        assert stage.replica.log.log_end_offset == 0
+
+    run(tmp_path, scenario)

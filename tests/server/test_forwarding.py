@@ -1,0 +1,129 @@
+"""Requests that the active controller answers: forwarded in an envelope by one broker, opened by another (KIP-590)."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from penstock.cluster.controller.decision import Refusal
+from penstock.protocol import apis
+from penstock.protocol.errors import ErrorCode, ProtocolError
+from penstock.protocol.headers import decode_response_header
+from penstock.protocol.messages import create_topics, produce
+from penstock.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
+from penstock.server.connection_host import CloseConnection, Exclusive, Peer
+from penstock.server.context import Services
+from penstock.server.dispatch import Dispatcher
+from tests.server.live import Client, code, unique_name
+from tests.server.raw import frame_of
+
+CREATE_VERSION = 7
+
+
+def create_request(name: str) -> create_topics.CreateTopicsRequest:
+    topic = create_topics.CreatableTopic(name=name, num_partitions=1, replication_factor=1)
+    return create_topics.CreateTopicsRequest(topics=[topic])
+
+
+def request_of(message: Any, version: int | None = None, correlation_id: int = 7) -> bytes:
+    """A request with its header, without the size before it."""
+    return frame_of(message, version, correlation_id=correlation_id)[4:]
+
+
+async def open_envelope(client: Client, request: bytes) -> EnvelopeResponse:
+    response: EnvelopeResponse = await client.send(EnvelopeRequest(request_data=request))
+    return response
+
+
+async def test_an_envelope_is_answered_as_its_client_would_be(client: Client) -> None:
+    opened = await open_envelope(client, request_of(create_request(unique_name()), CREATE_VERSION, 4321))
+    assert opened.error_code == 0
+    data = bytes(opened.response_data or b"")
+    correlation_id, position = decode_response_header(data, create_topics.API_KEY, CREATE_VERSION)
+    answer: Any = apis.codec(create_topics.API_KEY).decode_response(data, CREATE_VERSION, position)
+    assert (correlation_id, answer.topics[0].error_code) == (4321, 0)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        request_of(create_request("t"), CREATE_VERSION)[:-3],
+        b"\x7f\xff" + request_of(create_request("t"), CREATE_VERSION)[2:],
+        request_of(produce.ProduceRequest(acks=1), 12),
+        request_of(EnvelopeRequest(request_data=request_of(create_request("t"), CREATE_VERSION))),
+    ],
+    ids=["nothing", "cut short", "unknown API", "not for controllers", "an envelope in it"],
+)
+async def test_an_envelope_with_nonsense_in_it_does_not_end_the_connection_of_its_broker(
+    client: Client, content: bytes
+) -> None:
+    opened = await open_envelope(client, content)
+    assert (code(opened.error_code), opened.response_data) == ("INVALID_REQUEST", None)
+    again = await open_envelope(client, request_of(create_request(unique_name()), CREATE_VERSION))
+    assert again.error_code == 0
+
+
+# --- the other end: a broker whose controller is elsewhere
+
+
+def dispatcher(forward: Callable[[bytes], Awaitable[bytes]]) -> Dispatcher:
+    async def put(frame: bytes, _principal: bytes, _host: bytes, _timeout_ms: float) -> bytes:
+        return await forward(frame)
+
+    services = SimpleNamespace(
+        is_ready=True,
+        controller=SimpleNamespace(is_active=False),
+        quorum=SimpleNamespace(is_active=False),
+        access=SimpleNamespace(forward=put),
+    )
+    return Dispatcher(cast("Services", services))
+
+
+def peer() -> Peer:
+    return cast("Peer", SimpleNamespace(host="127.0.0.1", turns=SimpleNamespace(accepted=0)))
+
+
+async def answer_of(found: Any) -> bytes:
+    if isinstance(found, Exclusive):
+        found = found.answer
+    return b"".join(await found)
+
+
+def test_a_request_for_the_controller_goes_there_as_it_came_and_comes_back_as_it_is() -> None:
+    seen: list[bytes] = []
+
+    async def forward(frame: bytes) -> bytes:
+        seen.append(frame)
+        return b"the answer"
+
+    request = request_of(create_request("t"), CREATE_VERSION)
+    found = dispatcher(forward).dispatch(bytearray(request), peer())
+    assert isinstance(found, Exclusive), "what comes behind waits for it"
+    assert asyncio.run(answer_of(found)) == b"\0\0\0\x0athe answer"
+    assert seen == [request]
+
+
+@pytest.mark.parametrize(
+    "error", [ConnectionResetError(), ProtocolError("?"), Refusal(ErrorCode.NOT_CONTROLLER, "not here")]
+)
+def test_a_client_whose_request_no_controller_takes_is_let_go(error: Exception) -> None:
+    async def forward(_frame: bytes) -> bytes:
+        raise error
+
+    found = dispatcher(forward).dispatch(bytearray(request_of(create_request("t"), CREATE_VERSION)), peer())
+    with pytest.raises(CloseConnection, match="no controller could be asked"):
+        asyncio.run(answer_of(found))
+
+
+def test_an_envelope_that_comes_to_a_broker_that_does_not_lead_is_sent_back() -> None:
+    async def forward(_frame: bytes) -> bytes:
+        raise AssertionError
+
+    envelope = EnvelopeRequest(request_data=request_of(create_request("t"), CREATE_VERSION))
+    answer = asyncio.run(answer_of(dispatcher(forward).dispatch(bytearray(request_of(envelope)), peer())))
+    _, position = decode_response_header(answer[4:], 58, 0)
+    response: Any = apis.codec(58).decode_response(answer[4:], 0, position)
+    assert code(response.error_code) == "NOT_CONTROLLER"
