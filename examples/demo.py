@@ -58,7 +58,7 @@ class Broker:
 
 def orders(broker: Broker, work: pathlib.Path) -> None:
     say(
-        "Two hundred orders go in. Among them three records that are no events, and one order without an amount."
+        "Two hundred orders go in. Among them three records that are no events, and one order that costs nothing."
     )
     make_topics(broker.address, saga.TOPICS)
     print(f"{send(broker.address, saga.messages()):,} messages sent and acknowledged")
