@@ -7,6 +7,8 @@ from penstock.cluster.controller.brokers import (
     decide_register_broker,
 )
 from penstock.cluster.controller.decision import Refusal
+from penstock.cluster.controller.health import decide_fence
+from penstock.cluster.metadata.state import ELIGIBLE_LEADER_REPLICAS_VERSION
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.metadata_records import PartitionChangeRecord
 from tests.cluster.support import CONFIG, commit, image_of, registration, with_topic
@@ -53,6 +55,23 @@ def test_a_broker_that_comes_back_leads_what_nobody_leads_if_it_was_in_sync() ->
     partition = image.partition("t", 0)
     assert partition is not None
     assert partition.leader == 2
+
+
+def test_a_controller_that_comes_back_leads_what_only_it_is_eligible_for() -> None:
+    image = image_of(brokers=2)
+    image.features.finalized[ELIGIBLE_LEADER_REPLICAS_VERSION] = 1
+    with_topic(image, "t", factor=1)
+    before = image.partition("t", 0)
+    assert before is not None
+    (holder,) = before.replicas
+    commit(image, decide_fence(image, CONFIG, holder).records)
+    fenced = image.partition("t", 0)
+    assert fenced is not None
+    assert (fenced.leader, fenced.isr, fenced.elr) == (-1, (), (holder,))
+    commit(image, decide_register_broker(image, CONFIG, registration(holder), epoch=9, fenced=False).records)
+    partition = image.partition("t", 0)
+    assert partition is not None
+    assert (partition.leader, partition.isr, partition.elr) == (holder, (holder,), ())
 
 
 def test_a_broker_that_registers_fenced_leads_nothing_until_it_is_heard_of() -> None:

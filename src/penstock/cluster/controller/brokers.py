@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from penstock.cluster.controller.decision import Decision, Refusal
-from penstock.cluster.controller.health import leave_in_sync_sets
+from penstock.cluster.controller.health import elect_leaderless, leave_in_sync_sets
 from penstock.cluster.metadata.image import MetadataImage
-from penstock.cluster.metadata.state import NO_LEADER, Partition
 from penstock.config.broker import BrokerConfig
 from penstock.config.listeners import Endpoint
 from penstock.protocol.errors import ErrorCode
@@ -84,17 +83,12 @@ def decide_register_broker(
             PartitionChangeRecord(topic_id=topic.topic_id, partition_id=number, leader=broker.broker_id)
             for topic in image.topics.values()
             for number, partition in topic.partitions.items()
-            if _takes_up(partition, broker)
+            if partition.leader == broker.broker_id and not broker.stopped_cleanly
         ]
+        records += elect_leaderless(image, config, broker.broker_id, lambda each: each == broker.broker_id)
     elif (known := image.brokers.get(broker.broker_id)) is not None and not known.fenced:
         records = [*leave_in_sync_sets(image, config, broker.broker_id), *records]
     return Decision(records, epoch)
-
-
-def _takes_up(partition: Partition, broker: BrokerRegistration) -> bool:
-    if partition.leader == broker.broker_id:
-        return not broker.stopped_cleanly
-    return partition.leader == NO_LEADER and broker.broker_id in partition.isr
 
 
 def check_broker_epoch(image: MetadataImage, broker_id: int, epoch: int) -> None:

@@ -39,7 +39,11 @@ def decide_unfence(image: MetadataImage, config: BrokerConfig, broker_id: int) -
     if not broker.fenced:
         return Decision([], None)
     change = BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=broker.epoch, fenced=_CLEARED)
-    return Decision([change, *_elect_leaderless(image, config, broker_id)], None)
+
+    def may_lead(each: int) -> bool:
+        return each == broker_id or _is_active(image, each)
+
+    return Decision([change, *elect_leaderless(image, config, broker_id, may_lead)], None)
 
 
 def decide_controlled_shutdown(image: MetadataImage, config: BrokerConfig, broker_id: int) -> Decision[None]:
@@ -110,10 +114,10 @@ def _hand_over(image: MetadataImage, config: BrokerConfig, broker_id: int) -> li
     )
 
 
-def _elect_leaderless(image: MetadataImage, config: BrokerConfig, broker_id: int) -> list[MetadataRecord]:
-    def may_lead(each: int) -> bool:
-        return each == broker_id or _is_active(image, each)
-
+def elect_leaderless(
+    image: MetadataImage, config: BrokerConfig, broker_id: int, may_lead: Callable[[int], bool]
+) -> list[MetadataRecord]:
+    """A broker is back: find leaders for what it holds and nobody leads."""
     return _change_all(
         image,
         ElectionRules(image, config, may_lead),
