@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from confluent_kafka.admin import NewTopic
 
+from penstock.cli.cluster_facts import Operator
+from penstock.protocol.messages import unregister_broker
 from tests.cli.conftest import run_command
 from tests.support.cluster import ClusterProcesses, eventually, running_cluster
 
@@ -44,7 +46,7 @@ def test_a_broker_is_drained_stopped_and_removed_while_the_others_go_on(tmp_path
         assert "moved " in ask(cluster, "drain", "3")
         assert ask(cluster, "drain", "3") == "broker 3 holds nothing\n"
         eventually(lambda: cluster.in_sync("t") == [{1, 2}] * 6, "two replicas each, none on broker 3")
-        assert "broker 3 is running: stop it first, or say --running" in refused(cluster, "remove", "3")
+        assert "broker 3 is running: stop it first" in refused(cluster, "remove", "3")
 
         assert cluster.nodes[3].terminate() == 0
         assert "broker 3 is forgotten" in ask(cluster, "remove", "3")
@@ -54,7 +56,7 @@ def test_a_broker_is_drained_stopped_and_removed_while_the_others_go_on(tmp_path
         assert left["unhealthy"] == []
 
 
-def test_a_new_broker_gets_its_share_of_replicas_and_leaders(tmp_path: Path) -> None:
+def test_a_new_broker_gets_its_share_of_replicas_and_leaders_and_may_be_forgotten(tmp_path: Path) -> None:
     with running_cluster(tmp_path, 2) as cluster:
         cluster.create_topic("t", 6)
         cluster.add(3)
@@ -63,3 +65,15 @@ def test_a_new_broker_gets_its_share_of_replicas_and_leaders(tmp_path: Path) -> 
         assert sorted(each.leader for each in partitions) == [1, 1, 2, 2, 3, 3]
         assert "replicas are spread evenly already" in ask(cluster, "rebalance", "--replicas")
         assert "every partition that can be" in ask(cluster, "rebalance", "--dry-run")
+        check_eviction(cluster)
+
+
+def check_eviction(cluster: ClusterProcesses) -> None:
+    """A broker that is forgotten while it runs says so and stops; started again it is back."""
+    operator = Operator(cluster.bootstrap, [])
+    operator.ask(unregister_broker.API_KEY, unregister_broker.UnregisterBrokerRequest(broker_id=3))
+    operator.close()
+    eventually(lambda: not cluster.nodes[3].is_running, "broker 3 stops")
+    assert "the cluster does not know this broker as node 3 any more" in cluster.nodes[3].log_tail()
+    cluster.nodes[3].start()
+    eventually(lambda: [len(each) for each in cluster.in_sync("t")] == [2] * 6, "both replicas in sync")

@@ -190,9 +190,6 @@ def remove(
     *,
     broker: int = BrokerId,
     force: bool = typer.Option(False, "--force", help="Also when partitions lose the replicas it holds."),
-    running: bool = typer.Option(
-        False, "--running", help="Also when it runs. Stop it soon: a broker that goes on running joins again."
-    ),
     server: str = BootstrapServer,
     client: list[str] = ClientSetting,
 ) -> None:
@@ -211,8 +208,8 @@ def remove(
                 f"broker {broker} holds {held} replica(s): move them with `penstock cluster drain {broker}` first, "
                 "or give them up with --force"
             )
-        if registered is not None and not registered.is_fenced and not running:
-            raise CommandError(f"broker {broker} is running: stop it first, or say --running")
+        if registered is not None and not registered.is_fenced:  # it would take its vote back at once
+            raise CommandError(f"broker {broker} is running: stop it first")
         if voter is not None:
             if sum(1 for each in quorum.nodes if each.is_voter) == 1:
                 raise CommandError(f"broker {broker} is the only voter of the cluster: nothing would be left")

@@ -19,6 +19,7 @@ from penstock.observability.logs import LogFormat, LogLevel, configure_logging
 
 if TYPE_CHECKING:
     from penstock.config.broker import BrokerConfig
+    from penstock.server.broker import Broker
 
 LISTEN_DEFAULT = "127.0.0.1:9092"
 DATA_DEFAULT = "./penstock-data"
@@ -162,9 +163,21 @@ async def _serve(settings: "BrokerConfig", members: list[tuple[str, int]]) -> No
     try:
         where = ", ".join(_address(endpoint.host, endpoint.port) for endpoint in broker.endpoints)
         print(f"penstock ready on {where} ({_identity(settings)})", flush=True)
-        await stop.wait()
+        await _until_stopped(stop, broker)
     finally:
         await broker.stop()
+
+
+async def _until_stopped(stop: asyncio.Event, broker: "Broker") -> None:
+    """Raises `CommandError` when it is the cluster that wants no more of this broker."""
+    stopped, evicted = asyncio.ensure_future(stop.wait()), asyncio.ensure_future(broker.evicted())
+    try:
+        await asyncio.wait((stopped, evicted), return_when=asyncio.FIRST_COMPLETED)
+        if evicted.done():
+            raise CommandError(evicted.result())
+    finally:
+        stopped.cancel()
+        evicted.cancel()
 
 
 def _identity(settings: "BrokerConfig") -> str:

@@ -3,12 +3,12 @@
     register ──> heartbeats (fenced until it knows of its own registration) ──> wants to stop ──> let go
 
 A broker that is fenced by mistake (it was slow, or cut off) goes on sending heartbeats, and the first that arrives
-unfences it. One whose registration is gone or is another's stops serving: there are two brokers with one id.
+unfences it. One whose registration is gone or is another's has to stop: it was removed, or there are two brokers with
+one id.
 """
 
 import asyncio
 import logging
-from collections.abc import Callable
 
 from penstock.cluster.controller.brokers import BrokerRegistration
 from penstock.cluster.controller.controller import Controller
@@ -48,9 +48,8 @@ class Lifecycle:
         self._controller = controller
         self._clock = clock
         self._task: asyncio.Task[None] | None = None
-        self.is_unfenced = asyncio.Event()
-        self.is_evicted: Callable[[str], None] = lambda _reason: None
-        """Called when another broker has this one's id."""
+        self._is_unfenced = asyncio.Event()
+        self._is_evicted = asyncio.Event()
 
     async def register(self) -> None:
         """Register, however long it takes to find a controller, within bounds. Raises `NotAdmitted`."""
@@ -84,15 +83,37 @@ class Lifecycle:
             )
         return str(refusal)
 
-    def start(self) -> None:
-        """Send heartbeats from here on."""
+    async def start(self) -> None:
+        """Send heartbeats from here on; returns when the first has made this broker one that serves.
+
+        Raises `NotAdmitted` when the cluster has another idea of who this broker is.
+        """
         self._task = asyncio.get_running_loop().create_task(self._beat(), name="heartbeats")
+        waits = [asyncio.ensure_future(each.wait()) for each in (self._is_unfenced, self._is_evicted)]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in waits:
+                each.cancel()
+        if self._is_evicted.is_set():
+            raise NotAdmitted(self._why_evicted())
+
+    async def evicted(self) -> str:
+        """Wait until the cluster does not know this broker any more, and give the words for it."""
+        await self._is_evicted.wait()
+        return self._why_evicted()
+
+    def _why_evicted(self) -> str:
+        return (
+            f"the cluster does not know this broker as node {self._registration.broker_id} any more: it was removed, "
+            "or another broker has its id. Start it again to have it back"
+        )
 
     async def _beat(self) -> None:
-        while True:
+        while not self._is_evicted.is_set():
             answer = await self._heartbeat(Wanted(metadata_offset=self._controller.image.offset))
             if answer is not None and not answer.is_fenced:
-                self.is_unfenced.set()
+                self._is_unfenced.set()
             if answer is None:
                 await self._clock.sleep(_RETRY_MS / 2)
             elif answer.is_fenced:
@@ -105,7 +126,7 @@ class Lifecycle:
             return await self._access.heartbeat(wanted)
         except Refusal as refusal:
             if refusal.code is ErrorCode.STALE_BROKER_EPOCH:
-                self.is_evicted(f"another broker has registered as node {self._registration.broker_id}")
+                self._is_evicted.set()
             log.warning("%s", refusal)
         except (OSError, ProtocolError, LogError) as error:
             log.debug("no heartbeat: %s", error or type(error).__name__)
@@ -120,7 +141,7 @@ class Lifecycle:
             for each in self._controller.image.active_brokers()
             if each.broker_id != self._registration.broker_id
         ]
-        if not others or not config[replication.CONTROLLED_SHUTDOWN_ENABLE]:
+        if not others or self._is_evicted.is_set() or not config[replication.CONTROLLED_SHUTDOWN_ENABLE]:
             return
         tries = config[replication.CONTROLLED_SHUTDOWN_MAX_RETRIES] + 1
         timeout_ms = tries * config[replication.CONTROLLED_SHUTDOWN_RETRY_BACKOFF_MS]

@@ -23,7 +23,7 @@ class Peers:
         self._image = image
         self._dial = dial
         self._listener = listener
-        self._channels: dict[int, PeerChannel] = {}
+        self._channels: dict[tuple[int, bool], PeerChannel] = {}
 
     def endpoint(self, broker_id: int) -> Endpoint:
         """Where to reach a broker. Raises `NoSuchPeer`."""
@@ -37,12 +37,15 @@ class Peers:
         """Open a connection of one's own. Raises `OSError`."""
         return await self._dial(self.endpoint(broker_id))
 
-    def channel(self, broker_id: int) -> "PeerChannel":
-        """The connection that is kept to a broker, for requests that wait for nothing at the other end."""
-        channel = self._channels.get(broker_id)
+    def channel(self, broker_id: int, *, waits: bool = False) -> "PeerChannel":
+        """The connection that is kept to a broker.
+
+        Answers come in the order of requests, so those that wait at the other end have one of their own.
+        """
+        channel = self._channels.get((broker_id, waits))
         if channel is None:
             channel = PeerChannel(lambda: self.connect(broker_id), lambda: _CALL_MS_MAX)
-            self._channels[broker_id] = channel
+            self._channels[broker_id, waits] = channel
         return channel
 
     async def close(self) -> None:

@@ -97,6 +97,7 @@ class Broker:
         self.endpoints: list[Endpoint] = []
         self.connections: Collection[Tracked] = ()
         self.services: Services
+        self._lifecycle: Lifecycle
 
     async def start(self) -> None:
         """Serve when this returns. Raises `StartFailed`, and then nothing is left running."""
@@ -118,6 +119,10 @@ class Broker:
     async def stop(self) -> None:
         """Stop gracefully: what was acknowledged is synced anyway, but the next start need not recover."""
         await self._cleanup.aclose()
+
+    async def evicted(self) -> str:
+        """Wait until the cluster has no place for this broker any more, and give the reason. It is to be stopped."""
+        return await self._lifecycle.evicted()
 
     def _directory(self) -> str:
         directories = self._config.log_dirs
@@ -152,7 +157,9 @@ class Broker:
             await controller.bootstrap()
         if not quorum.is_alone:  # the others need this node's vote before any of them can serve
             await server.start()
-        lifecycle = self._lifecycle(store, access, controller, list(advertised.values()))
+        lifecycle = self._lifecycle = self._make_lifecycle(
+            store, access, controller, list(advertised.values())
+        )
         await lifecycle.register()
         await metadata.reached(access.broker_epoch)
         partitions = PartitionService(self.services, store, metadata, peers, access, clock=self._clock)
@@ -162,8 +169,7 @@ class Broker:
         if quorum.is_alone:
             await server.start()
         self._cleanup.push_async_callback(lifecycle.leave)
-        lifecycle.start()
-        await lifecycle.is_unfenced.wait()
+        await lifecycle.start()
 
     async def _open_store(self, reads: ThreadOffload, listener: str) -> LogStore:
         cluster_id = await cluster_id_of(self._join, self._dial, listener) if self._join else None
@@ -263,7 +269,7 @@ class Broker:
         )
         self._cleanup.push_async_callback(quorum.driver.stop)
 
-    def _lifecycle(
+    def _make_lifecycle(
         self,
         store: LogStore,
         access: ControllerAccess,

@@ -1,0 +1,204 @@
+"""A broker's standing with a controller that the test plays, on a clock that stands still."""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from typing import cast
+
+import pytest
+
+from penstock.cluster.controller import Controller
+from penstock.cluster.controller.brokers import BrokerRegistration
+from penstock.cluster.controller.decision import Refusal
+from penstock.cluster.controller.heartbeats import Wanted
+from penstock.cluster.controller.membership import HeartbeatAnswer
+from penstock.cluster.controller_access import ControllerAccess
+from penstock.cluster.lifecycle import Lifecycle, NotAdmitted
+from penstock.config.broker import BrokerConfig
+from penstock.observability.clock import ManualClock
+from penstock.protocol.errors import ErrorCode, ProtocolError
+from tests.cluster.support import MemorySink, metadata_log, registration, start
+
+TIMEOUT_MS = 3000
+INTERVAL_MS = 500
+CONFIG = BrokerConfig(
+    {
+        "node.id": "2",
+        "initial.broker.registration.timeout.ms": str(TIMEOUT_MS),
+        "broker.heartbeat.interval.ms": str(INTERVAL_MS),
+    }
+)
+FENCED = HeartbeatAnswer(is_caught_up=False, is_fenced=True, should_shut_down=False)
+SERVING = HeartbeatAnswer(is_caught_up=True, is_fenced=False, should_shut_down=False)
+LET_GO = HeartbeatAnswer(is_caught_up=True, is_fenced=True, should_shut_down=True)
+STALE = Refusal(ErrorCode.STALE_BROKER_EPOCH, "Expected broker epoch 9, but got broker epoch 3")
+
+
+class PlayedAccess:
+    """Gives what it is told to, in turn; the last one stays."""
+
+    def __init__(self) -> None:
+        self.registrations: list[Exception | None] = [None]
+        self.answers: list[HeartbeatAnswer | Exception] = [SERVING]
+        self.registered = 0
+        self.beats: list[Wanted] = []
+
+    async def register(self, _broker: BrokerRegistration, _cluster_id: str) -> int:
+        self.registered += 1
+        result = self.registrations.pop(0) if len(self.registrations) > 1 else self.registrations[0]
+        if result is not None:
+            raise result
+        return 3
+
+    async def heartbeat(self, wanted: Wanted) -> HeartbeatAnswer:
+        self.beats.append(wanted)
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+class Stage:
+    def __init__(self, controller: Controller) -> None:
+        self.clock = ManualClock()
+        self.access = PlayedAccess()
+        self.lifecycle = Lifecycle(
+            cast("ControllerAccess", self.access),
+            registration(2),
+            "cluster",
+            controller=controller,
+            clock=self.clock,
+        )
+
+    async def settle(self) -> None:
+        for _ in range(20):
+            await asyncio.sleep(0)
+
+    async def through(self, doing: Awaitable[None]) -> None:
+        """Let time pass until it is done."""
+        task = asyncio.ensure_future(doing)
+        while not task.done():
+            await self.settle()
+            self.clock.advance(10)
+        await task
+
+
+def run(scenario: Callable[[Stage], Awaitable[None]]) -> None:
+    async def played() -> None:
+        controller = Controller(metadata_log(MemorySink()), CONFIG, random.Random(1))
+        await start(controller, registration(1))
+        await controller.register_broker(registration(2), fenced=False)
+        stage = Stage(controller)
+        async with asyncio.timeout(20):
+            await scenario(stage)
+        await stage.lifecycle.stop()
+
+    asyncio.run(played())
+
+
+@pytest.mark.parametrize(
+    "failure", [ConnectionResetError(), ProtocolError("?"), Refusal(ErrorCode.NOT_CONTROLLER, "not here")]
+)
+def test_registering_goes_on_until_a_controller_is_found(failure: Exception) -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.access.registrations = [failure, failure, None]
+        await stage.through(stage.lifecycle.register())
+        assert stage.access.registered == 3
+
+    run(scenario)
+
+
+def test_a_broker_of_another_cluster_is_told_at_once() -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.access.registrations = [Refusal(ErrorCode.INCONSISTENT_CLUSTER_ID, "no")]
+        with pytest.raises(
+            NotAdmitted, match="belongs to cluster cluster, which is not the one that answers"
+        ):
+            await stage.lifecycle.register()
+        assert stage.access.registered == 1
+
+    run(scenario)
+
+
+def test_a_node_id_that_stays_taken_is_told_when_the_time_is_up() -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.access.registrations = [Refusal(ErrorCode.DUPLICATE_BROKER_REGISTRATION, "no")]
+        with pytest.raises(NotAdmitted, match=f"node id 2 runs already.*for {TIMEOUT_MS} ms"):
+            await stage.through(stage.lifecycle.register())
+        assert stage.access.registered > 1
+
+    run(scenario)
+
+
+def test_a_broker_serves_when_a_heartbeat_has_unfenced_it() -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.access.answers = [FENCED, ConnectionResetError(), SERVING]
+        await stage.through(stage.lifecycle.start())
+        assert len(stage.access.beats) == 3
+
+    run(scenario)
+
+
+def test_heartbeats_keep_their_interval_and_hurry_when_they_are_not_answered() -> None:
+    async def scenario(stage: Stage) -> None:
+        await stage.lifecycle.start()
+        await stage.settle()
+        stage.clock.advance(INTERVAL_MS - 1)
+        await stage.settle()
+        assert len(stage.access.beats) == 1
+        stage.access.answers = [ConnectionResetError(), SERVING]
+        stage.clock.advance(1)
+        await stage.settle()
+        assert len(stage.access.beats) == 2
+        stage.clock.advance(INTERVAL_MS // 5)
+        await stage.settle()
+        assert len(stage.access.beats) == 3
+
+    run(scenario)
+
+
+def test_a_broker_that_the_cluster_does_not_know_any_more_is_told_so_and_sends_no_more_heartbeats() -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.access.answers = [SERVING, STALE]
+        await stage.lifecycle.start()
+        await stage.settle()
+        stage.clock.advance(INTERVAL_MS)
+        assert "does not know this broker as node 2 any more" in await stage.lifecycle.evicted()
+        for _ in range(5):
+            stage.clock.advance(INTERVAL_MS)
+            await stage.settle()
+        assert len(stage.access.beats) == 2
+        await stage.lifecycle.leave()
+        assert len(stage.access.beats) == 2, "nobody is there to let it go"
+
+    run(scenario)
+
+
+def test_a_broker_that_is_evicted_before_it_serves_does_not_start() -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.access.answers = [FENCED, STALE]
+        with pytest.raises(NotAdmitted, match="it was removed, or another broker has its id"):
+            await stage.through(stage.lifecycle.start())
+
+    run(scenario)
+
+
+def test_a_broker_that_leaves_waits_until_it_is_let_go() -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.access.answers = [SERVING, SERVING, ConnectionResetError(), LET_GO]
+        await stage.lifecycle.start()
+        await stage.through(stage.lifecycle.leave())
+        assert [each.wants_shutdown for each in stage.access.beats] == [False, True, True, True]
+
+    run(scenario)
+
+
+def test_a_broker_that_leaves_a_cluster_where_nobody_answers_goes_by_itself() -> None:
+    async def scenario(stage: Stage) -> None:
+        await stage.lifecycle.start()
+        stage.access.answers = [ConnectionResetError()]
+        began_ms = stage.clock.monotonic_ms()
+        await stage.through(stage.lifecycle.leave())
+        assert stage.clock.monotonic_ms() - began_ms < 10_000
+
+    run(scenario)
