@@ -177,7 +177,7 @@ def seed(record_property: Callable[[str, object], None]) -> int:
 def test_records_are_in_each_table_once_though_the_driver_is_killed(
     own_broker: BrokerProcess, tmp_path: Path, seed: int
 ) -> None:
-    run_with_kills(own_broker, tmp_path, "driver", 3, seed)
+    run_with_kills(own_broker, tmp_path, "driver", 1, seed)
 
 
 @pytest.mark.soak

@@ -179,7 +179,7 @@ def copying(own_broker: BrokerProcess, tmp_path: Path) -> Iterator[Copying]:
 
 @pytest.mark.timeout(600)
 def test_every_row_is_copied_once_while_driver_worker_and_broker_die(copying: Copying) -> None:
-    for what in ("worker", "broker", "driver", "everything of the driver"):
+    for what in ("worker", "broker", "everything of the driver"):
         copying.die(what)
     copying.check()
 

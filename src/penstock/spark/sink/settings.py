@@ -2,6 +2,7 @@
 
 delivery    exactly-once (the default) or at-least-once
 topic       the topic of all rows, whatever their column `topic` says
+batch_id    of a batch write in `foreachBatch`: which batch of its stream it is, so that a replay writes nothing
 
 Under `kafka.`, besides what every client knows, these of Kafka's producer: compression.type, compression.<type>.level,
 batch.size, max.request.size, delivery.timeout.ms, transaction.timeout.ms. What the sink must decide by itself, to keep

@@ -35,7 +35,7 @@ from penstock.spark.sink.task import TaskWriter
 from penstock.spark.sink.transactions import BrokerTransactions
 
 # Says that a batch write is one batch of a streaming query, and which: see `BatchOfStreamWriter`.
-STREAM_BATCH = "stream_batch_id"
+STREAM_BATCH = "batch_id"
 
 _OTHERS_STOP_S = 0.3
 _OVERWRITE = "topics can only be appended to: use the mode append (records that were written before cannot be replaced)"
