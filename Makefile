@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 COMPILED := .venv-compiled
 STAMP := $(VENV)/.installed
 
-.PHONY: help install demo test interop-spark lint format codegen bench soak compiled test-compiled clean
+.PHONY: help install demo test interop-spark lint format codegen bench soak sim compiled test-compiled clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -42,6 +42,11 @@ soak: install  ## kill brokers under load for SOAK_SECONDS (default 300), then t
 	SOAK_SECONDS=$${SOAK_SECONDS:-300} $(BIN)/python -m pytest -n 2 -m soak -s --timeout 0 tests
 	HISTORIES=$${HISTORIES:-3000} $(BIN)/python -m pytest -n 2 --timeout 0 \
 	    tests/groups/classic/test_model.py tests/groups/consumer/test_model.py tests/transactions/test_model.py
+
+sim: install  ## simulated clusters under seeds (SEEDS=0..2000; CLUSTER_SEEDS and QUORUM_SEEDS for whole brokers and real logs)
+	$(BIN)/python -m penstock.testing.simulation --level raft --seeds $${SEEDS:-0..2000}
+	$(BIN)/python -m penstock.testing.simulation --level quorum --seeds $${QUORUM_SEEDS:-0..100}
+	$(BIN)/python -m penstock.testing.simulation --level cluster --seeds $${CLUSTER_SEEDS:-0..500}
 
 interop-spark: install  ## Spark's own Kafka connector, fetched with Maven, against the broker and beside our source
 	$(BIN)/python -m tools.setup_spark_connector

@@ -43,6 +43,14 @@ class SimulatedNetwork:
                 self._cuts.add((one, other))
                 self._cuts.add((other, one))
 
+    def mend(self, group: Iterable[str], others: Iterable[str]) -> None:
+        """Take back all cuts between one group and the other."""
+        others = list(others)
+        for one in group:
+            for other in others:
+                self._cuts.discard((one, other))
+                self._cuts.discard((other, one))
+
     def slow_down(self, node: str, factor: float) -> None:
         """Let all that goes to or from this node take `factor` times as long."""
         self._slow[node] = factor

@@ -1,7 +1,7 @@
 """Clients of a simulated cluster: they go on whatever happens, and note what they were told.
 
 A producer is idempotent, waits for all in-sync replicas and has one batch in flight: it sends the same batch until it
-is acknowledged. The broker that answers must know its sequence, so a refusal of it means that a record was lost.
+is acknowledged. Whoever leads must know its sequence. One who does not know yet that another leads may refuse it.
 """
 
 import asyncio
@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 from penstock.client.connection import Connection
+from penstock.observability.clock import Clock
 from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.messages import create_topics, fetch, init_producer_id, metadata, produce
 from penstock.protocol.records.batch import iter_batches_strict
@@ -21,12 +22,6 @@ _PRODUCE, _FETCH, _METADATA, _CREATE_TOPICS, _INIT_PRODUCER_ID = (0, 9), (1, 12)
 _ANSWER_S_MAX = 4.0
 _REST_S_MAX = 0.2
 _FAILURES = (OSError, ProtocolError, TimeoutError)
-_LOST = (
-    ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
-    ErrorCode.UNKNOWN_PRODUCER_ID,
-    ErrorCode.DUPLICATE_SEQUENCE_NUMBER,
-    ErrorCode.INVALID_PRODUCER_EPOCH,
-)
 
 Address = tuple[str, int]
 
@@ -34,11 +29,12 @@ Address = tuple[str, int]
 class Client:
     """Finds leaders and asks them; every failure makes it look again."""
 
-    def __init__(self, bootstrap: Sequence[Address], history: History, random: Random) -> None:
+    def __init__(self, bootstrap: Sequence[Address], history: History, random: Random, clock: Clock) -> None:
         self._bootstrap = bootstrap
         self._connections: dict[Address, Connection] = {}
         self.history = history
         self.random = random
+        self.clock = clock
 
     async def call(self, address: Address, api: tuple[int, int], request: Any) -> Any:
         """Ask one node. Raises one of `_FAILURES`."""
@@ -80,20 +76,25 @@ class Producer:
         self._producer_id = -1
         self._producer_epoch = -1
         self._leader: Address | None = None
+        self.is_stopping = self.has_stopped = False
+        self.refusal = "nobody answers"
+        """Why the batch in flight was not acknowledged the last time."""
 
     async def run(self, interval_s: float) -> None:
-        """Write numbered records until cancelled."""
+        """Write numbered records until it is to stop and the last is acknowledged."""
         random = self._client.random
-        while True:
+        while not self.is_stopping:
             await self.send([b"%d" % (self._sequence + each) for each in range(random.randint(1, 3))])
             await asyncio.sleep(random.expovariate(1 / interval_s))
+        self.has_stopped = True
 
     async def send(self, values: Sequence[bytes]) -> None:
         """Write these, however often it takes."""
         while self._producer_id < 0:
             await self._begin()
+        now_ms = self._client.clock.now_ms()  # a producer whose records are old is forgotten
         records = build_batch(
-            [NewRecord(value=value, timestamp=0) for value in values],
+            [NewRecord(value=value, timestamp=now_ms) for value in values],
             producer_id=self._producer_id,
             producer_epoch=self._producer_epoch,
             base_sequence=self._sequence,
@@ -128,18 +129,15 @@ class Producer:
             if self._leader is None:
                 self._leader = await self._client.leader_of(self._partition)
             answer = await self._client.call(self._leader, _PRODUCE, request)
-        except _FAILURES:
+        except _FAILURES as error:
+            self.refusal = str(error) or type(error).__name__
             self._leader = None
             return None
         response = answer.responses[0].partition_responses[0]
         if response.error_code == ErrorCode.NONE:
             offset: int = response.base_offset
             return offset
-        if response.error_code in _LOST:
-            error = ErrorCode(response.error_code).name
-            self._client.history.fail(
-                "sequence", f"{self._partition}: {error} for sequence {self._sequence} from {self._leader}"
-            )
+        self.refusal = f"{self._leader} says {ErrorCode(response.error_code).name}"
         self._leader = None
         return None
 

@@ -20,11 +20,13 @@ class Faults:
             (self._stop, 1),
             (self._crash_several, 2),
             (self._isolate, 3),
+            (self._divide, 2),
             (self._cut_one_link, 3),
             (self._slow_down, 2),
             (self._fail_sync, 2),
             (self._heal_network, 2),
         ]
+        self._are_over = False
         self.counts: Counter[str] = Counter()
 
     async def disturb(self) -> None:
@@ -36,6 +38,7 @@ class Faults:
 
     async def heal(self) -> None:
         """No more faults, and everybody is started anew whose disk has failed."""
+        self._are_over = True
         self._loop.network.heal()
         for machine in self._machines:
             machine.disk.heal()
@@ -72,15 +75,29 @@ class Faults:
         if self._random.random() < 0.5:
             others.append(CLIENT)
         self._loop.network.isolate([machine.name], others)
-        self._loop.call_later(self._random.uniform(0.2, 10), self._loop.network.heal)
+        self._mend_later([machine.name], others)
 
     async def _cut_one_link(self, machine: Machine) -> None:
         other = self._random.choice([each for each in self._machines if each is not machine])
         self._loop.network.cut(machine.name, other.name)
-        self._loop.call_later(self._random.uniform(0.2, 10), self._loop.network.heal)
+        self._mend_later([machine.name], [other.name])
+
+    async def _divide(self, _machine: Machine) -> None:
+        """Two groups of nodes that see nothing of each other; clients may see both."""
+        names = [each.name for each in self._machines]
+        group = self._random.sample(names, self._random.randint(1, len(names) - 1))
+        others = [each for each in names if each not in group]
+        if self._random.random() < 0.5:
+            others.append(CLIENT)
+        self._loop.network.isolate(group, others)
+        self._mend_later(group, others)
+
+    def _mend_later(self, group: list[str], others: list[str]) -> None:
+        self._loop.call_later(self._random.uniform(0.2, 8), self._loop.network.mend, group, others)
 
     async def _slow_down(self, machine: Machine) -> None:
         self._loop.network.slow_down(machine.name, self._random.uniform(3, 60))
+        self._loop.call_later(self._random.uniform(0.2, 6), self._loop.network.slow_down, machine.name, 1)
 
     async def _heal_network(self, _machine: Machine) -> None:
         self._loop.network.heal()
@@ -93,5 +110,5 @@ class Faults:
         self._loop.call_later(self._random.uniform(1, 8), self._replace_broker, machine)
 
     def _replace_broker(self, machine: Machine) -> None:
-        if machine.has_failing_disk and machine.broker is not None:
+        if machine.has_failing_disk and machine.broker is not None and not self._are_over:
             self._loop.create_task(self._crash(machine))

@@ -4,10 +4,10 @@ import asyncio
 import logging
 from typing import Final
 
-from penstock.testing.simulation.broker import run_simulated
+from penstock.testing.simulation.broker import SimulatedClock, run_simulated
 from penstock.testing.simulation.cluster.clients import Admin, Client, Producer, Reader
 from penstock.testing.simulation.cluster.faults import Faults
-from penstock.testing.simulation.cluster.healing import Healing
+from penstock.testing.simulation.cluster.healing import HEALED_S_MAX, Healing
 from penstock.testing.simulation.cluster.history import History
 from penstock.testing.simulation.cluster.machine import PORT, Machine
 from penstock.testing.simulation.loop import SimulatedLoop
@@ -25,7 +25,7 @@ _SETTINGS = (
     "log.segment.bytes=4096",
     "metadata.log.max.record.bytes.between.snapshots=6000",
     "num.partitions=1",
-    "replica.lag.time.max.ms=4000",
+    "replica.lag.time.max.ms=1000",
     "replica.socket.timeout.ms=3000",
 )
 
@@ -39,7 +39,10 @@ class SimulatedCluster:
         node_count = 5 if seed % 5 == 4 else 3
         self.machines = [Machine(loop, seed, number + 1, _SETTINGS) for number in range(node_count)]
         self.client = Client(
-            [(each.name, PORT) for each in self.machines], self.history, randomness(seed, "clients")
+            [(each.name, PORT) for each in self.machines],
+            self.history,
+            randomness(seed, "clients"),
+            SimulatedClock(loop),
         )
         self.partitions = [(_TOPIC, number) for number in range(_PARTITION_COUNT)]
         self.faults = Faults(loop, self.machines, self.random)
@@ -51,19 +54,24 @@ class SimulatedCluster:
             producers = [Producer(self.client, each) for each in self.partitions]
             readers = [Reader(self.client, each) for each in self.partitions]
             admin = Admin(self.client, _REPLICATION_FACTOR)
-            clients = [self.loop.run_on(CLIENT, each.run(0.15)) for each in producers]
-            clients += [self.loop.run_on(CLIENT, each.run()) for each in readers]
-            clients.append(self.loop.run_on(CLIENT, admin.run(4)))
+            writing = [self.loop.run_on(CLIENT, each.run(0.08)) for each in producers]
+            others = [self.loop.run_on(CLIENT, each.run()) for each in readers]
+            others.append(self.loop.run_on(CLIENT, admin.run(4)))
             for _ in range(self.fault_count):
                 await asyncio.sleep(self.random.uniform(0.1, 3))
                 await self.faults.disturb()
                 self.history.check()
             await self.faults.heal()
             await asyncio.sleep(1)
-            for each in clients:
-                each.cancel()
-            await asyncio.gather(*clients, return_exceptions=True)
+            for each in producers:
+                each.is_stopping = True
+            await asyncio.wait(writing, timeout=HEALED_S_MAX)
             self.history.check()
+            if stuck := [each for each in producers if not each.has_stopped]:
+                raise Violation("liveness", f"a record is not acknowledged: {stuck[0].refusal}")
+            for task in others:
+                task.cancel()
+            await asyncio.gather(*others, return_exceptions=True)
             healing = Healing(self.loop, self.machines, self.history, self.client, self.partitions)
             await healing.check()
             self.history.check()
