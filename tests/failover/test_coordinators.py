@@ -10,7 +10,10 @@ import pytest
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 from penstock.client.blocking.cluster import GROUP, TRANSACTION, Cluster
+from penstock.client.blocking.metadata import TopicPartition as Place
 from penstock.client.blocking.settings import ClientSettings
+from penstock.protocol.messages import end_txn, init_producer_id, produce
+from tests.server.live import TopicHandle, batch, produce_request
 from tests.support.cluster import ClusterProcesses, eventually, running_cluster
 
 pytestmark = pytest.mark.timeout(120)
@@ -147,6 +150,52 @@ class Transactions:
             self._producer.abort_transaction(60)
 
 
+def end_one_of_version_2(cluster: ClusterProcesses, transactional_id: str, *, is_commit: bool) -> None:
+    """As a client of KIP-890 does: the leaders of the partitions tell the coordinator that they take part."""
+    client = Cluster(ClientSettings.from_properties({"bootstrap.servers": cluster.bootstrap}))
+    begun = client.call_coordinator(
+        TRANSACTION,
+        transactional_id,
+        init_producer_id.API_KEY,
+        lambda _version: init_producer_id.InitProducerIdRequest(
+            transactional_id=transactional_id, transaction_timeout_ms=30_000
+        ),
+        lambda answer: int(answer.error_code),
+    )
+    records = batch(
+        b"commit" if is_commit else b"abort",
+        producer_id=begun.producer_id,
+        epoch=begun.producer_epoch,
+        sequence=0,
+        is_transactional=True,
+    )
+    for number in range(PARTITIONS):
+        client.call_leader(
+            Place("v2", number),
+            produce.API_KEY,
+            lambda version, leader, number=number: produce_request(  # type: ignore[misc]
+                TopicHandle("v2", leader.topic_id),
+                {number: records},
+                version=version,
+                transactional_id=transactional_id,
+            ),
+            lambda answer: int(answer.responses[0].partition_responses[0].error_code),
+        )
+    client.call_coordinator(
+        TRANSACTION,
+        transactional_id,
+        end_txn.API_KEY,
+        lambda _version: end_txn.EndTxnRequest(
+            transactional_id=transactional_id,
+            producer_id=begun.producer_id,
+            producer_epoch=begun.producer_epoch,
+            committed=is_commit,
+        ),
+        lambda answer: int(answer.error_code),
+    )
+    client.close()
+
+
 def group_coordinated_elsewhere(cluster: ClusterProcesses, node: int) -> str:
     """A group that does not lose its coordinator with this node.
 
@@ -167,6 +216,9 @@ def test_transactions_over_several_brokers_go_on_after_their_coordinator_died(tm
         with consumer(cluster, group) as reader:
             transactions = Transactions(cluster, "t", reader.consumer_group_metadata())
         assert set(replicas_of(cluster, "__transaction_state")) == {3}
+        cluster.create_topic("v2", PARTITIONS)
+        end_one_of_version_2(cluster, "aborted", is_commit=False)
+        end_one_of_version_2(cluster, "committed", is_commit=True)
         for number in range(6):
             transactions.run(is_commit=number % 2 == 0)
         cluster.await_in_sync("__transaction_state")
@@ -181,6 +233,10 @@ def test_transactions_over_several_brokers_go_on_after_their_coordinator_died(tm
             found = read(reader, len(transactions.committed))
             assert reader.poll(1) is None
         assert sorted(found) == sorted(transactions.committed)
+        with consumer(cluster, "auditor of v2", **{"isolation.level": "read_committed"}) as reader:
+            reader.subscribe(["v2"])
+            assert read(reader, PARTITIONS) == ["commit"] * PARTITIONS
+            assert reader.poll(1) is None
         with consumer(cluster, group) as successor:
             (committed,) = successor.committed([TopicPartition("input", 0)], 30)
             assert committed.offset == transactions.position
