@@ -155,7 +155,7 @@ class Quorum:
         )
 
     def leader_changed(self, leader_id: int | None, epoch: int) -> None:
-        if leader_id != self.leader_id and leader_id is not None:
+        if leader_id not in (None, self.leader_id) and not self.is_alone:
             log.info("node %d leads the metadata quorum in epoch %d", leader_id, epoch)
         self.leader_id = leader_id
         node = self.driver.node

@@ -27,7 +27,7 @@ class ActiveController:
         self._cancel()
         self.membership = Membership(self._controller, self._clock) if is_active else None
         if self.membership is not None:
-            log.info("this node is the active controller")
+            log.debug("this node is the active controller")
             loop = asyncio.get_running_loop()
             duties: list[tuple[str, Awaitable[None]]] = [
                 ("sessions", self.membership.watch()),
