@@ -92,6 +92,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     if given.seed is not None and given.level == "raft":
         return _repeat(given.seed)
+    if given.seed is not None and given.level == "cluster":
+        return _repeat_brokers(given.seed)
     seeds = given.seeds if given.seed is None else range(given.seed, given.seed + 1)
     return _run_all(given.level, seeds, max(1, given.jobs))
 
@@ -105,6 +107,17 @@ def _repeat(seed: int) -> int:
         traceback.print_exc()
         return 1
     _say(f"seed {seed} holds: {len(world.acked)} acknowledged, {world.fault_counts}")
+    return 0
+
+
+def _repeat_brokers(seed: int) -> int:
+    try:
+        cluster = run_cluster(seed)
+    except Exception:  # noqa: BLE001 - shown as it is
+        traceback.print_exc()
+        return 1
+    counts = dict(cluster.faults.counts)
+    _say(f"seed {seed} holds: {cluster.history.acknowledged_count} acknowledged, {counts}")
     return 0
 
 
