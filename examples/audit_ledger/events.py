@@ -4,9 +4,8 @@ import random
 from collections.abc import Iterator
 from decimal import Decimal
 
-from penstock.events import Event
-
 from examples.messages import Message
+from penstock.events import Event
 
 TOPICS = {"ledger": 1}  # one partition: the order of events is the order of history
 

@@ -3,9 +3,8 @@
 import random
 from collections.abc import Iterator
 
-from penstock.events import Event
-
 from examples.messages import Message
+from penstock.events import Event
 
 TOPICS = {"orders": 3, "payments": 3}
 CUSTOMERS = ("Alice", "Bob", "Charlie", "Dora", "Emil", "Fatima", "Goran")
