@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from penstock.client.connection import Connection
+from penstock.cluster.controller.decision import NotController
 from penstock.cluster.metadata.log import MetadataLog
 from penstock.cluster.metadata.records import encode_batch
 from penstock.cluster.metadata.snapshot import records_of
@@ -22,9 +23,8 @@ from penstock.cluster.raft.values import Address
 from penstock.config.listeners import Endpoint
 from penstock.observability.clock import Clock
 from penstock.observability.offload import Offload
-from penstock.protocol.errors import ErrorCode, ProtocolError
+from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import Buffer
-from penstock.storage.log_errors import LogError
 
 log = logging.getLogger(__name__)
 
@@ -32,12 +32,6 @@ _SNAPSHOT_RECORDS_PER_BATCH = 1000
 _CALL_MS_MAX = 30_000  # the node gives up sooner; this bounds what is left behind
 
 Dial = Callable[[Endpoint], Awaitable[Connection]]
-
-
-class NotController(LogError):
-    """Another node decides, or will: whether what was appended stands is not known here."""
-
-    code = ErrorCode.NOT_CONTROLLER
 
 
 class QuorumPeers:

@@ -241,6 +241,7 @@ class Broker:
         )
         self._cleanup.push_async_callback(access.close)
         controller.leader_id = lambda: quorum.leader_id
+        controller.may_decide = lambda: quorum.is_active
         controller.create_elsewhere = access.auto_create_topic
         quorum.on_active = active.change
         quorum.on_leader = access.leader_changed

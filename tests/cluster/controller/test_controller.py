@@ -2,10 +2,13 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable
 
+import pytest
+
 from penstock.cluster.controller import Controller
 from penstock.cluster.controller.alter_configs import Operation, ResourceChanges, SettingChange
 from penstock.cluster.controller.create_partitions import GrownTopic
 from penstock.cluster.controller.create_topics import NewTopic
+from penstock.cluster.controller.decision import NotController
 from penstock.cluster.controller.delete_topics import DoomedTopic
 from penstock.cluster.metadata.image import ResourceType
 from penstock.config.broker import BrokerConfig
@@ -161,5 +164,18 @@ def test_producer_ids_are_never_given_twice_not_even_over_a_restart() -> None:
         again, epoch = await restarted(sink)
         second = await again.allocate_producer_ids(1, epoch)
         assert (first.first_id, second.first_id) == (0, 1000)
+
+    run(scenario)
+
+
+def test_a_node_that_is_not_the_active_controller_decides_nothing() -> None:
+    """Not even what it would refuse: what it knows may be out of date (simulation, cluster seed 454)."""
+
+    async def scenario(controller: Controller, sink: MemorySink) -> None:
+        controller.may_decide = lambda: False
+        before = sink.next_offset
+        with pytest.raises(NotController):
+            await controller.delete_topics([DoomedTopic(name="unknown")])
+        assert sink.next_offset == before
 
     run(scenario)

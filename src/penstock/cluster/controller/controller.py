@@ -28,7 +28,7 @@ from penstock.cluster.controller.create_partitions import (
     decide_create_partitions,
 )
 from penstock.cluster.controller.create_topics import NewTopic, TopicCreated, decide_create_topics
-from penstock.cluster.controller.decision import Decision
+from penstock.cluster.controller.decision import Decision, NotController
 from penstock.cluster.controller.delete_topics import DoomedTopic, TopicDeleted, decide_delete_topics
 from penstock.cluster.controller.elect_leaders import Elected, decide_elect_leaders, decide_rebalance
 from penstock.cluster.controller.features import (
@@ -67,6 +67,8 @@ class Controller:
         self._running: set[asyncio.Task[object]] = set()
         self.leader_id: Callable[[], int | None] = lambda: self.config.node_id
         """Which node decides; set by whoever knows the quorum."""
+        self.may_decide: Callable[[], bool] = lambda: True
+        """Whether the image is that of the active controller: what another node knows may be out of date."""
         self.create_elsewhere: Callable[[str], Awaitable[TopicCreated]] | None = None
         """How to have a topic made when another node decides."""
         log.subscribe(self._follow_settings)
@@ -198,6 +200,8 @@ class Controller:
 
     async def _run(self, decide: Callable[[], Decision[R]], validate_only: bool) -> R:
         async with self._lock:
+            if not self.may_decide():
+                raise NotController("this node is not the active controller")
             records, result = decide()
             if records and not validate_only:
                 await self._log.append(records)

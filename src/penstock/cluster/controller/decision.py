@@ -4,6 +4,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.metadata_records import MetadataRecord
+from penstock.storage.log_errors import LogError
 
 R = TypeVar("R")
 
@@ -14,6 +15,12 @@ RECORDS_PER_DECISION_MAX = 10_000
 class Decision(NamedTuple, Generic[R]):
     records: list[MetadataRecord]
     result: R
+
+
+class NotController(LogError):
+    """Another node decides, or will: whether what was appended stands is not known here."""
+
+    code = ErrorCode.NOT_CONTROLLER
 
 
 class Refusal(Exception):
