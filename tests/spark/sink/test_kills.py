@@ -187,7 +187,7 @@ def test_every_row_is_copied_once_while_driver_worker_and_broker_die(copying: Co
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
 def test_every_row_is_copied_once_over_many_deaths(copying: Copying) -> None:
-    kinds = ["worker", "broker", "driver", "everything of the driver"] * 6
+    kinds = ["worker", "worker", "broker", "broker", "driver", "everything of the driver"] * 10
     copying.chance.shuffle(kinds)
     for what in kinds:
         copying.die(what)
