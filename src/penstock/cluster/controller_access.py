@@ -88,10 +88,6 @@ class ControllerAccess:
         self.broker_id = controller.config.node_id
         self.broker_epoch = -1
 
-    @property
-    def is_local(self) -> bool:
-        return self._quorum.is_active and self._membership() is not None
-
     # -- what this broker asks for itself -------------------------------------------------------------
 
     async def register(self, broker: BrokerRegistration, cluster_id: str) -> int:

@@ -5,7 +5,7 @@ and has applied everything that was committed before it did: then it knows all t
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -14,7 +14,7 @@ from penstock.cluster.controller.decision import NotController
 from penstock.cluster.metadata.log import MetadataLog
 from penstock.cluster.metadata.records import encode_batch
 from penstock.cluster.metadata.snapshot import records_of
-from penstock.cluster.peers import PeerChannel
+from penstock.cluster.peers import Dial, PeerChannel
 from penstock.cluster.raft import wire
 from penstock.cluster.raft.driver import RaftDriver
 from penstock.cluster.raft.errors import NotLeader, RaftFailed
@@ -30,8 +30,6 @@ log = logging.getLogger(__name__)
 
 _SNAPSHOT_RECORDS_PER_BATCH = 1000
 _CALL_MS_MAX = 30_000  # the node gives up sooner; this bounds what is left behind
-
-Dial = Callable[[Endpoint], Awaitable[Connection]]
 
 
 class QuorumPeers:

@@ -2,7 +2,6 @@ import pytest
 
 from penstock.cluster.fetching.position import (
     Append,
-    AwaitMetadata,
     LogView,
     Reaction,
     Rest,
@@ -31,11 +30,11 @@ def test_a_follower_asks_for_what_comes_after_its_last_record_and_names_its_epoc
         (PartitionData(error_code=ErrorCode.OFFSET_OUT_OF_RANGE), StartOver()),
         (
             PartitionData(error_code=ErrorCode.FENCED_LEADER_EPOCH),
-            AwaitMetadata(ErrorCode.FENCED_LEADER_EPOCH),
+            Rest(ErrorCode.FENCED_LEADER_EPOCH),
         ),
         (
             PartitionData(error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER),
-            AwaitMetadata(ErrorCode.NOT_LEADER_OR_FOLLOWER),
+            Rest(ErrorCode.NOT_LEADER_OR_FOLLOWER),
         ),
         (PartitionData(error_code=ErrorCode.KAFKA_STORAGE_ERROR), Rest(ErrorCode.KAFKA_STORAGE_ERROR)),
     ],

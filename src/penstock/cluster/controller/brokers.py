@@ -36,7 +36,6 @@ class BrokerRegistration(msgspec.Struct, frozen=True, kw_only=True):
     stopped_cleanly: bool = False
     log_dirs: Sequence[bytes] = ()
     features: Mapping[str, tuple[int, int]] | None = None  # unset: what this version supports
-    previous_epoch: int = -1  # the epoch in which it last stopped cleanly
 
 
 class ProducerIdBlock(msgspec.Struct, frozen=True, kw_only=True):

@@ -106,11 +106,6 @@ class Membership:
     def is_alive(self, broker_id: int) -> bool:
         return self._sessions.is_alive(broker_id, self._now_ms())
 
-    async def lost(self, broker_id: int) -> None:
-        """A broker is known to be gone, before its session has run out."""
-        self._sessions.forget(broker_id)
-        await self._controller.fence_broker(broker_id)
-
     async def watch(self) -> None:
         """Fence whoever is not heard of for a session, until cancelled."""
         while True:

@@ -137,7 +137,6 @@ def registration_request(broker: BrokerRegistration, cluster_id: str) -> BrokerR
         ],
         rack=broker.rack,
         log_dirs=list(broker.log_dirs),
-        previous_broker_epoch=broker.previous_epoch,
     )
 
 
@@ -166,7 +165,6 @@ def registration_of(request: BrokerRegistrationRequest, image: MetadataImage) ->
         features={
             each.name: (each.min_supported_version, each.max_supported_version) for each in request.features
         },
-        previous_epoch=request.previous_broker_epoch,
     )
 
 

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from penstock.client.connection import Disconnected
 from penstock.cluster.fetching import position
-from penstock.cluster.fetching.position import Append, AwaitMetadata, LogView, Rest, StartOver, Truncate
+from penstock.cluster.fetching.position import Append, LogView, Rest, StartOver, Truncate
 from penstock.cluster.fetching.session import FetchLimits, FetchSession, PartitionKey
 from penstock.cluster.replica import Replica
 from penstock.observability.clock import Clock
@@ -216,9 +216,7 @@ class Fetcher:
         if start > replica.log.log_start_offset:
             replica.log.advance_log_start(start)
 
-    async def _react(
-        self, followed: _Followed, reaction: Truncate | StartOver | Rest | AwaitMetadata
-    ) -> None:
+    async def _react(self, followed: _Followed, reaction: Truncate | StartOver | Rest) -> None:
         replica = followed.replica
         try:
             if isinstance(reaction, Truncate):

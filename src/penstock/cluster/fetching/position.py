@@ -41,27 +41,12 @@ class StartOver(msgspec.Struct, frozen=True):
 
 
 class Rest(msgspec.Struct, frozen=True):
-    """Try again after a pause; `error` says why."""
+    """Try again after a pause; `error` says why. Of who leads instead, the metadata will tell."""
 
     error: ErrorCode
 
 
-class AwaitMetadata(msgspec.Struct, frozen=True):
-    """The leader has another idea of who leads: the metadata will tell."""
-
-    error: ErrorCode
-
-
-Reaction = Append | Truncate | StartOver | Rest | AwaitMetadata
-
-_LEADERSHIP = (
-    ErrorCode.NOT_LEADER_OR_FOLLOWER,
-    ErrorCode.FENCED_LEADER_EPOCH,
-    ErrorCode.UNKNOWN_LEADER_EPOCH,
-    ErrorCode.UNKNOWN_TOPIC_ID,
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-    ErrorCode.INCONSISTENT_TOPIC_ID,
-)
+Reaction = Append | Truncate | StartOver | Rest
 
 
 def ask(number: int, log: LogView, leader_epoch: int, bytes_max: int) -> FetchPartition:
@@ -80,8 +65,6 @@ def react(data: PartitionData) -> Reaction:
     error = ErrorCode(data.error_code)
     if error is ErrorCode.OFFSET_OUT_OF_RANGE:
         return StartOver()
-    if error in _LEADERSHIP:
-        return AwaitMetadata(error)
     if error is not ErrorCode.NONE:
         return Rest(error)
     if data.diverging_epoch.epoch >= 0:
