@@ -35,7 +35,7 @@ def check_manual_assignment(
 
 
 def active_replicas(image: MetadataImage, replicas: Sequence[int]) -> list[int]:
-    return [each for each in replicas if each in image.brokers and image.brokers[each].is_active]
+    return [each for each in replicas if image.is_active(each)]
 
 
 def require_active_replica(image: MetadataImage, replicas: Sequence[int], number: int) -> None:

@@ -21,7 +21,7 @@ class ElectionRules:
     ) -> None:
         self._image = image
         self._config = config
-        self._may_lead = may_lead or self._is_active
+        self._may_lead = may_lead or image.is_active
         self._has_elr = image.features.finalized.get(ELIGIBLE_LEADER_REPLICAS_VERSION, 0) > 0
         self._topics: dict[str, TopicConfig] = {}
 
@@ -45,7 +45,3 @@ class ElectionRules:
             settings = self._image.topic_settings(topic)
             config = self._topics[topic] = topic_config(self._config, settings)
         return config
-
-    def _is_active(self, broker_id: int) -> bool:
-        broker = self._image.brokers.get(broker_id)
-        return broker is not None and broker.is_active

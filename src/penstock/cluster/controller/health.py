@@ -41,7 +41,7 @@ def decide_unfence(image: MetadataImage, config: BrokerConfig, broker_id: int) -
     change = BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=broker.epoch, fenced=_CLEARED)
 
     def may_lead(each: int) -> bool:
-        return each == broker_id or _is_active(image, each)
+        return each == broker_id or image.is_active(each)
 
     return Decision([change, *elect_leaderless(image, config, broker_id, may_lead)], None)
 
@@ -75,25 +75,17 @@ def has_leaderships(image: MetadataImage, broker_id: int) -> bool:
     )
 
 
-def leave_in_sync_sets(
-    image: MetadataImage, config: BrokerConfig, broker_id: int, *, lost_data: bool = False
-) -> list[MetadataRecord]:
+def leave_in_sync_sets(image: MetadataImage, config: BrokerConfig, broker_id: int) -> list[MetadataRecord]:
     """Take a broker out of every in-sync set and leadership."""
 
-    def is_concerned(partition: Partition) -> bool:
-        return broker_id in partition.isr or (lost_data and broker_id in partition.elr)
-
     def may_lead(each: int) -> bool:
-        return each != broker_id and _is_active(image, each)
+        return each != broker_id and image.is_active(each)
 
-    lost = frozenset({broker_id}) if lost_data else frozenset()
     return _change_all(
         image,
         ElectionRules(image, config, may_lead),
-        is_concerned,
-        lambda partition: Wish(
-            isr=tuple(each for each in partition.isr if each != broker_id), lost_data=lost
-        ),
+        lambda partition: broker_id in partition.isr,
+        lambda partition: Wish(isr=tuple(each for each in partition.isr if each != broker_id)),
     )
 
 
@@ -101,7 +93,7 @@ def _hand_over(image: MetadataImage, config: BrokerConfig, broker_id: int) -> li
     """Leave the in-sync sets that have others in them; what only this broker holds it leads until it is gone."""
 
     def may_lead(each: int) -> bool:
-        return each != broker_id and _is_active(image, each)
+        return each != broker_id and image.is_active(each)
 
     def is_concerned(partition: Partition) -> bool:
         return broker_id in partition.isr and any(may_lead(each) for each in partition.isr)
@@ -147,8 +139,3 @@ def _partitions(image: MetadataImage) -> Iterator[tuple[Topic, int, Partition]]:
     for topic in image.topics.values():
         for number, partition in topic.partitions.items():
             yield topic, number, partition
-
-
-def _is_active(image: MetadataImage, broker_id: int) -> bool:
-    broker = image.brokers.get(broker_id)
-    return broker is not None and broker.is_active

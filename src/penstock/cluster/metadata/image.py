@@ -95,6 +95,11 @@ class MetadataImage:
         """What was set while running, for all brokers."""
         return self.configs.get((ResourceType.BROKER, ""), _NOTHING)
 
+    def is_active(self, broker_id: int) -> bool:
+        """Whether a broker is known and may lead."""
+        broker = self.brokers.get(broker_id)
+        return broker is not None and broker.is_active
+
     def active_brokers(self) -> Iterator[RegisteredBroker]:
         """The brokers that may lead and that clients are told of, by id."""
         return (self.brokers[each] for each in sorted(self.brokers) if self.brokers[each].is_active)
