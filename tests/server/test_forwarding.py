@@ -13,6 +13,7 @@ from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.headers import decode_response_header
 from penstock.protocol.messages import create_topics, produce
 from penstock.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
+from penstock.security.principal import Principal, encode_principal
 from penstock.server.connection_host import CloseConnection, Exclusive, Peer
 from penstock.server.context import Services
 from penstock.server.dispatch import Dispatcher
@@ -33,8 +34,21 @@ def request_of(message: Any, version: int | None = None, correlation_id: int = 7
 
 
 async def open_envelope(client: Client, request: bytes) -> EnvelopeResponse:
-    response: EnvelopeResponse = await client.send(EnvelopeRequest(request_data=request))
+    envelope = EnvelopeRequest(
+        request_data=request,
+        request_principal=encode_principal(Principal("alice")),
+        client_host_address=b"\x7f\x00\x00\x01",
+    )
+    response: EnvelopeResponse = await client.send(envelope)
     return response
+
+
+async def test_an_envelope_must_say_who_sent_what_is_in_it(client: Client) -> None:
+    request = request_of(create_request(unique_name()), CREATE_VERSION)
+    opened: EnvelopeResponse = await client.send(
+        EnvelopeRequest(request_data=request, request_principal=b"\x00")
+    )
+    assert code(opened.error_code) == "PRINCIPAL_DESERIALIZATION_FAILURE"
 
 
 async def test_an_envelope_is_answered_as_its_client_would_be(client: Client) -> None:

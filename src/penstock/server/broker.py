@@ -36,6 +36,7 @@ from penstock.config.themes import logs, network
 from penstock.groups.coordinator import GroupCoordinator
 from penstock.observability.clock import Clock, SystemClock
 from penstock.observability.offload import ThreadOffload
+from penstock.security.authorizer import AllowAll
 from penstock.server.connection_host import ConnectionHost, Dialect, Limits, Tracked
 from penstock.server.context import Services
 from penstock.server.descriptors import raise_limit, share_out
@@ -227,6 +228,7 @@ class Broker:
             transactions=transactions,
             markers=markers,
             admissions=Admissions(guards, verifier),
+            authorizer=AllowAll(),
         )
 
     async def _grant_producer_ids(self) -> range:

@@ -8,6 +8,7 @@ import msgspec
 
 from penstock.observability.clock import Clock
 from penstock.observability.completion import Completion
+from penstock.security.principal import ANONYMOUS
 from penstock.server.read_turns import ReadTurns
 
 Buffer = bytes | bytearray | memoryview
@@ -40,12 +41,13 @@ class Dispatch(Protocol):
 class Peer:
     """Who is on the other side. Handlers keep what a connection must remember here."""
 
-    __slots__ = ("host", "is_leaving", "listener", "long_polls", "port", "turns")
+    __slots__ = ("host", "is_leaving", "listener", "long_polls", "port", "principal", "turns")
 
     def __init__(self, listener: str, host: str, port: int) -> None:
         self.listener = listener
         self.host = host
         self.port = port
+        self.principal = ANONYMOUS  # until a certificate or a login says who it is
         self.is_leaving = False  # nobody waits for news any more: answer with what there is
         self.long_polls: set[asyncio.Future[None]] = set()
         self.turns = ReadTurns()

@@ -11,6 +11,9 @@ from penstock.cluster.replicas import Replicas
 from penstock.config.broker import BrokerConfig
 from penstock.groups.coordinator import GroupCoordinator
 from penstock.observability.clock import Clock
+from penstock.security.authorizer import Authorizer
+from penstock.security.operations import Operation
+from penstock.security.resources import CLUSTER_NAME, ResourceType
 from penstock.server.connection_host import Peer
 from penstock.server.fetch_sessions import FetchSessions
 from penstock.transactions.admission import Admissions
@@ -25,6 +28,7 @@ class Services:
         "access",
         "active",
         "admissions",
+        "authorizer",
         "clock",
         "cluster_id",
         "controller",
@@ -55,6 +59,7 @@ class Services:
         transactions: TransactionCoordinator,
         markers: LocalMarkers,
         admissions: Admissions,
+        authorizer: Authorizer,
     ) -> None:
         self.clock = clock
         self.random = randomness
@@ -68,6 +73,7 @@ class Services:
         self.transactions = transactions
         self.markers = markers
         self.admissions = admissions
+        self.authorizer = authorizer
         self.is_ready = False
         self.quorum: Quorum
         self.access: ControllerAccess
@@ -90,3 +96,12 @@ class RequestContext:
         self.version = version
         self.client_id = client_id
         self.number = peer.turns.accepted  # of this request among those of its connection
+
+    def may(self, operation: Operation, resource_type: ResourceType, name: str) -> bool:
+        """Whether who sent the request may do this to the resource."""
+        return self.broker.authorizer.allows(
+            self.peer.principal, self.peer.host, operation, resource_type, name
+        )
+
+    def may_in_cluster(self, operation: Operation) -> bool:
+        return self.may(operation, ResourceType.CLUSTER, CLUSTER_NAME)

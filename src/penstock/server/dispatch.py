@@ -20,6 +20,7 @@ from penstock.protocol.fetch_frame import encode_fetch_response
 from penstock.protocol.headers import RequestHeader, decode_request_header, encode_response_header
 from penstock.protocol.messages.api_versions import ApiVersionsResponse
 from penstock.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
+from penstock.security.principal import decode_principal, encode_principal
 from penstock.server.connection_host import Answer, CloseConnection, Exclusive, Peer
 from penstock.server.context import RequestContext, Services
 from penstock.server.handlers import HANDLERS, advertised_versions
@@ -101,17 +102,24 @@ class Dispatcher:
         if route.key == _ENVELOPE:
             return self._open_envelope(route, header, request, peer)
         response = route.handle(RequestContext(services, peer, version, header.client_id), request)
+        finish = partial(self._finish, route, header)
         if isinstance(response, Completion):
-            return response.through(partial(route.encode, header))
+            return response.through(finish)
         if isinstance(response, Awaitable):
-            later = _encode_later(route, header, response)
+            later = _finish_later(finish, response)
             return Exclusive(later) if route.is_exclusive else later
+        return finish(response)
+
+    def _finish(self, route: _Route, header: RequestHeader, response: Any) -> Answer:
+        """The one way back up: every response of a handler passes here, whenever it comes."""
         return route.encode(header, response)
 
     async def _forward(self, frame: bytes, peer: Peer) -> Answer:
         """Let the active controller answer; it gets the request as it is, in an envelope (KIP-590)."""
         try:
-            answer = await self._services.access.forward(frame, b"", _packed(peer.host), _FORWARD_MS_MAX)
+            answer = await self._services.access.forward(
+                frame, encode_principal(peer.principal), _packed(peer.host), _FORWARD_MS_MAX
+            )
         except (OSError, ProtocolError, Refusal) as error:
             raise CloseConnection(
                 f"no controller could be asked ({error or type(error).__name__})"
@@ -125,7 +133,13 @@ class Dispatcher:
         if not self._services.quorum.is_active:
             return route.encode(header, EnvelopeResponse(error_code=ErrorCode.NOT_CONTROLLER))
         try:
-            data = await self._answer_to_client(bytearray(request.request_data), peer)
+            client = _client_of(request, peer)
+        except ProtocolError:
+            return route.encode(
+                header, EnvelopeResponse(error_code=ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE)
+            )
+        try:
+            data = await self._answer_to_client(bytearray(request.request_data), client)
         except (ProtocolError, CloseConnection) as error:
             # It is the client's connection that cannot go on, not the one that brings the requests of all.
             log.info("a forwarded request is refused: %s", error)
@@ -171,6 +185,17 @@ class Dispatcher:
         )
 
 
+def _client_of(request: EnvelopeRequest, broker: Peer) -> Peer:
+    """Who sent what `broker` forwards, as if they were connected here."""
+    try:
+        host = str(ipaddress.ip_address(request.client_host_address))
+    except ValueError:
+        host = "unknown"
+    client = Peer(broker.listener, host, 0)
+    client.principal = decode_principal(request.request_principal or b"")
+    return client
+
+
 def _packed(host: str) -> bytes:
     """An address as Java has it; unknown ones are none."""
     try:
@@ -179,5 +204,5 @@ def _packed(host: str) -> bytes:
         return b""
 
 
-async def _encode_later(route: _Route, header: RequestHeader, response: Awaitable[Any]) -> Answer:
-    return route.encode(header, await response)
+async def _finish_later(finish: Callable[[Any], Answer], response: Awaitable[Any]) -> Answer:
+    return finish(await response)

@@ -1,0 +1,39 @@
+"""The question that every handler asks: may they do this?"""
+
+from typing import Protocol
+
+from penstock.security.operations import Operation
+from penstock.security.principal import Principal
+from penstock.security.resources import ResourceType
+
+
+class Authorizer(Protocol):
+    def allows(
+        self, who: Principal, host: str, operation: Operation, resource_type: ResourceType, name: str
+    ) -> bool:
+        """Whether `who`, connected from `host`, may do `operation` to the resource."""
+        ...
+
+    def allows_some(
+        self, who: Principal, host: str, operation: Operation, resource_type: ResourceType
+    ) -> bool:
+        """Whether there is any resource of the type that they may do `operation` to."""
+        ...
+
+
+class AllowAll:
+    """A broker without ACLs: `authorizer.class.name` is empty."""
+
+    __slots__ = ()
+
+    def allows(
+        self, who: Principal, host: str, operation: Operation, resource_type: ResourceType, name: str
+    ) -> bool:
+        del who, host, operation, resource_type, name
+        return True
+
+    def allows_some(
+        self, who: Principal, host: str, operation: Operation, resource_type: ResourceType
+    ) -> bool:
+        del who, host, operation, resource_type
+        return True
