@@ -97,7 +97,7 @@ def dispatcher(forward: Callable[[bytes], Awaitable[bytes]]) -> Dispatcher:
 
 
 def peer() -> Peer:
-    return cast("Peer", SimpleNamespace(host="127.0.0.1", turns=SimpleNamespace(accepted=0)))
+    return Peer("PLAINTEXT", "127.0.0.1", 40_000)
 
 
 async def answer_of(found: Any) -> bytes:
