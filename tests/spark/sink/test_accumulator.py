@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.client.blocking.metadata import TopicPartition
+from penstock.client.partitioner import murmur2
 from penstock.protocol.compression import Codec
 from penstock.protocol.records.batch import parse_header
 from penstock.protocol.records.record import Record, iter_records
 from penstock.spark.sink.accumulator import Accumulator, Layout, Sealed
 from penstock.spark.sink.columns import rows_of
 from penstock.spark.sink.errors import RowError
-from penstock.spark.sink.partitioner import murmur2
 
 NOW_MS = 1_700_000_000_000
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.spark.sink.partitioner import KEYLESS_ROWS, Partitioner, murmur2, murmur2_of
+from penstock.client.partitioner import murmur2
+from penstock.spark.sink.partitioner import KEYLESS_ROWS, Partitioner, murmur2_of
 
 
 @pytest.mark.parametrize(

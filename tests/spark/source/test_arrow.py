@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from penstock.client.batches import FoundBatch, wanted_batches
 from penstock.protocol.compression import Codec
 from penstock.protocol.records.builder import BatchBuilder
 from penstock.protocol.records.errors import CorruptRecords
@@ -17,7 +18,6 @@ from penstock.protocol.records.record import Record, decode_records
 from penstock.spark.options import Options
 from penstock.spark.source import arrow
 from penstock.spark.source.arrow import ArrowDecoder
-from penstock.spark.source.batches import wanted_batches
 from penstock.spark.source.readers import schema_of
 
 Given = tuple[bytes | None, bytes | None, int, list[tuple[str, bytes | None]]]
@@ -138,10 +138,10 @@ def test_a_header_key_that_is_not_text_is_repaired_as_java_does() -> None:
     ]
 
 
-def wanted_batches_without_checksum(view: memoryview) -> list[arrow.FoundBatch]:
+def wanted_batches_without_checksum(view: memoryview) -> list[FoundBatch]:
     from penstock.protocol.records.batch import iter_batches
 
-    return [arrow.FoundBatch(position, header) for position, header in iter_batches(view)]
+    return [FoundBatch(position, header) for position, header in iter_batches(view)]
 
 
 def test_arrow_batches_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,28 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from penstock.client.partitioner import MURMUR2_M, MURMUR2_SEED, murmur2
+
 Int32s = npt.NDArray[np.int32]
 
-_SEED: Final = 0x9747B28C
-_M: Final = 0x5BD1E995
-_MASK: Final = 0xFFFFFFFF
 _VECTOR_BYTES_MAX: Final = 128  # longer keys are rare, and one would make all the others wait
 KEYLESS_ROWS: Final = 1000
 """How many records without a key go to one partition before the next gets its turn."""
-
-
-def murmur2(key: bytes) -> int:
-    """The hash of Kafka's default partitioner, without a sign."""
-    h = _SEED ^ len(key)
-    whole = len(key) & ~3
-    for position in range(0, whole, 4):
-        k = int.from_bytes(key[position : position + 4], "little") * _M & _MASK
-        k = (k ^ k >> 24) * _M & _MASK
-        h = (h * _M & _MASK) ^ k
-    if len(key) > whole:
-        h = (h ^ int.from_bytes(key[whole:], "little")) * _M & _MASK
-    h = (h ^ h >> 13) * _M & _MASK
-    return h ^ h >> 15
 
 
 def murmur2_of(keys: pa.BinaryArray) -> npt.NDArray[np.uint32]:
@@ -48,8 +33,8 @@ def murmur2_of(keys: pa.BinaryArray) -> npt.NDArray[np.uint32]:
     longest_first = lengths[order]
     starts = offsets[:-1][order]
     is_long = int(np.searchsorted(-longest_first, -_VECTOR_BYTES_MAX, side="left"))
-    h = np.uint32(_SEED) ^ longest_first.astype(np.uint32)
-    m = np.uint32(_M)
+    h = np.uint32(MURMUR2_SEED) ^ longest_first.astype(np.uint32)
+    m = np.uint32(MURMUR2_M)
     words = longest_first // 4
     for word in range(int(words[is_long]) if is_long < count else 0):
         end = int(np.searchsorted(-words, -word, side="left"))

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from penstock.client.batches import FoundBatch
 from penstock.protocol.compression import DECOMPRESSED_BYTES_MAX
 from penstock.protocol.records.batch import HEADER_SIZE, BatchHeader
 from penstock.protocol.records.errors import CorruptRecords
@@ -39,13 +40,6 @@ _HEADERS: Final = pa.field("headers", pa.list_(pa.field("element", _HEADER)))
 
 SCHEMA: Final = pa.schema(_FIELDS)
 SCHEMA_WITH_HEADERS: Final = pa.schema((*_FIELDS, _HEADERS))
-
-
-class FoundBatch(NamedTuple):
-    """A batch of records that is wanted, and where in the buffer it starts."""
-
-    position: int
-    header: BatchHeader
 
 
 class Group(NamedTuple):

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 import pyarrow as pa
 
+from penstock.client.batches import next_offset_after, wanted_batches
 from penstock.client.blocking.cluster import EARLIEST, Cluster, Leader, UnknownPartition
 from penstock.client.blocking.connection import BlockingConnection
 from penstock.client.blocking.errors import BrokerError, TimedOut, error_name
@@ -22,7 +23,6 @@ from penstock.protocol.messages import fetch
 from penstock.protocol.records.errors import CorruptRecords
 from penstock.protocol.wire import Buffer
 from penstock.spark.source.arrow import ArrowDecoder
-from penstock.spark.source.batches import next_offset_after, wanted_batches
 from penstock.spark.source.plan import DataLoss, OffsetRange
 
 # Compaction may leave nothing of a log's last stretch. One empty answer can have other reasons, such as a quota.

@@ -5,14 +5,21 @@ broker lists them with the answer, each by its producer and first offset, and ea
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from penstock.protocol.messages.fetch import AbortedTransaction
-from penstock.protocol.records.batch import HEADER_SIZE, crc_is_valid, iter_batches
+from penstock.protocol.records.batch import HEADER_SIZE, BatchHeader, crc_is_valid, iter_batches
 from penstock.protocol.records.control import ControlType, control_type
 from penstock.protocol.records.errors import CorruptRecords
 from penstock.protocol.records.record import decode_records
 from penstock.protocol.wire import Buffer
-from penstock.spark.source.arrow import FoundBatch
+
+
+class FoundBatch(NamedTuple):
+    """A batch of records that is wanted, and where in the buffer it starts."""
+
+    position: int
+    header: BatchHeader
 
 
 def next_offset_after(records: Buffer) -> int | None:

@@ -2,11 +2,11 @@
 
 import pytest
 
+from penstock.client.batches import next_offset_after, wanted_batches
 from penstock.protocol.messages.fetch import AbortedTransaction
 from penstock.protocol.records.builder import BatchBuilder
 from penstock.protocol.records.control import EndTxnMarker, build_end_txn_batch
 from penstock.protocol.records.errors import CorruptRecords
-from penstock.spark.source.batches import next_offset_after, wanted_batches
 
 
 def records(base_offset: int, count: int = 2, producer_id: int = -1) -> bytes:
