@@ -169,6 +169,12 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         for task in list(self._tasks_of.pop(node, {})):
             task.cancel()
 
+    def break_connections(self, node: str) -> None:
+        """All connections to and from a machine break; it goes on."""
+        self.note(f"connections of {node} break")
+        for transport in [each for each in self._transports if each.node == node]:
+            transport.break_off()
+
     def create_future(self) -> "asyncio.Future[Any]":
         self._future_count += 1
         return _Future(self._future_count, loop=self)

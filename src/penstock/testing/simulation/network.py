@@ -1,6 +1,8 @@
 """The network between nodes: how long a message takes, whether it arrives, and how often.
 
-Nodes are known by their names. A cut goes one way: cut both for a full partition.
+Nodes are known by their names. A cut goes one way: cut both for a full partition. Single messages are lost and doubled.
+In a stream a loss is a stall, until the bytes are sent again, or the end of the connection; its user may then say again
+what had arrived, which is how a stream doubles.
 """
 
 from collections.abc import Iterable
@@ -19,9 +21,13 @@ class Weather(msgspec.Struct, frozen=True, kw_only=True):
     slow_ms_max: float = 200.0
     loss_chance: float = 0.0
     duplicate_chance: float = 0.0
+    break_chance: float = 0.0
+    """That a connection breaks when bytes are put on it."""
 
 
 CALM = Weather()
+_SENT_AGAIN_MS_MIN, _SENT_AGAIN_MS_MAX = 200.0, 1500.0
+_BREAKS_PER_LOSS = 0.1
 
 
 class SimulatedNetwork:
@@ -30,6 +36,7 @@ class SimulatedNetwork:
         self._random = randomness
         self._cuts: set[tuple[str, str]] = set()
         self._slow: dict[str, float] = {}
+        self._flaky: dict[str, float] = {}
 
     def cut(self, source: str, target: str) -> None:
         """From now on nothing gets from `source` to `target`."""
@@ -55,10 +62,15 @@ class SimulatedNetwork:
         """Let all that goes to or from this node take `factor` times as long."""
         self._slow[node] = factor
 
+    def make_flaky(self, node: str, loss_chance: float) -> None:
+        """Lose packets of streams to and from this node; some of these break their connection."""
+        self._flaky[node] = loss_chance
+
     def heal(self) -> None:
-        """No more cuts and slow nodes; the weather stays."""
+        """No more cuts, slow and flaky nodes; the weather stays."""
         self._cuts.clear()
         self._slow.clear()
+        self._flaky.clear()
 
     def is_cut(self, source: str, target: str) -> bool:
         return (source, target) in self._cuts
@@ -75,3 +87,23 @@ class SimulatedNetwork:
         longest_ms = weather.slow_ms_max if random.random() < weather.slow_chance else weather.delay_ms_max
         factor = self._slow.get(source, 1.0) * self._slow.get(target, 1.0)
         return random.uniform(weather.delay_ms_min, longest_ms) * factor
+
+    def stream_delay_ms(self, source: str, target: str) -> float:
+        """How long bytes of a stream take: longer when they are lost and sent again."""
+        delay_ms = self.delay_ms(source, target)
+        loss_chance = self._losses(source, target)
+        if loss_chance and self._random.random() < loss_chance:
+            delay_ms += self._random.uniform(_SENT_AGAIN_MS_MIN, _SENT_AGAIN_MS_MAX)
+        return delay_ms
+
+    def breaks(self, source: str, target: str) -> bool:
+        """Whether the connection breaks on which bytes are sent now."""
+        chance = self.weather.break_chance + self._losses(source, target) * _BREAKS_PER_LOSS
+        return chance > 0 and self._random.random() < chance
+
+    def is_lucky(self) -> bool:
+        """Whether bytes on a connection that breaks arrived before it did, and only their answer is lost."""
+        return self._random.random() < 0.5
+
+    def _losses(self, source: str, target: str) -> float:
+        return self.weather.loss_chance + self._flaky.get(source, 0.0) + self._flaky.get(target, 0.0)

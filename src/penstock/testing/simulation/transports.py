@@ -1,7 +1,8 @@
 """Connections in memory: an ordered stream of bytes each way, with the network's delays.
 
 Bytes arrive in order, in pieces that the seed draws. A cut link stalls a stream, as lost packets stall TCP's; a stream
-that has stalled for too long breaks. When a machine vanishes its peers are reset.
+that has stalled for too long breaks. A link that is cut one way lets bytes through the other way, but no more than may
+be under way unacknowledged. When a machine vanishes its peers are reset.
 """
 
 import asyncio
@@ -19,7 +20,11 @@ _HIGH_WATER_BYTES = 64 * 1024
 _RETRY_S = 0.2
 _STALL_S_MAX = 15.0
 _CONNECT_TIMEOUT_S = 10.0
+_SETTLED_S = 1e-6
+"""After what has just arrived was handled."""
 _SPLIT_CHANCE = 0.1
+_WINDOW_BYTES = 64 * 1024
+"""What may be sent without hearing anything back."""
 
 _EOF = b""
 
@@ -47,6 +52,7 @@ class SimulatedTransport(asyncio.Transport):
         self.is_lost = False
         self._has_sent_eof = False
         self._in_flight_bytes = 0
+        self._blind_bytes = 0
         self._high_water_bytes = _HIGH_WATER_BYTES
         self._is_writing_paused = False
         self._arrives_at_s = 0.0
@@ -146,18 +152,45 @@ class SimulatedTransport(asyncio.Transport):
         peer, loop = self.peer, self._loop
         if self.is_lost or peer is None:
             return
-        if loop.network.is_cut(self.node, peer.node) or loop.network.is_cut(peer.node, self.node):
+        network = loop.network
+        if network.is_cut(self.node, peer.node) or not self._is_heard(peer):
             self._stall()
             return
         self._stalled_since_s = None
         queue, self._queue = self._queue, []
         for piece in self._split(queue):
-            delay_s = loop.network.delay_ms(self.node, peer.node) / 1000
+            is_breaking = network.breaks(self.node, peer.node)
+            if is_breaking and not network.is_lucky():
+                self.break_off()
+                return
+            delay_s = network.stream_delay_ms(self.node, peer.node) / 1000
             self._arrives_at_s = max(self._arrives_at_s, loop.time() + delay_s)
             self._on_the_way.append(piece)
             loop.call_at(self._arrives_at_s, self._arrive, peer)
+            if is_breaking:
+                loop.call_at(self._arrives_at_s + _SETTLED_S, self.break_off)
+                return
         if self._is_closing:
             self._lose_soon(None)
+
+    def _is_heard(self, peer: "SimulatedTransport") -> bool:
+        """Whether there is room for bytes that are sent now: all of it, unless nothing comes back."""
+        if not self._loop.network.is_cut(peer.node, self.node):
+            self._blind_bytes = 0
+            return True
+        size_bytes = sum(len(each) for each in self._queue)
+        if self._blind_bytes + size_bytes > _WINDOW_BYTES:
+            return False
+        self._blind_bytes += size_bytes
+        return True
+
+    def break_off(self) -> None:
+        """The connection breaks, for both ends."""
+        if not self.is_lost:
+            self._is_closing = True
+            self._queue.clear()
+            self._reset_peer("the connection broke")
+            self._lose_soon(ConnectionResetError("the connection broke"))
 
     def _split(self, pieces: list[bytes]) -> list[bytes]:
         """A stream has no frames: what is written at once may come in parts."""

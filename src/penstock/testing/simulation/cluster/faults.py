@@ -21,8 +21,12 @@ class Faults:
             (self._crash_several, 2),
             (self._isolate, 3),
             (self._divide, 2),
-            (self._cut_one_link, 3),
+            (self._cut_one_link, 2),
+            (self._cut_one_way, 2),
+            (self._deafen, 2),
             (self._slow_down, 2),
+            (self._lose_packets, 2),
+            (self._break_connections, 2),
             (self._fail_sync, 2),
             (self._heal_network, 2),
         ]
@@ -79,8 +83,21 @@ class Faults:
 
     async def _cut_one_link(self, machine: Machine) -> None:
         other = self._random.choice([each for each in self._machines if each is not machine])
+        self._loop.network.isolate([machine.name], [other.name])
+        self._mend_later([machine.name], [other.name])
+
+    async def _cut_one_way(self, machine: Machine) -> None:
+        other = self._random.choice([each for each in self._machines if each is not machine])
         self._loop.network.cut(machine.name, other.name)
         self._mend_later([machine.name], [other.name])
+
+    async def _deafen(self, machine: Machine) -> None:
+        """The node hears nobody, or nobody hears it."""
+        others = [each.name for each in self._machines if each is not machine]
+        is_deaf = self._random.random() < 0.5
+        for other in others:
+            self._loop.network.cut(*((other, machine.name) if is_deaf else (machine.name, other)))
+        self._mend_later([machine.name], others)
 
     async def _divide(self, _machine: Machine) -> None:
         """Two groups of nodes that see nothing of each other; clients may see both."""
@@ -98,6 +115,16 @@ class Faults:
     async def _slow_down(self, machine: Machine) -> None:
         self._loop.network.slow_down(machine.name, self._random.uniform(3, 60))
         self._loop.call_later(self._random.uniform(0.2, 6), self._loop.network.slow_down, machine.name, 1)
+
+    async def _lose_packets(self, machine: Machine) -> None:
+        self._loop.network.make_flaky(machine.name, self._random.choice([0.02, 0.1, 0.3]))
+        self._loop.call_later(self._random.uniform(0.5, 6), self._loop.network.make_flaky, machine.name, 0.0)
+
+    async def _break_connections(self, machine: Machine) -> None:
+        """All at once, several times: what was asked is asked again, whether it had arrived or not."""
+        for _ in range(self._random.randint(1, 4)):
+            self._loop.break_connections(machine.name)
+            await asyncio.sleep(self._random.uniform(0.005, 0.3))
 
     async def _heal_network(self, _machine: Machine) -> None:
         self._loop.network.heal()

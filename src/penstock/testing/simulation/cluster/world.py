@@ -98,7 +98,13 @@ def run_cluster(seed: int, *, fault_count: int = 8) -> SimulatedCluster:
         await cluster.run()
         return cluster
 
-    weather = Weather(slow_chance=0.02 if seed % 3 else 0.0, slow_ms_max=300)
+    is_rough = seed % 4 == 1
+    weather = Weather(
+        slow_chance=0.02 if seed % 3 else 0.0,
+        slow_ms_max=300,
+        loss_chance=0.01 if is_rough else 0.0,
+        break_chance=0.002 if is_rough else 0.0,
+    )
     before = logging.root.manager.disable
     logging.disable(logging.ERROR)  # failing disks and lost leaders are what this is about
     try:
