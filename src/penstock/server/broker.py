@@ -46,7 +46,7 @@ from penstock.server.listeners import advertised_endpoints
 from penstock.server.partition_service import PartitionService
 from penstock.server.server import ListenFailed, Server
 from penstock.storage.cleaner import Cleaner, CleanerSettings
-from penstock.storage.compaction_worker import ProcessCompactor
+from penstock.storage.compaction_worker import Compactor, ProcessCompactor
 from penstock.storage.files import FileSystem, RealFileSystem
 from penstock.storage.flusher import Flusher
 from penstock.storage.log_errors import LogError
@@ -83,18 +83,24 @@ class Broker:
         dialects: Dialects = lambda _services: {},
         files: FileSystem | None = None,
         clock: Clock | None = None,
+        liveness: Clock | None = None,
         randomness: random.Random | None = None,
         join: Sequence[tuple[str, int]] = (),
     ) -> None:
-        """`join` names members of a running cluster, for a node that has not been part of it yet."""
+        """`join` names members of a running cluster, for a node that has not been part of it yet.
+
+        `liveness` is the clock by which connections end, and by which nodes wait for each other. It is `clock`, unless
+        somebody means to move that one.
+        """
         self._config = config
         self._join = tuple(join)
         self._dialects = dialects
         self._files = files or RealFileSystem()
         self._clock = clock or SystemClock()
+        self._liveness = liveness or self._clock
         self._random = randomness or random.SystemRandom()
         self._cleanup = contextlib.AsyncExitStack()
-        self._descriptors = share_out(raise_limit())
+        self._descriptors = share_out(self._descriptor_limit())
         self.endpoints: list[Endpoint] = []
         self.connections: Collection[Tracked] = ()
         self.services: Services
@@ -125,6 +131,9 @@ class Broker:
         """Wait until the cluster has no place for this broker any more, and give the reason. It is to be stopped."""
         return await self._lifecycle.evicted()
 
+    def _descriptor_limit(self) -> int:
+        return raise_limit()
+
     def _directory(self) -> str:
         directories = self._config.log_dirs
         if len(directories) != 1:
@@ -142,7 +151,7 @@ class Broker:
         self._cleanup.push_async_callback(store.close, flusher)
         metadata = MetadataLog(MetadataImage(store.cluster_id), self._clock)
         controller = Controller(metadata, self._config, self._random)
-        replicas = Replicas(store.node_id, metadata.image, store, flusher, self._config, clock=self._clock)
+        replicas = Replicas(store.node_id, metadata.image, store, flusher, self._config, clock=self._liveness)
         peers = Peers(metadata.image, self._dial, listener)
         self._cleanup.push_async_callback(peers.close)
         self.services = self._make_services(store, controller, replicas, peers)
@@ -163,7 +172,9 @@ class Broker:
         )
         await lifecycle.register()
         await metadata.reached(access.broker_epoch)
-        partitions = PartitionService(self.services, store, metadata, peers, access, clock=self._clock)
+        partitions = PartitionService(
+            self.services, store, metadata, peers, access, clock=self._clock, liveness=self._liveness
+        )
         self._cleanup.push_async_callback(partitions.stop)
         partitions.start(self._cleaner(store, replicas, reads))
         self.services.is_ready = True
@@ -236,10 +247,10 @@ class Broker:
 
     def _follow_quorum(self, quorum: Quorum, controller: Controller) -> ControllerAccess:
         """Let the controller of this node decide while it leads the quorum, and ask the leader else."""
-        active = ActiveController(controller, self._clock)
+        active = ActiveController(controller, self._liveness)
         self._cleanup.push_async_callback(active.stop)
         access = ControllerAccess(
-            controller, lambda: active.membership, quorum, self._dial, clock=self._clock
+            controller, lambda: active.membership, quorum, self._dial, clock=self._liveness
         )
         self._cleanup.push_async_callback(access.close)
         controller.leader_id = lambda: quorum.leader_id
@@ -266,7 +277,7 @@ class Broker:
             endpoint=endpoint,
             join=self._join,
             files=self._files,
-            clock=self._clock,
+            clock=self._liveness,
             offload=reads,
             randomness=self._random,
         )
@@ -287,7 +298,7 @@ class Broker:
             log_dirs=[store.directory_id],
             stopped_cleanly=store.was_clean,
         )
-        return Lifecycle(access, registration, store.cluster_id, controller=controller, clock=self._clock)
+        return Lifecycle(access, registration, store.cluster_id, controller=controller, clock=self._liveness)
 
     def _threads(self, count: int, name: str) -> ThreadOffload:
         offload = ThreadOffload(count, name)
@@ -308,9 +319,11 @@ class Broker:
             connections_max=min(self._config[network.MAX_CONNECTIONS], self._descriptors.for_connections),
             connections_per_host_max=self._config[network.MAX_CONNECTIONS_PER_IP],
         )
-        host = ConnectionHost(Dispatcher(self.services), limits, self._clock, self._dialects(self.services))
+        host = ConnectionHost(
+            Dispatcher(self.services), limits, self._liveness, self._dialects(self.services)
+        )
         self.connections = host.connections
-        return Server(host, self._clock, idle_ms_max=self._config[network.CONNECTIONS_MAX_IDLE_MS])
+        return Server(host, self._liveness, idle_ms_max=self._config[network.CONNECTIONS_MAX_IDLE_MS])
 
     def _cleaner(self, store: LogStore, replicas: Replicas, reads: ThreadOffload) -> Cleaner:
         cleaner = Cleaner(
@@ -320,7 +333,7 @@ class Broker:
             files=self._files,
             clock=self._clock,
             offload=reads,
-            compactor=ProcessCompactor(),
+            compactor=self._compactor(reads),
             settings=CleanerSettings(
                 enable=self._config[logs.LOG_CLEANER_ENABLE],
                 backoff_ms=self._config[logs.LOG_CLEANER_BACKOFF_MS],
@@ -330,3 +343,6 @@ class Broker:
         )
         replicas.cleaning_paused = cleaner.paused
         return cleaner
+
+    def _compactor(self, _reads: ThreadOffload) -> Compactor:
+        return ProcessCompactor()

@@ -29,7 +29,9 @@ class PartitionService:
         access: ControllerAccess,
         *,
         clock: Clock,
+        liveness: Clock,
     ) -> None:
+        """`liveness` is the clock by which followers and leaders wait for each other."""
         self._services = services
         self._store = store
         self._metadata = metadata
@@ -40,12 +42,12 @@ class PartitionService:
             peers,
             store,
             FetchSettings(lambda: services.config),
-            clock=clock,
+            clock=liveness,
         )
         self._in_sync = InSyncRequests(
             lambda: services.replicas,
             access.alter_partitions,
-            clock,
+            liveness,
             lag_ms_max=lambda: services.config[REPLICA_LAG_TIME_MAX_MS],
         )
         self._cleanup = contextlib.AsyncExitStack()
