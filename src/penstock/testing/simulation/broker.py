@@ -17,7 +17,7 @@ from penstock.server.connection import Connection
 from penstock.server.connection_host import Tracked
 from penstock.server.server import Server
 from penstock.storage.files import FileSystem
-from penstock.testing.disk import PowerCut
+from penstock.testing.offload import LoopOffload
 from penstock.testing.simulation.loop import SimulatedLoop, Stuck
 from penstock.testing.simulation.network import CALM, SimulatedNetwork, Weather
 from penstock.testing.simulation.nodes import current_node
@@ -45,41 +45,18 @@ class SimulatedClock:
         await asyncio.sleep(delay_ms / 1000)
 
 
-class SimulatedOffload(ThreadOffload):
-    """In the place of threads: work runs on the loop, a little later, at a time that the seed draws."""
+class SimulatedOffload(LoopOffload):
+    """Work takes a time that the seed draws."""
 
     def __init__(self, loop: SimulatedLoop) -> None:
-        super().__init__(0, "simulated")
+        super().__init__()
         self._loop = loop
 
     def call(self, work: Callable[[], object], then: Then) -> None:
         self._loop.call_later(self._loop.random.uniform(0, _WORK_S_MAX), self._run_now, work, then)
 
-    def _run_now(self, work: Callable[[], object], then: Then) -> None:
-        if _must_wait(work):
-            self._loop.call_later(_WORK_S_MAX, self._run_now, work, then)
-            return
-        result: object = None
-        failure: BaseException | None = None
-        try:
-            result = work()
-        except PowerCut:
-            return  # nobody is left there to be told
-        except Exception as error:  # noqa: BLE001 - whoever waits gets it
-            failure = error
-        then(result, failure)
-
-    def close(self) -> None:
-        pass
-
-
-def _must_wait(work: Callable[[], object]) -> bool:
-    """Whether this work would wait for other work that is still to be run: on one thread it would for ever."""
-    involved = [getattr(work, "__self__", None)]
-    if isinstance(work, partial):
-        for argument in work.args:
-            involved += argument if isinstance(argument, list) else [argument]
-    return any(getattr(each, "must_wait", False) for each in involved)
+    def later(self, callback: Callable[..., None], work: Callable[[], object], then: Then) -> None:
+        self._loop.call_later(_WORK_S_MAX, callback, work, then)
 
 
 class SimulatedServer(Server):
