@@ -12,7 +12,7 @@ from penstock.cluster.controller import Controller
 from penstock.cluster.controller.decision import Refusal
 from penstock.cluster.controller.heartbeats import Wanted
 from penstock.cluster.controller.membership import Membership
-from penstock.cluster.controller_access import ControllerAccess, NoController, NoProducerIds
+from penstock.cluster.controller_access import ControllerAccess, DecidesHere, NoController, NoProducerIds
 from penstock.config.broker import BrokerConfig
 from penstock.config.listeners import Endpoint
 from penstock.observability.clock import ManualClock
@@ -199,6 +199,18 @@ def test_forwarding_ends_with_its_time() -> None:
         stage.view.leader = None
         with pytest.raises(NoController):
             await stage.result(stage.access.forward(b"frame", b"", b"", 500))
+
+    run(scenario)
+
+
+def test_a_request_is_given_back_when_this_node_becomes_the_controller_meanwhile() -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.view.leader = None
+        forwarded = asyncio.ensure_future(stage.result(stage.access.forward(b"frame", b"", b"", 10_000)))
+        await asyncio.sleep(0)
+        stage.view.is_active = True
+        with pytest.raises(DecidesHere):
+            await forwarded
 
     run(scenario)
 

@@ -41,6 +41,7 @@ class PlayedAccess:
         self.registrations: list[Exception | None] = [None]
         self.answers: list[HeartbeatAnswer | Exception] = [SERVING]
         self.registered = 0
+        self.broker_epoch = -1
         self.beats: list[Wanted] = []
 
     async def register(self, _broker: BrokerRegistration, _cluster_id: str) -> int:
@@ -61,6 +62,7 @@ class PlayedAccess:
 class Stage:
     def __init__(self, controller: Controller) -> None:
         self.clock = ManualClock()
+        self.controller = controller
         self.access = PlayedAccess()
         self.lifecycle = Lifecycle(
             cast("ControllerAccess", self.access),
@@ -170,6 +172,35 @@ def test_a_broker_that_the_cluster_does_not_know_any_more_is_told_so_and_sends_n
         assert len(stage.access.beats) == 2
         await stage.lifecycle.leave()
         assert len(stage.access.beats) == 2, "nobody is there to let it go"
+
+    run(scenario)
+
+
+def test_a_broker_that_reads_of_its_removal_in_the_metadata_needs_no_heartbeat_to_know() -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.access.broker_epoch = stage.controller.image.brokers[2].epoch
+        await stage.lifecycle.start()
+        await stage.controller.register_broker(registration(3), fenced=False)
+        await stage.controller.fence_broker(2)
+        evicted = asyncio.ensure_future(stage.lifecycle.evicted())
+        await stage.settle()
+        assert not evicted.done()
+        await stage.controller.unregister_broker(2)
+        assert "does not know this broker as node 2 any more" in await evicted
+        assert len(stage.access.beats) == 1
+
+    run(scenario)
+
+
+def test_metadata_from_before_its_registration_does_not_stop_a_broker() -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.access.broker_epoch = stage.controller.image.offset + 3
+        await stage.lifecycle.start()
+        await stage.controller.unregister_broker(2)
+        evicted = asyncio.ensure_future(stage.lifecycle.evicted())
+        await stage.settle()
+        assert not evicted.done()
+        evicted.cancel()
 
     run(scenario)
 

@@ -8,10 +8,12 @@ from typing import Any, cast
 import pytest
 
 from penstock.cluster.controller.decision import Refusal
+from penstock.cluster.controller_access import DecidesHere
+from penstock.cluster.raft import messages as raft
 from penstock.protocol import apis
 from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.headers import decode_response_header
-from penstock.protocol.messages import create_topics, produce
+from penstock.protocol.messages import create_topics, describe_quorum, produce
 from penstock.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
 from penstock.security.principal import Principal, encode_principal
 from penstock.server.connection_host import CloseConnection, Exclusive, Peer
@@ -118,6 +120,28 @@ def test_a_request_for_the_controller_goes_there_as_it_came_and_comes_back_as_it
     assert isinstance(found, Exclusive), "what comes behind waits for it"
     assert asyncio.run(answer_of(found)) == b"\0\0\0\x0athe answer"
     assert seen == [request]
+
+
+def test_a_request_that_waited_for_a_controller_which_this_node_becomes_is_answered_here() -> None:
+    async def forward(_frame: bytes) -> bytes:
+        services.controller.is_active = True
+        raise DecidesHere
+
+    async def ask(_request: object) -> raft.DescribeQuorumResponse:
+        return raft.DescribeQuorumResponse(epoch=5, leader_id=1)
+
+    here = dispatcher(forward)
+    services = cast("Any", here)._services
+    services.quorum.ask = ask
+    topic = describe_quorum.RequestTopicData(
+        topic_name="__cluster_metadata", partitions=[describe_quorum.RequestPartitionData(partition_index=0)]
+    )
+    request = request_of(describe_quorum.DescribeQuorumRequest(topics=[topic]), 2)
+    answer = asyncio.run(answer_of(here.dispatch(bytearray(request), peer())))
+    assert int.from_bytes(answer[:4]) == len(answer) - 4
+    _, position = decode_response_header(answer[4:], 55, 2)
+    response: Any = apis.codec(55).decode_response(answer[4:], 2, position)
+    assert response.topics[0].partitions[0].leader_epoch == 5
 
 
 @pytest.mark.parametrize(

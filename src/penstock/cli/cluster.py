@@ -6,7 +6,15 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import typer
 
-from penstock.cli.cluster_facts import NO_LEADER, BrokerFacts, ClusterFacts, Operator, Placed, QuorumFacts
+from penstock.cli.cluster_facts import (
+    NO_LEADER,
+    BrokerFacts,
+    ClusterFacts,
+    Operator,
+    Placed,
+    QuorumFacts,
+    QuorumNode,
+)
 from penstock.cli.cluster_moves import elect_preferred, misled, request_moves, watch_moves
 from penstock.cli.cluster_plan import CannotPlan, Move, plan_drain, plan_spread
 from penstock.cli.connection import BootstrapServer, ClientSetting
@@ -193,7 +201,7 @@ def remove(
     server: str = BootstrapServer,
     client: list[str] = ClientSetting,
 ) -> None:
-    """Make the cluster forget a broker that has left for good: its vote and its registration."""
+    """Make the cluster forget a broker: its vote and its registration. If it runs, it stops."""
     with _operator(server, client) as operator:
         facts, quorum = operator.facts(), operator.quorum()
         registered = facts.broker(broker)
@@ -208,25 +216,29 @@ def remove(
                 f"broker {broker} holds {held} replica(s): move them with `penstock cluster drain {broker}` first, "
                 "or give them up with --force"
             )
-        if registered is not None and not registered.is_fenced:  # it would take its vote back at once
-            raise CommandError(f"broker {broker} is running: stop it first")
         if voter is not None:
             if sum(1 for each in quorum.nodes if each.is_voter) == 1:
                 raise CommandError(f"broker {broker} is the only voter of the cluster: nothing would be left")
-            operator.ask(
-                remove_raft_voter.API_KEY,
-                remove_raft_voter.RemoveRaftVoterRequest(
-                    cluster_id=facts.cluster_id,
-                    voter_id=broker,
-                    voter_directory_id=bytes.fromhex(voter.directory_id),
-                ),
-            )
+            # First: of two voters that run neither is a majority without the other.
+            _take_vote(operator, facts.cluster_id, voter)
             print(f"broker {broker} has no vote any more")
         if registered is not None:
             operator.ask(
                 unregister_broker.API_KEY, unregister_broker.UnregisterBrokerRequest(broker_id=broker)
             )
             print(f"broker {broker} is forgotten")
+
+
+def _take_vote(operator: Operator, cluster_id: str, voter: QuorumNode) -> None:
+    request = remove_raft_voter.RemoveRaftVoterRequest(
+        cluster_id=cluster_id, voter_id=voter.node, voter_directory_id=bytes.fromhex(voter.directory_id)
+    )
+    try:
+        operator.ask(remove_raft_voter.API_KEY, request)
+    except CommandError:
+        # A leader that is removed may be gone before it has answered; who is asked then does not know the voter.
+        if operator.quorum().voter(voter.node) is not None:
+            raise
 
 
 # --- rebalance ------------------------------------------------------------------------------------------------

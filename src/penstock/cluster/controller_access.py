@@ -49,6 +49,10 @@ class NoController(ConnectionError):
     """Nobody leads the metadata quorum, as far as this node knows."""
 
 
+class DecidesHere(Exception):
+    """No other node is to be asked: this one has become the active controller, and answers by itself."""
+
+
 class NoProducerIds(LogError):
     """No controller grants any: the producer is to try again."""
 
@@ -155,11 +159,14 @@ class ControllerAccess:
     async def forward(self, frame: bytes, principal: bytes, host: bytes, timeout_ms: float) -> bytes:
         """Put a client's request to the controller and give its answer, both with their headers (KIP-590).
 
-        Raises `OSError` or `ProtocolError` when no controller answers in time, `Refusal` when it does not take it.
+        Raises `OSError` or `ProtocolError` when no controller answers in time, `Refusal` when it does not take it, and
+        `DecidesHere` when there is no other to put it to.
         """
         request = EnvelopeRequest(request_data=frame, request_principal=principal, client_host_address=host)
 
         async def ask() -> bytes:
+            if self._quorum.is_active:
+                raise DecidesHere
             response: EnvelopeResponse = await self._forwarded.ask(*_ENVELOPE, request)
             wire.check(response.error_code, "a forwarded request")
             return bytes(response.response_data or b"")

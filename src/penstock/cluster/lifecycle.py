@@ -4,7 +4,7 @@
 
 A broker that is fenced by mistake (it was slow, or cut off) goes on sending heartbeats, and the first that arrives
 unfences it. One whose registration is gone or is another's has to stop: it was removed, or there are two brokers with
-one id.
+one id. The metadata tells it, or a controller that refuses its heartbeat.
 """
 
 import asyncio
@@ -16,6 +16,7 @@ from penstock.cluster.controller.decision import Refusal
 from penstock.cluster.controller.heartbeats import Wanted
 from penstock.cluster.controller.membership import HeartbeatAnswer
 from penstock.cluster.controller_access import ControllerAccess
+from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.config.themes import replication
 from penstock.observability.clock import Clock
 from penstock.protocol.errors import ErrorCode, ProtocolError
@@ -50,6 +51,7 @@ class Lifecycle:
         self._task: asyncio.Task[None] | None = None
         self._is_unfenced = asyncio.Event()
         self._is_evicted = asyncio.Event()
+        controller.subscribe(self._follow)
 
     async def register(self) -> None:
         """Register, however long it takes to find a controller, within bounds. Raises `NotAdmitted`."""
@@ -102,6 +104,14 @@ class Lifecycle:
         """Wait until the cluster does not know this broker any more, and give the words for it."""
         await self._is_evicted.wait()
         return self._why_evicted()
+
+    def _follow(self, delta: MetadataDelta) -> None:
+        """The own registration is gone or is another's, in metadata that is not older than it."""
+        broker_id, epoch = self._registration.broker_id, self._access.broker_epoch
+        if broker_id in delta.brokers_changed and 0 <= epoch <= self._controller.image.offset:
+            known = self._controller.image.brokers.get(broker_id)
+            if known is None or known.epoch != epoch:
+                self._is_evicted.set()
 
     def _why_evicted(self) -> str:
         return (

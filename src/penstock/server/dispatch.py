@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from penstock.cluster.controller.decision import Refusal
+from penstock.cluster.controller_access import DecidesHere
 from penstock.observability.completion import Completion
 from penstock.protocol import apis
 from penstock.protocol.errors import ErrorCode, ProtocolError
@@ -120,6 +121,8 @@ class Dispatcher:
             answer = await self._services.access.forward(
                 frame, encode_principal(peer.principal), _packed(peer.host), _FORWARD_MS_MAX
             )
+        except DecidesHere:
+            answer = await self._answer_to_client(bytearray(frame), peer)
         except (OSError, ProtocolError, Refusal) as error:
             raise CloseConnection(
                 f"no controller could be asked ({error or type(error).__name__})"

@@ -170,6 +170,21 @@ def test_an_observer_asks_to_become_a_voter_if_it_is_told_to() -> None:
     assert send.request.voter.key == key(4)
 
 
+def test_a_voter_that_is_removed_does_not_ask_to_be_one_again_while_it_runs() -> None:
+    subject = Subject(3, settings=RaftSettings(auto_join=True), election=Election(epoch=1, leader_id=2))
+    removal = voters_batch(voters(1, 2), offset=0, epoch=1, timestamp=0)
+    subject.respond(subject.sends(FetchRequest)[0], records(1, 2, removal, high_watermark=0))
+    assert not subject.node.is_voter
+    assert not subject.sends(AddVoterRequest)  # not even before that is committed
+    for _ in range(5):
+        subject.sync()
+        for send in subject.sends(FetchRequest):
+            subject.respond(send, records(1, 2, b"", high_watermark=1))
+            assert not subject.sends(AddVoterRequest)
+        subject.wait()
+        assert not subject.sends(AddVoterRequest)
+
+
 def test_a_node_with_a_new_disk_has_its_old_directory_removed_first() -> None:
     old = VoterSet([*voters(1, 2), Voter(key=key(3, 99))])
     subject = Subject(

@@ -48,7 +48,7 @@ from penstock.cluster.controller.partition_change import Election
 from penstock.cluster.controller.reassignments import Move, Moved, decide_reassignments
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.image import MetadataImage, ResourceType
-from penstock.cluster.metadata.log import MetadataLog
+from penstock.cluster.metadata.log import MetadataLog, Subscriber
 from penstock.config.broker import BrokerConfig
 from penstock.config.overrides import topic_config
 from penstock.config.topic import TopicConfig
@@ -86,6 +86,10 @@ class Controller:
     @property
     def image(self) -> MetadataImage:
         return self._log.image
+
+    def subscribe(self, subscriber: Subscriber) -> None:
+        """Tell of every change of the image, whoever decided it."""
+        self._log.subscribe(subscriber)
 
     def topic_config(self, name: str) -> TopicConfig:
         """Give the settings a topic works with."""

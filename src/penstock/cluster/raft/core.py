@@ -26,6 +26,7 @@ class Core:
         "effects",
         "election",
         "endpoints",
+        "has_been_voter",
         "high_watermark",
         "is_leaving",
         "is_snapshot_wanted",
@@ -68,6 +69,7 @@ class Core:
         self.bytes_since_snapshot = bytes_since_snapshot
         self.is_snapshot_wanted = False
         self.is_leaving = False
+        self.has_been_voter = False
         self.now_ms = 0.0
         self.high_watermark = log.snapshots[-1].offset if log.snapshots else 0
         """All below is committed: a snapshot holds committed state only."""
@@ -93,10 +95,18 @@ class Core:
 
         The log that holds the removal may be the only one that can win (Ongaro's thesis, 4.2.2).
         """
-        if self.voters.has(self.me):
-            return True
+        return self.is_voter or (self.has_uncommitted_voters and self.voter_history.before.has(self.me))
+
+    @property
+    def is_removed(self) -> bool:
+        """Whether somebody took this node's vote since it was started. It does not take it back by itself."""
+        return self.has_been_voter and not self.is_voter
+
+    @property
+    def has_uncommitted_voters(self) -> bool:
+        """Whether the voters that are in force stand in the log and are not known to be committed."""
         offset = self.voter_history.latest_offset
-        return offset is not None and offset >= self.high_watermark and self.voter_history.before.has(self.me)
+        return offset is not None and offset >= self.high_watermark
 
     def emit(self, effect: Effect) -> None:
         self.effects.append(effect)

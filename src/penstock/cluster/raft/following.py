@@ -107,7 +107,8 @@ def _mind_membership(core: Core, state: Follower) -> None:
     mine = core.voters.get(core.me.node_id)
     cluster_id, to = core.cluster_id, state.leader_id
     if not core.is_voter:
-        if core.settings.auto_join and core.now_ms >= state.join_at_ms and not core.is_leaving:
+        may_join = core.settings.auto_join and not core.is_leaving and not core.is_removed
+        if may_join and core.now_ms >= state.join_at_ms:
             state.join_at_ms = core.now_ms + core.settings.fetch_timeout_ms
             if mine is not None:  # this id's earlier directory is gone: nothing can vote with it any more
                 core.send(

@@ -61,8 +61,7 @@ def _ready_leader(core: Core, token: Token) -> Leader | None:
 
 
 def is_change_pending(core: Core, leader: Leader) -> bool:
-    latest = core.voter_history.latest_offset
-    return leader.change is not None or (latest is not None and latest >= core.high_watermark)
+    return leader.change is not None or core.has_uncommitted_voters
 
 
 def add_arrived(core: Core, token: Token, request: AddVoterRequest) -> None:

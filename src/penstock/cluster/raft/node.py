@@ -126,8 +126,7 @@ class RaftNode:
     @property
     def is_changing_voters(self) -> bool:
         """Whether the voters that are in force are not known to be committed."""
-        offset = self._core.voter_history.latest_offset
-        return offset is None or offset >= self._core.high_watermark
+        return self._core.voter_history.latest_offset is None or self._core.has_uncommitted_voters
 
     @property
     def high_watermark(self) -> int:
@@ -205,6 +204,8 @@ class RaftNode:
         while core.state is not before:  # polling may lead on: an election that runs out begins the next
             before = core.state
             self._poll()
+        if core.is_voter and not core.has_uncommitted_voters:
+            core.has_been_voter = True
         self._want_snapshot()
         effects, core.effects = core.effects, []
         return effects
