@@ -1,0 +1,201 @@
+"""One node of an embedded cluster: the broker as it is, on a thread of its own, to be started, stopped and killed.
+
+A node is started again on the port it had: a socket that is bound and does not listen keeps that port from everybody
+else while the node is down.
+"""
+
+import asyncio
+import contextlib
+import resource
+import socket
+import struct
+import weakref
+from collections.abc import Coroutine, Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from penstock.client.connection import Connection
+from penstock.config.broker import BrokerConfig
+from penstock.config.listeners import Endpoint
+from penstock.embedded.loop_thread import LoopThread
+from penstock.embedded.places import Place
+from penstock.gateway.dialects import dialects
+from penstock.observability.clock import Clock, SystemClock
+from penstock.observability.offload import ThreadOffload
+from penstock.server.broker import Broker
+from penstock.server.connection_host import Tracked
+from penstock.server.server import Server
+from penstock.storage.compaction_worker import Compactor, OffloadedCompactor
+
+T = TypeVar("T")
+
+_RESET_ON_CLOSE = struct.pack(
+    "ii", 1, 0
+)  # SO_LINGER, 0 seconds: the peer sees a reset, as when a machine dies
+_DYING_S_MAX = 5.0
+_DESCRIPTORS_MAX = 1 << 20
+_HOST = "127.0.0.1"
+
+
+class Node:
+    """`settings` are the broker's, by Kafka's names; the address is chosen here."""
+
+    def __init__(self, node_id: int, place: Place, settings: Mapping[str, str], clock: Clock) -> None:
+        self.node_id = node_id
+        self.place = place
+        self._clock = clock
+        self._port = _keep_port()
+        self._settings = {
+            **settings,
+            "node.id": str(node_id),
+            "log.dirs": place.directory,
+            "listeners": f"PLAINTEXT://{self.host}:{self.port}",
+        }
+        self._thread: LoopThread | None = None
+        self._broker: EmbeddedBroker | None = None
+
+    @property
+    def host(self) -> str:
+        return str(self._port.getsockname()[0])
+
+    @property
+    def port(self) -> int:
+        return int(self._port.getsockname()[1])
+
+    @property
+    def address(self) -> str:
+        return f"{self.host}:{self.port}"
+
+    @property
+    def is_running(self) -> bool:
+        return self._broker is not None
+
+    def submit(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
+        """Run something on the node's loop."""
+        assert self._thread is not None, "the node is not running"
+        return self._thread.submit(work)
+
+    def start(self, join: Sequence[tuple[str, int]] = ()) -> None:
+        """Serve when this returns. `join` names members of the cluster that this node is new to."""
+        assert not self.is_running, f"node {self.node_id} runs already"
+        broker = EmbeddedBroker(BrokerConfig(self._settings), self.place, clock=self._clock, join=join)
+        self._thread = LoopThread(f"penstock-{self.node_id}")
+        try:
+            self.submit(broker.start()).result()
+        except BaseException:
+            self._end(broker.die())
+            raise
+        self._broker = broker
+
+    def stop(self) -> None:
+        """Stop gracefully, if it runs."""
+        if self._broker is not None:
+            self._end(self._broker.retire())
+
+    def kill(self) -> None:
+        """End it as a crash does, if it runs: connections are reset, what was not synced may be lost."""
+        if self._broker is not None:
+            self._end(self._broker.die())
+
+    def _end(self, ending: Coroutine[Any, Any, None]) -> None:
+        thread, self._thread, self._broker = self._thread, None, None
+        assert thread is not None
+        try:
+            thread.submit(ending).result()
+        finally:
+            thread.end()
+            self.place.recover()
+
+    def close(self) -> None:
+        """It does not come back: its port may be another's."""
+        self.kill()
+        self._port.close()
+
+
+class EmbeddedBroker(Broker):
+    """Changes nothing of the process around it, and can be killed inside it."""
+
+    def __init__(
+        self, config: BrokerConfig, place: Place, *, clock: Clock, join: Sequence[tuple[str, int]]
+    ) -> None:
+        self._place = place
+        self._outgoing: weakref.WeakSet[Connection] = weakref.WeakSet()
+        self._offloads: list[ThreadOffload] = []
+        self._listening: Server | None = None
+        super().__init__(
+            config, dialects=dialects, files=place.files, clock=clock, liveness=SystemClock(), join=join
+        )
+
+    # -- the end --------------------------------------------------------------------------------------
+
+    async def retire(self) -> None:
+        """Stop gracefully, and leave nothing on the loop."""
+        try:
+            await self.stop()
+        finally:
+            await self.die()
+
+    async def die(self) -> None:
+        """From the first step on nothing of it reaches disk or network; in the end nothing is left on the loop."""
+        self._place.cut()
+        # What runs on a dead node fails in any place, and that is nothing to report.
+        asyncio.get_running_loop().set_exception_handler(lambda _loop, _context: None)
+        for tracked in list(self.connections):
+            _reset(tracked)
+        for connection in self._outgoing:
+            connection.abort()
+        self._cleanup.pop_all()
+        if self._listening is not None:
+            await self._listening.stop(0)
+        mine = asyncio.current_task()
+        others = [each for each in asyncio.all_tasks() if each is not mine]
+        for task in others:
+            task.cancel()
+        if others:
+            await asyncio.wait(others, timeout=_DYING_S_MAX)
+        for offload in self._offloads:
+            offload.close()
+
+    # -- parts that differ from those of a process of its own -----------------------------------------
+
+    def _descriptor_limit(self) -> int:
+        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        return _DESCRIPTORS_MAX if soft == resource.RLIM_INFINITY else soft
+
+    def _threads(self, count: int, name: str) -> ThreadOffload:
+        offload = self._place.offload(count, name)
+        self._offloads.append(offload)
+        return offload
+
+    def _ring(self) -> None:
+        return None  # it could not be closed while a sync is under way
+
+    def _compactor(self, reads: ThreadOffload) -> Compactor:
+        return OffloadedCompactor(self._place.files, reads)
+
+    def _server(self) -> Server:
+        self._listening = super()._server()
+        return self._listening
+
+    async def _dial(self, endpoint: Endpoint) -> Connection:
+        connection = await super()._dial(endpoint)
+        self._outgoing.add(connection)
+        return connection
+
+
+def _reset(tracked: Tracked) -> None:
+    """Close without a word, so that the other side sees a reset and not an orderly end."""
+    transport: asyncio.Transport | None = getattr(tracked, "_transport", None)
+    channel = None if transport is None else transport.get_extra_info("socket")
+    if channel is not None:
+        with contextlib.suppress(OSError):
+            channel.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
+    tracked.abort()
+
+
+def _keep_port() -> socket.socket:
+    """A socket on a free port of the loopback interface. A server that sets SO_REUSEADDR may listen there, too."""
+    kept = socket.socket()
+    kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    kept.bind((_HOST, 0))
+    return kept
