@@ -12,6 +12,7 @@ from penstock.observability.clock import SystemClock
 from penstock.protocol.errors import ProtocolError
 from penstock.server.connection import Connection
 from penstock.server.connection_host import Answer, ConnectionHost, Limits, Peer
+from penstock.server.metrics.requests import RequestCounts
 
 Dispatching = Callable[[bytes], Answer | Awaitable[Answer]]
 
@@ -48,7 +49,7 @@ async def serving(
         connections_max=connections_max,
         connections_per_host_max=connections_max,
     )
-    host = ConnectionHost(dispatch, limits, SystemClock(), {})
+    host = ConnectionHost(dispatch, limits, SystemClock(), {}, RequestCounts())
     server = await asyncio.get_running_loop().create_server(
         lambda: Connection(host, "PLAINTEXT"), "127.0.0.1", 0
     )

@@ -76,6 +76,8 @@ class Replica:
         "_saved_high_watermark",
         "_surroundings",
         "_why_not_opened",
+        "bytes_in",
+        "bytes_out",
         "high_watermark",
         "is_leader",
         "leader_epoch",
@@ -103,6 +105,8 @@ class Replica:
         self.leader_id = NO_LEADER
         self.leader_epoch = -1
         self.high_watermark = 0
+        self.bytes_in = 0  # of clients, since the start
+        self.bytes_out = 0
         self.state: Partition | None = None
         self._open_log = open_log
         self._surroundings = surroundings
@@ -254,6 +258,7 @@ class Replica:
             self._require_in_sync(followers, log)
         appended = log.append(records, leader_epoch=self.leader_epoch, now_ms=now_ms, origin=origin)
         self._surroundings.flusher.request(log)
+        self.bytes_in += len(records)
         if log.committed_offset > self.high_watermark:
             self._own_log_advanced()
         if self._end_readers:

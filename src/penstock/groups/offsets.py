@@ -4,7 +4,7 @@ Pure. Every change carries its place in the log, because a transaction's offset,
 was written after it.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
@@ -33,6 +33,10 @@ class CommittedOffsets:
         partitions = topics.get(topic) if topics is not None else None
         committed = partitions.get(partition) if partitions is not None else None
         return None if committed is None else committed.value
+
+    def groups(self) -> Iterable[str]:
+        """The groups that have committed anything."""
+        return self._by_group.keys()
 
     def topics(self, group_id: str) -> Iterator[tuple[str, dict[int, Committed]]]:
         """All that a group has committed, by topic."""

@@ -35,6 +35,7 @@ from penstock.config.property import ConfigError
 from penstock.config.themes import logs, network
 from penstock.groups.coordinator import GroupCoordinator
 from penstock.observability.clock import Clock, SystemClock
+from penstock.observability.exposition import Histogram
 from penstock.observability.offload import ThreadOffload
 from penstock.security.authorizer import AllowAll
 from penstock.server.connection_host import ConnectionHost, Dialect, Limits, Tracked
@@ -43,6 +44,7 @@ from penstock.server.descriptors import raise_limit, share_out
 from penstock.server.dispatch import Dispatcher
 from penstock.server.fetch_sessions import FetchSessions
 from penstock.server.listeners import advertised_endpoints
+from penstock.server.metrics.broker import BrokerMetrics
 from penstock.server.partition_service import PartitionService
 from penstock.server.server import ListenFailed, Server
 from penstock.storage.cleaner import Cleaner, CleanerSettings
@@ -154,7 +156,7 @@ class Broker:
         replicas = Replicas(store.node_id, metadata.image, store, flusher, self._config, clock=self._liveness)
         peers = Peers(metadata.image, self._dial, listener)
         self._cleanup.push_async_callback(peers.close)
-        self.services = self._make_services(store, controller, replicas, peers)
+        self.services = self._make_services(store, controller, replicas, peers, flusher.seconds)
         server = self._server()
         self.endpoints = await server.listen(list(self._config.listeners))
         self._cleanup.push_async_callback(server.stop, _DRAIN_MS_MAX)
@@ -171,6 +173,7 @@ class Broker:
             store, access, controller, list(advertised.values())
         )
         await lifecycle.register()
+        store.broker_epoch = access.broker_epoch
         await metadata.reached(access.broker_epoch)
         partitions = PartitionService(
             self.services, store, metadata, peers, access, clock=self._clock, liveness=self._liveness
@@ -209,7 +212,12 @@ class Broker:
         )
 
     def _make_services(
-        self, store: LogStore, controller: Controller, replicas: Replicas, peers: Peers
+        self,
+        store: LogStore,
+        controller: Controller,
+        replicas: Replicas,
+        peers: Peers,
+        flush_seconds: Histogram,
     ) -> Services:
         node_id, image = store.node_id, controller.image
         groups = GroupCoordinator(controller, replicas, self._clock, self._random)
@@ -240,7 +248,15 @@ class Broker:
             markers=markers,
             admissions=Admissions(guards, verifier),
             authorizer=AllowAll(),
+            metrics=self._metrics(flush_seconds),
         )
+
+    def _metrics(self, flush_seconds: Histogram) -> BrokerMetrics:
+        metrics = BrokerMetrics(flush_seconds)
+        metrics.connection_count = lambda: len(self.connections)
+        metrics.loop_lag.start()
+        self._cleanup.callback(metrics.loop_lag.stop)
+        return metrics
 
     async def _grant_producer_ids(self) -> range:
         return await self.services.access.allocate_producer_ids()
@@ -296,7 +312,7 @@ class Broker:
             endpoints=endpoints,
             rack=self._config[network.BROKER_RACK],
             log_dirs=[store.directory_id],
-            stopped_cleanly=store.was_clean,
+            previous_epoch=store.broker_epoch,
         )
         return Lifecycle(access, registration, store.cluster_id, controller=controller, clock=self._liveness)
 
@@ -320,7 +336,11 @@ class Broker:
             connections_per_host_max=self._config[network.MAX_CONNECTIONS_PER_IP],
         )
         host = ConnectionHost(
-            Dispatcher(self.services), limits, self._liveness, self._dialects(self.services)
+            Dispatcher(self.services),
+            limits,
+            self._liveness,
+            self._dialects(self.services),
+            self.services.metrics.requests,
         )
         self.connections = host.connections
         return Server(host, self._liveness, idle_ms_max=self._config[network.CONNECTIONS_MAX_IDLE_MS])

@@ -270,11 +270,13 @@ class Connection(asyncio.BufferedProtocol):
         """End the connection when all before this request is answered; take no more."""
         if isinstance(error, ProtocolError | CloseConnection):
             slot.failure = str(error)
+            self._host.counts.protocol_errors += 1
         elif isinstance(error, ConnectionGone):
             slot.failure = "it is gone"
         else:
             log.error("a request of %s failed in a way the broker did not expect", self.peer, exc_info=error)
             slot.failure = "internal error, see the traceback above"
+            self._host.counts.unexpected_errors += 1
         self._is_stopping = True
         self._pause()
         self._write_finished()

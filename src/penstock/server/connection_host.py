@@ -9,6 +9,7 @@ import msgspec
 from penstock.observability.clock import Clock
 from penstock.observability.completion import Completion
 from penstock.security.principal import ANONYMOUS
+from penstock.server.metrics.requests import RequestCounts
 from penstock.server.read_turns import ReadTurns
 
 Buffer = bytes | bytearray | memoryview
@@ -99,15 +100,30 @@ Dialect = Callable[["ConnectionHost", asyncio.Transport, Peer, bytes], DialectCo
 class ConnectionHost:
     """What all connections of one broker share."""
 
-    __slots__ = ("clock", "connections", "dialects", "dispatcher", "limits", "receive_buffer", "receive_view")
+    __slots__ = (
+        "clock",
+        "connections",
+        "counts",
+        "dialects",
+        "dispatcher",
+        "limits",
+        "receive_buffer",
+        "receive_view",
+    )
 
     def __init__(
-        self, dispatcher: Dispatch, limits: Limits, clock: Clock, dialects: Mapping[int, Dialect]
+        self,
+        dispatcher: Dispatch,
+        limits: Limits,
+        clock: Clock,
+        dialects: Mapping[int, Dialect],
+        counts: RequestCounts,
     ) -> None:
         self.dispatcher = dispatcher
         self.limits = limits
         self.clock = clock
         self.dialects = dialects
+        self.counts = counts
         self.connections: set[Tracked] = set()
         self.receive_buffer = bytearray(_SHARED_BUFFER_BYTES)
         self.receive_view = memoryview(self.receive_buffer)

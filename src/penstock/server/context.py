@@ -16,6 +16,7 @@ from penstock.security.operations import Operation
 from penstock.security.resources import CLUSTER_NAME, ResourceType
 from penstock.server.connection_host import Peer
 from penstock.server.fetch_sessions import FetchSessions
+from penstock.server.metrics.broker import BrokerMetrics
 from penstock.transactions.admission import Admissions
 from penstock.transactions.coordinator import TransactionCoordinator
 from penstock.transactions.markers import LocalMarkers
@@ -36,6 +37,7 @@ class Services:
         "groups",
         "is_ready",
         "markers",
+        "metrics",
         "node_id",
         "producer_ids",
         "quorum",
@@ -60,6 +62,7 @@ class Services:
         markers: LocalMarkers,
         admissions: Admissions,
         authorizer: Authorizer,
+        metrics: BrokerMetrics,
     ) -> None:
         self.clock = clock
         self.random = randomness
@@ -74,6 +77,7 @@ class Services:
         self.markers = markers
         self.admissions = admissions
         self.authorizer = authorizer
+        self.metrics = metrics
         self.is_ready = False
         self.quorum: Quorum
         self.access: ControllerAccess

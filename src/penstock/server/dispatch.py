@@ -25,6 +25,7 @@ from penstock.security.principal import decode_principal, encode_principal
 from penstock.server.connection_host import Answer, CloseConnection, Exclusive, Peer
 from penstock.server.context import RequestContext, Services
 from penstock.server.handlers import HANDLERS, advertised_versions
+from penstock.server.metrics.requests import RequestCounts
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +40,7 @@ class _Route:
     """One API, ready to serve."""
 
     __slots__ = (
+        "counts",
         "decode",
         "encode_into",
         "handle",
@@ -50,10 +52,11 @@ class _Route:
         "versions",
     )
 
-    def __init__(self, key: int) -> None:
+    def __init__(self, key: int, requests: RequestCounts) -> None:
         codec: Any = apis.codec(key)
         self.key = key
         self.name = apis.APIS[key].name
+        self.counts = requests.of(self.name)
         self.versions = HANDLERS[key].versions
         self.is_exclusive = HANDLERS[key].is_exclusive
         self.is_forwarded = HANDLERS[key].is_forwarded
@@ -102,8 +105,10 @@ class Dispatcher:
             log.debug("%s #%d %s v%d", peer, header.correlation_id, route.name, version)
         if route.key == _ENVELOPE:
             return self._open_envelope(route, header, request, peer)
+        began_ms = services.clock.monotonic_ms()
         response = route.handle(RequestContext(services, peer, version, header.client_id), request)
-        finish = partial(self._finish, route, header)
+        route.counts.request_bytes += len(frame)
+        finish = partial(self._finish, route, header, began_ms)
         if isinstance(response, Completion):
             return response.through(finish)
         if isinstance(response, Awaitable):
@@ -111,9 +116,13 @@ class Dispatcher:
             return Exclusive(later) if route.is_exclusive else later
         return finish(response)
 
-    def _finish(self, route: _Route, header: RequestHeader, response: Any) -> Answer:
+    def _finish(self, route: _Route, header: RequestHeader, began_ms: float, response: Any) -> Answer:
         """The one way back up: every response of a handler passes here, whenever it comes."""
-        return route.encode(header, response)
+        answer = route.encode(header, response)
+        counts = route.counts
+        counts.response_bytes += sum(map(len, answer))
+        counts.seconds.observe((self._services.clock.monotonic_ms() - began_ms) / 1000)
+        return answer
 
     async def _forward(self, frame: bytes, peer: Peer) -> Answer:
         """Let the active controller answer; it gets the request as it is, in an envelope (KIP-590)."""
@@ -163,7 +172,7 @@ class Dispatcher:
     def _route(self, key: int, peer: Peer) -> _Route:
         if key not in HANDLERS:
             raise CloseConnection(f"{peer} sent API key {key}, which this broker does not serve")
-        route = self._routes[key] = _Route(key)
+        route = self._routes[key] = _Route(key, self._services.metrics.requests)
         return route
 
     def _refuse_version(self, route: _Route, header: RequestHeader) -> Answer:

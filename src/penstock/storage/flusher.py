@@ -18,6 +18,7 @@ from functools import partial
 
 from penstock.config.topic import LONG_MAX
 from penstock.observability.clock import Clock
+from penstock.observability.exposition import Histogram
 from penstock.observability.offload import Offload
 from penstock.storage.log import Log
 from penstock.storage.log_errors import StorageFailure
@@ -29,15 +30,17 @@ _log = logging.getLogger(__name__)
 _LANES = 8
 """How many threads at most share the syncs of one turn: the kernel joins syncs that run at the same time."""
 IN_FLIGHT_MAX_DEFAULT = 256
+_BOUNDS_SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0)
 
 
 class _Round:
     """The syncs of one log: the one in flight, and who waits for the next."""
 
-    __slots__ = ("current", "following", "job")
+    __slots__ = ("began_ms", "current", "following", "job")
 
     def __init__(self) -> None:
         self.job: SyncJob | None = None
+        self.began_ms = 0.0
         self.current: asyncio.Future[None] | None = None
         self.following: asyncio.Future[None] | None = None
 
@@ -68,6 +71,8 @@ class Flusher:
         self._ready: list[tuple[Log, _Round]] = []
         """Begun in this turn, and not handed over yet."""
         self._timers: dict[Log, asyncio.Task[None]] = {}
+        self.seconds = Histogram(_BOUNDS_SECONDS)
+        """How long syncs took, from their hand-over to the loop's hearing of their end."""
 
     def request(self, log: Log) -> "asyncio.Future[None]":
         """See to it that what is in the log gets synced as its topic says, and give what to wait for.
@@ -142,6 +147,7 @@ class Flusher:
             self._end(log, syncs)
             return
         syncs.job = job
+        syncs.began_ms = self._clock.monotonic_ms()
         self._in_flight_count += 1
         self._ready.append((log, syncs))
         if len(self._rounds) == 1:
@@ -184,8 +190,10 @@ class Flusher:
         self._ended((item,), None, None)
 
     def _ended(self, part: Sequence[tuple[Log, _Round]], _: object, error: BaseException | None) -> None:
+        now_ms = self._clock.monotonic_ms()
         for log, syncs in part:
             assert syncs.job is not None
+            self.seconds.observe((now_ms - syncs.began_ms) / 1000)
             failure = syncs.job.failure
             if failure is None and error is not None:
                 failure = OSError(str(error))

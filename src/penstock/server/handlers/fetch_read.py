@@ -122,6 +122,11 @@ class FetchRead:
             replica.watch(reader, is_follower=self._reader.is_follower)
         return found
 
+    def replica_of(self, wanted: FetchPartition) -> Replica | None:
+        """What a client's records come from; None when it is a follower that reads."""
+        found = self._leader(wanted)
+        return found if isinstance(found, Replica) and not self._reader.is_follower else None
+
     def _read_on(self) -> None:
         for wanted in self._wanted[len(self.results) :]:
             result = self._read_one(wanted)

@@ -1,16 +1,15 @@
 """The numbers of a run for Prometheus: the text exposition format, served on the loopback interface."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from penstock.observability.exposition import CONTENT_TYPE, Family, Kind, text
 from penstock.spark.pipeline.status import RUNNING, QueryStatus, RunStatus
 
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-
 # Name, type, help, value. Totals count since the run began, as those of any process.
-_METRICS: tuple[tuple[str, str, str, Callable[[QueryStatus], float | None]], ...] = (
+_METRICS: tuple[tuple[str, Kind, str, Callable[[QueryStatus], float | None]], ...] = (
     ("query_up", "gauge", "1 while the query runs", lambda query: float(query.state == RUNNING)),
     ("rows_total", "counter", "Rows read", lambda query: query.rows),
     (
@@ -50,48 +49,35 @@ _METRICS: tuple[tuple[str, str, str, Callable[[QueryStatus], float | None]], ...
     ("dead_letters_total", "counter", "Dead letters written", lambda query: query.dead_letters),
     ("failures_total", "counter", "Times that the query failed", lambda query: query.failures),
 )
-_BROKEN = "expectation_broken_rows_total"
 
 
 def exposition(status: RunStatus) -> str:
     """All metrics of a run."""
     lines: list[str] = []
     for name, kind, explanation, value_of in _METRICS:
-        lines += _head(name, kind, explanation)
-        for query in status.queries:
-            value = value_of(query)
-            if value is not None:
-                lines.append(
-                    f"{_full(name)}{_labels(pipeline=status.pipeline, query=query.name)} {value:.16g}"
-                )
-    lines += _head(_BROKEN, "counter", "Rows that broke an expectation")
-    for query in status.queries:
-        for owner, rule, count in _broken(query):
-            labels = _labels(pipeline=status.pipeline, query=query.name, step=owner, expectation=rule)
-            lines.append(f"{_full(_BROKEN)}{labels} {count}")
-    return "\n".join(lines) + "\n"
+        values = ((query, value_of(query)) for query in status.queries)
+        lines += text(
+            _family(name, kind, explanation),
+            (
+                ({"pipeline": status.pipeline, "query": query.name}, value)
+                for query, value in values
+                if value is not None
+            ),
+        )
+    broken = (
+        ({"pipeline": status.pipeline, "query": query.name, "step": owner, "expectation": rule}, count)
+        for query in status.queries
+        for owner, counts in query.broken.items()
+        for rule, count in counts.items()
+    )
+    lines += text(
+        _family("expectation_broken_rows_total", "counter", "Rows that broke an expectation"), broken
+    )
+    return "".join(lines)
 
 
-def _broken(query: QueryStatus) -> Iterator[tuple[str, str, int]]:
-    for owner, counts in query.broken.items():
-        for rule, count in counts.items():
-            yield owner, rule, count
-
-
-def _full(name: str) -> str:
-    return f"penstock_pipeline_{name}"
-
-
-def _head(name: str, kind: str, explanation: str) -> list[str]:
-    return [f"# HELP {_full(name)} {explanation}", f"# TYPE {_full(name)} {kind}"]
-
-
-def _labels(**labels: str) -> str:
-    return "{" + ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items()) + "}"
-
-
-def _escaped(value: str) -> str:
-    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+def _family(name: str, kind: Kind, explanation: str) -> Family:
+    return Family(name=f"penstock_pipeline_{name}", kind=kind, help=explanation)
 
 
 class MetricsServer:

@@ -1,0 +1,96 @@
+"""Numbers for Prometheus: its text format (version 0.0.4), written from plain values.
+
+The library that usually does this locks and hashes labels at each increment. Here whoever counts has an int of its
+own, and a scrape asks for all of them; only this module knows the format.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Literal
+
+import msgspec
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+Kind = Literal["counter", "gauge", "histogram"]
+Labels = Mapping[str, str]
+
+
+class Family(msgspec.Struct, frozen=True, kw_only=True):
+    """A metric's name, what it is about, and how it is to be read. A counter's name ends in `_total`."""
+
+    name: str
+    kind: Kind
+    help: str
+
+
+class Histogram:
+    """How often values fell below each bound; `observe` is cheap enough for every request."""
+
+    __slots__ = ("bounds", "counts", "total")
+
+    def __init__(self, bounds: Sequence[float]) -> None:
+        self.bounds = tuple(bounds)
+        self.counts = [0] * (len(self.bounds) + 1)
+        self.total = 0.0
+
+    def observe(self, value: float) -> None:
+        self.counts[bisect_left(self.bounds, value)] += 1
+        self.total += value
+
+    @property
+    def count(self) -> int:
+        return sum(self.counts)
+
+    def quantile(self, share: float) -> float:
+        """The bound below which that share of the values lies; 0 without values, the last bound at most."""
+        wanted = share * self.count
+        seen = 0
+        for bound, count in zip(self.bounds, self.counts, strict=False):
+            seen += count
+            if seen >= wanted:
+                return bound if self.count else 0.0
+        return self.bounds[-1]
+
+
+def head(family: Family) -> Iterator[str]:
+    yield f"# HELP {family.name} {_escaped(family.help, quote=False)}\n"
+    yield f"# TYPE {family.name} {family.kind}\n"
+
+
+def sample(family: Family, value: float, labels: Labels | None = None) -> str:
+    return f"{family.name}{_labels(labels)} {_number(value)}\n"
+
+
+def histogram_samples(family: Family, histogram: Histogram, labels: Labels | None = None) -> Iterator[str]:
+    """All buckets, cumulative as the format wants them, then the sum and the count."""
+    labels = labels or {}
+    seen = 0
+    for bound, count in zip((*histogram.bounds, None), histogram.counts, strict=True):
+        seen += count
+        limit = "+Inf" if bound is None else _number(bound)
+        yield f"{family.name}_bucket{_labels({**labels, 'le': limit})} {seen}\n"
+    yield f"{family.name}_sum{_labels(labels)} {_number(histogram.total)}\n"
+    yield f"{family.name}_count{_labels(labels)} {seen}\n"
+
+
+def text(family: Family, samples: Iterable[tuple[Labels, float]]) -> Iterator[str]:
+    """One family whole."""
+    yield from head(family)
+    for labels, value in samples:
+        yield sample(family, value, labels)
+
+
+def _number(value: float) -> str:
+    return str(value) if isinstance(value, int) else f"{value:.16g}"
+
+
+def _labels(labels: Labels | None) -> str:
+    if not labels:
+        return ""
+    return "{" + ",".join(f'{name}="{_escaped(value, quote=True)}"' for name, value in labels.items()) + "}"
+
+
+def _escaped(value: str, *, quote: bool) -> str:
+    value = value.replace("\\", "\\\\").replace("\n", "\\n")
+    return value.replace('"', '\\"') if quote else value

@@ -1,0 +1,1 @@
+"""What a broker counts while it works, and how a scrape reads it."""

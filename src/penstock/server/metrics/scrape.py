@@ -1,0 +1,242 @@
+"""All metrics of a broker as Prometheus reads them.
+
+Nothing here is kept between scrapes: everything is asked of the parts that know it. A log that nobody has used since
+the start stays closed. Partitions and groups may be thousands: the loop gets its turn between pieces.
+"""
+
+import asyncio
+import os
+import resource
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+
+from penstock import __version__
+from penstock.cluster.metadata.state import NO_LEADER
+from penstock.cluster.replica import Replica
+from penstock.observability.exposition import (
+    Family,
+    Histogram,
+    Kind,
+    Labels,
+    head,
+    histogram_samples,
+    sample,
+    text,
+)
+from penstock.server.context import Services
+
+_PIECE = 500  # samples between two turns of the loop
+
+Sample = tuple[Labels, float]
+"""Its labels and its value."""
+
+
+def _family(name: str, kind: Kind, explanation: str) -> Family:
+    return Family(name=f"penstock_{name}", kind=kind, help=explanation)
+
+
+async def scrape(services: Services) -> AsyncIterator[str]:
+    """Pieces of the text, in order."""
+    yield "".join(_process())
+    yield "".join(_requests(services))
+    yield "".join(_node(services))
+    async for piece in _in_pieces(_partitions(services)):
+        yield piece
+    async for piece in _in_pieces(_groups(services)):
+        yield piece
+
+
+async def _in_pieces(families: Iterable[tuple[Family, Iterable[Sample]]]) -> AsyncIterator[str]:
+    for family, samples in families:
+        lines = list(head(family))
+        for labels, value in samples:
+            lines.append(sample(family, value, labels))
+            if len(lines) >= _PIECE:
+                yield "".join(lines)
+                lines.clear()
+                await asyncio.sleep(0)
+        yield "".join(lines)
+
+
+# -- the process
+
+
+def _process() -> Iterator[str]:
+    info = Family(name="penstock_build_info", kind="gauge", help="1, with the version that runs")
+    yield from text(info, [({"version": __version__}, 1)])
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    facts: tuple[tuple[str, Kind, str, float], ...] = (
+        ("cpu_seconds_total", "counter", "User and system time used", usage.ru_utime + usage.ru_stime),
+        ("resident_memory_bytes", "gauge", "Memory in use", _resident_bytes()),
+        ("open_fds", "gauge", "Open file descriptors", len(os.listdir("/proc/self/fd"))),
+        ("start_time_seconds", "gauge", "When the process started", _STARTED_SECONDS),
+    )
+    for name, kind, explanation, value in facts:
+        # The names that every Prometheus client library uses: hence not this broker's prefix.
+        yield from text(Family(name=f"process_{name}", kind=kind, help=explanation), [({}, value)])
+
+
+_STARTED_SECONDS = time.time()
+
+
+def _resident_bytes() -> int:
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
+
+
+# -- requests
+
+
+_REQUEST_SECONDS = _family("request_duration_seconds", "histogram", "From the frame to its answer, by API")
+_LOOP_LAG = _family("event_loop_lag_seconds", "histogram", "How late the event loop is")
+_FLUSH = _family("log_flush_duration_seconds", "histogram", "How long syncs of logs took")
+
+
+def _requests(services: Services) -> Iterator[str]:
+    requests = services.metrics.requests
+    counts = sorted(requests.by_api.values(), key=lambda each: each.name)
+    yield from head(_REQUEST_SECONDS)
+    for each in counts:
+        yield from histogram_samples(_REQUEST_SECONDS, each.seconds, {"api": each.name})
+    yield from text(
+        _family("request_bytes_total", "counter", "Bytes of requests, by API"),
+        (({"api": each.name}, each.request_bytes) for each in counts),
+    )
+    yield from text(
+        _family("response_bytes_total", "counter", "Bytes of answers, by API"),
+        (({"api": each.name}, each.response_bytes) for each in counts),
+    )
+    yield from text(
+        _family("request_failures_total", "counter", "Requests that ended their connection, by cause"),
+        [
+            ({"cause": "protocol"}, requests.protocol_errors),
+            ({"cause": "unexpected"}, requests.unexpected_errors),
+        ],
+    )
+    yield from _histogram(_LOOP_LAG, services.metrics.loop_lag.seconds)
+    yield from _histogram(_FLUSH, services.metrics.flush_seconds)
+
+
+def _histogram(family: Family, histogram: Histogram) -> Iterator[str]:
+    yield from head(family)
+    yield from histogram_samples(family, histogram)
+
+
+# -- this node among the others
+
+
+def _node(services: Services) -> Iterator[str]:
+    quorum, image = services.quorum, services.controller.image
+    node = quorum.driver.node
+    replicas = list(services.replicas)
+    leading = [replica for replica in replicas if replica.is_leader]
+    gauges = (
+        ("connections", "Open client connections", services.metrics.connection_count()),
+        ("ready", "1 when this broker serves", services.is_ready),
+        ("controller_active", "1 on the node that is the active controller", quorum.is_active),
+        ("raft_is_leader", "1 on the leader of the metadata quorum", node.is_leader),
+        ("raft_epoch", "The epoch of the metadata quorum", node.epoch),
+        ("raft_leader_id", "The leader of the quorum, -1 if unknown", _or_none(quorum.leader_id)),
+        ("raft_log_end_offset", "The end of the metadata log here", quorum.next_offset),
+        ("raft_high_watermark", "Metadata below it is committed", node.high_watermark),
+        ("raft_voters", "Nodes with a vote", len(node.voters.ids)),
+        ("metadata_applied_offset", "The last metadata record that this broker knows", image.offset),
+        ("brokers", "Brokers that are registered", len(image.brokers)),
+        ("brokers_fenced", "Brokers that are fenced", sum(b.fenced for b in image.brokers.values())),
+        ("topics", "Topics in the cluster", len(image.topics)),
+        ("partitions_held", "Replicas on this broker", len(replicas)),
+        ("partitions_led", "Partitions that this broker leads", len(leading)),
+        ("partitions_under_replicated", "Led here, not in sync everywhere", sum(map(_lacks, leading))),
+        ("partitions_under_min_isr", "Led here, with too few in sync", _under_min_isr(services, leading)),
+        ("partitions_offline", "Without a leader, in the whole cluster", _offline(services)),
+        ("fetch_sessions", "Incremental fetch sessions", len(services.fetch_sessions)),
+    )
+    for name, explanation, value in gauges:
+        yield from text(_family(name, "gauge", explanation), [({}, int(value))])
+
+
+def _or_none(node_id: int | None) -> int:
+    return -1 if node_id is None else node_id
+
+
+def _lacks(replica: Replica) -> bool:
+    return replica.state is not None and len(replica.state.isr) < len(replica.state.replicas)
+
+
+def _under_min_isr(services: Services, leading: list[Replica]) -> int:
+    return sum(
+        replica.state is not None
+        and len(replica.state.isr) < services.replicas.topic_config(replica.topic).min_insync_replicas
+        for replica in leading
+    )
+
+
+def _offline(services: Services) -> int:
+    topics = services.controller.image.topics.values()
+    return sum(p.leader == NO_LEADER for topic in topics for p in topic.partitions.values())
+
+
+# -- partitions
+
+
+_OF_PARTITIONS: tuple[tuple[str, Kind, str, Callable[[Replica], float]], ...] = (
+    ("log_start_offset", "gauge", "The first offset that can be read", lambda r: r.log.log_start_offset),
+    ("log_end_offset", "gauge", "The offset that the next record gets", lambda r: r.log.log_end_offset),
+    ("high_watermark", "gauge", "Records below it are committed", lambda r: r.high_watermark),
+    ("size_bytes", "gauge", "Bytes on disk", lambda r: r.log.size_bytes),
+    ("is_leader", "gauge", "1 where this broker leads", lambda r: int(r.is_leader)),
+    ("in_sync_replicas", "gauge", "Size of the in-sync set", lambda r: len(r.state.isr) if r.state else 0),
+    ("replicas", "gauge", "Replicas assigned", lambda r: len(r.state.replicas) if r.state else 0),
+    ("bytes_in_total", "counter", "Bytes of records appended by clients", lambda r: r.bytes_in),
+    ("bytes_out_total", "counter", "Bytes of records read by clients", lambda r: r.bytes_out),
+)
+
+
+def _partitions(services: Services) -> Iterator[tuple[Family, Iterable[Sample]]]:
+    opened = [replica for replica in services.replicas if replica.is_open]
+    labels: dict[Replica, Labels] = {
+        replica: {"topic": replica.topic, "partition": str(replica.partition)} for replica in opened
+    }
+    for name, kind, explanation, value_of in _OF_PARTITIONS:
+        yield (
+            _family(f"partition_{name}", kind, f"{explanation}; of partitions used since the start"),
+            zip(map(labels.__getitem__, opened), map(value_of, opened), strict=True),
+        )
+
+
+# -- groups
+
+
+def _groups(services: Services) -> Iterator[tuple[Family, Iterable[Sample]]]:
+    shards = [shard.state for shard in services.groups.shards]
+    members = {
+        **{group_id: len(group.members) for s in shards for group_id, group in s.groups.items()},
+        **{group_id: len(group.members) for s in shards for group_id, group in s.consumers.items()},
+    }
+    yield (
+        _family("group_members", "gauge", "Members of the groups coordinated here"),
+        (({"group": group_id}, count) for group_id, count in members.items()),
+    )
+    offsets = [
+        (group_id, topic, partition, committed.value.offset)
+        for shard in shards
+        for group_id in shard.offsets.groups()
+        for topic, partitions in shard.offsets.topics(group_id)
+        for partition, committed in partitions.items()
+    ]
+    yield (
+        _family("group_committed_offset", "gauge", "Committed offsets of the groups coordinated here"),
+        ((_of(group_id, topic, partition), offset) for group_id, topic, partition, offset in offsets),
+    )
+    yield (
+        _family("group_lag", "gauge", "Records not consumed yet, where this broker holds the partition"),
+        (
+            (_of(group_id, topic, partition), max(0, replica.high_watermark - offset))
+            for group_id, topic, partition, offset in offsets
+            if (replica := services.replicas.get(topic, partition)) is not None and replica.is_open
+        ),
+    )
+
+
+def _of(group_id: str, topic: str, partition: int) -> Labels:
+    return {"group": group_id, "topic": topic, "partition": str(partition)}

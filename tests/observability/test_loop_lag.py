@@ -1,0 +1,18 @@
+import asyncio
+import time
+
+from penstock.observability.loop_lag import LoopLag
+
+
+def test_what_holds_the_loop_is_seen() -> None:
+    asyncio.run(_hold_the_loop())
+
+
+async def _hold_the_loop() -> None:
+    lag = LoopLag()
+    lag.start()
+    time.sleep(0.25)  # longer than the timer: it fires at least so late
+    while not lag.seconds.count:
+        await asyncio.sleep(0.01)
+    lag.stop()
+    assert lag.seconds.total >= 0.1

@@ -1,0 +1,68 @@
+import re
+
+from penstock.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from penstock.server.metrics.scrape import scrape
+from tests.server.live import Client, Live, batch, unique_name, values_in
+
+
+async def values(live: Live) -> dict[str, float]:
+    """Each sample's value by its name and labels, as written."""
+    body = "".join([piece async for piece in scrape(live.services)])
+    found: dict[str, float] = {}
+    for line in body.splitlines():
+        if not line.startswith("#"):
+            assert re.fullmatch(r'[a-z_]+(\{([a-z]+="[^"]*",?)+\})? [-+0-9.eInf]+', line), line
+            name, _, value = line.rpartition(" ")
+            assert name not in found, f"{name} comes twice"
+            found[name] = float(value)
+    return found
+
+
+async def test_what_is_produced_and_fetched_is_counted_by_api_and_by_partition(
+    live: Live, client: Client
+) -> None:
+    topic = await client.create_topic()
+    before = await values(live)
+    await client.produce(topic, batch(b"x" * 1000))
+    assert values_in(await client.fetch(topic)) == [b"x" * 1000]
+    after = await values(live)
+
+    def grown(name: str) -> float:
+        return after[name] - before.get(name, 0)
+
+    of = f'{{topic="{topic.name}",partition="0"}}'
+    assert grown('penstock_request_duration_seconds_count{api="Produce"}') == 1
+    assert grown('penstock_request_bytes_total{api="Produce"}') > 1000
+    assert grown('penstock_response_bytes_total{api="Fetch"}') > 1000
+    assert after[f"penstock_partition_log_end_offset{of}"] == 1
+    assert after[f"penstock_partition_bytes_in_total{of}"] > 1000
+    assert after[f"penstock_partition_bytes_out_total{of}"] == after[f"penstock_partition_bytes_in_total{of}"]
+    assert grown("penstock_log_flush_duration_seconds_count") >= 1
+
+
+async def test_the_lag_of_a_group_is_what_it_has_not_consumed(live: Live, client: Client) -> None:
+    topic, group = await client.create_topic(), unique_name()
+    await client.produce(topic, batch(*[b"x"] * 5))
+    partition = OffsetCommitRequestPartition(partition_index=0, committed_offset=2)
+    wanted = OffsetCommitRequestTopic(name=topic.name, topic_id=topic.id, partitions=[partition])
+    await live.services.groups.ready_home(group)
+    await client.send(OffsetCommitRequest(group_id=group, topics=[wanted]))
+    of = f'{{group="{group}",topic="{topic.name}",partition="0"}}'
+    found = await values(live)
+    assert (found[f"penstock_group_committed_offset{of}"], found[f"penstock_group_lag{of}"]) == (2, 3)
+
+
+async def test_a_node_tells_its_part_in_the_cluster(live: Live, client: Client) -> None:
+    found = await values(live)
+    assert found["penstock_ready"] == 1
+    assert found["penstock_controller_active"] == 1
+    assert found["penstock_raft_leader_id"] == live.services.node_id
+    assert found["penstock_raft_voters"] == 1
+    assert found["penstock_partitions_offline"] == 0
+    assert found["penstock_partitions_under_replicated"] == 0
+    assert found["penstock_connections"] >= 1
+    assert found["process_resident_memory_bytes"] > 1_000_000
