@@ -19,6 +19,7 @@ from penstock.security.principal import Principal, encode_principal
 from penstock.server.connection_host import CloseConnection, Exclusive, Peer
 from penstock.server.context import Services
 from penstock.server.dispatch import Dispatcher
+from penstock.server.metrics.requests import RequestCounts
 from tests.server.live import Client, code, unique_name
 from tests.server.raw import frame_of
 
@@ -94,6 +95,7 @@ def dispatcher(forward: Callable[[bytes], Awaitable[bytes]]) -> Dispatcher:
         controller=SimpleNamespace(is_active=False),
         quorum=SimpleNamespace(is_active=False),
         access=SimpleNamespace(forward=put),
+        metrics=SimpleNamespace(requests=RequestCounts()),
     )
     return Dispatcher(cast("Services", services))
 
