@@ -10,6 +10,7 @@ import pytest
 from penstock.cluster.controller.decision import Refusal
 from penstock.cluster.controller_access import DecidesHere
 from penstock.cluster.raft import messages as raft
+from penstock.observability.clock import SystemClock
 from penstock.protocol import apis
 from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.headers import decode_response_header
@@ -96,6 +97,7 @@ def dispatcher(forward: Callable[[bytes], Awaitable[bytes]]) -> Dispatcher:
         quorum=SimpleNamespace(is_active=False),
         access=SimpleNamespace(forward=put),
         metrics=SimpleNamespace(requests=RequestCounts()),
+        clock=SystemClock(),
     )
     return Dispatcher(cast("Services", services))
 
