@@ -10,6 +10,7 @@ import struct
 from collections import deque
 from typing import Any, cast
 
+from penstock.client.answers import decode_answer
 from penstock.protocol import apis
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.headers import RequestHeader, decode_response_header, encode_request_header
@@ -115,7 +116,7 @@ class Connection(asyncio.Protocol):
         pending = self._pending.popleft()
         try:
             correlation_id, position = decode_response_header(frame, pending.api_key, pending.version)
-            response = apis.codec(pending.api_key).decode_response(frame, pending.version, position)
+            response = decode_answer(frame, pending.api_key, pending.version, position)
         except ProtocolError as error:
             self._give_up(pending, error)
             return

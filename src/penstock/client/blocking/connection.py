@@ -10,23 +10,21 @@ import socket
 import ssl
 import struct
 from collections import deque
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, Self
 
-from penstock.client.blocking.errors import AuthenticationFailed, UnsupportedApi, error_name
-from penstock.client.blocking.security import sasl_exchange, tls_context
+from penstock.client.answers import decode_answer
+from penstock.client.blocking.errors import AuthenticationFailed
+from penstock.client.blocking.security import tls_context
 from penstock.client.blocking.settings import ClientSettings, SaslSettings
 from penstock.client.connection import Disconnected
+from penstock.client.introduction import Introduced, introduction
 from penstock.protocol import apis
-from penstock.protocol.errors import ErrorCode, ProtocolError
+from penstock.protocol.errors import ProtocolError
 from penstock.protocol.headers import RequestHeader, decode_response_header, encode_request_header
-from penstock.protocol.messages import api_versions, sasl_authenticate, sasl_handshake
 
 _SIZE: Final = struct.Struct(">i")
-_ERROR_CODE: Final = struct.Struct(">h")
 _FRAME_BYTES_MAX: Final = 512 * 1024 * 1024
-_SOFTWARE: Final = api_versions.ApiVersionsRequest(
-    client_software_name="penstock", client_software_version="0.1"
-)
 
 
 class _Asked(NamedTuple):
@@ -40,12 +38,11 @@ class BlockingConnection:
 
     def __init__(self, channel: socket.socket, address: str, client_id: str) -> None:
         self.address = address
-        self.features: dict[str, int] = {}  # the finalized ones: name to level
         self._channel = channel
         self._client_id = client_id
         self._correlation_ids = itertools.count()
         self._asked: deque[_Asked] = deque()
-        self._versions: dict[int, tuple[int, int]] = {}
+        self._introduced = Introduced(address=address)
         self._is_open = True
 
     @classmethod
@@ -61,9 +58,7 @@ class BlockingConnection:
             channel.settimeout(settings.request_timeout_ms / 1000)
             if settings.tls is not None:
                 connection._channel = _secured(channel, host, address, settings)
-            connection._learn_versions()
-            if settings.sasl is not None:
-                connection._authenticate(settings.sasl)
+            connection._introduce(settings.sasl)
         except BaseException as error:
             connection.close()
             if isinstance(error, OSError) and not isinstance(error, Disconnected):
@@ -78,21 +73,18 @@ class BlockingConnection:
         return self._is_open
 
     @property
+    def features(self) -> Mapping[str, int]:
+        """The finalized ones: name to level."""
+        return self._introduced.features
+
+    @property
     def awaited(self) -> int:
         """How many answers are still to come."""
         return len(self._asked)
 
     def version(self, api_key: int, at_most: int | None = None) -> int:
         """The newest version of an API that both sides know, not above `at_most`."""
-        ours = apis.codec(api_key).VERSIONS
-        first, last = self._versions.get(api_key, (0, -1))
-        newest = min(last, ours[-1] if at_most is None else min(ours[-1], at_most))
-        if newest < max(first, ours[0]):
-            raise UnsupportedApi(
-                f"the broker at {self.address} has {apis.APIS[api_key].name} in versions {first} to {last}, "
-                f"of which none is usable here: it may be too old or too new"
-            )
-        return newest
+        return self._introduced.version(api_key, at_most)
 
     def call(self, api_key: int, version: int, request: Any) -> Any:
         self.send(api_key, version, request)
@@ -140,9 +132,7 @@ class BlockingConnection:
             raise ProtocolError(
                 f"the broker at {self.address} answered {correlation_id}, not {asked.correlation_id}"
             )
-        if asked.api_key == apis.API_VERSIONS_KEY:
-            return _api_versions(frame, asked.version, position)
-        return apis.codec(asked.api_key).decode_response(frame, asked.version, position)
+        return decode_answer(frame, asked.api_key, asked.version, position)
 
     def close(self) -> None:
         self._is_open = False
@@ -183,52 +173,15 @@ class BlockingConnection:
 
     # -- introduction
 
-    def _learn_versions(self) -> None:
-        version = api_versions.VERSIONS[-1]
-        response = self.call(apis.API_VERSIONS_KEY, version, _SOFTWARE)
-        if response.error_code == ErrorCode.UNSUPPORTED_VERSION:  # KIP-511: the answer tells what it knows
-            known = {api.api_key: api.max_version for api in response.api_keys}
-            version = min(version, known.get(apis.API_VERSIONS_KEY, 0))
-            response = self.call(apis.API_VERSIONS_KEY, version, _SOFTWARE)
-        if response.error_code:
-            raise UnsupportedApi(
-                f"the broker at {self.address} does not tell its versions: {error_name(response.error_code)}"
-            )
-        self._versions = {api.api_key: (api.min_version, api.max_version) for api in response.api_keys}
-        self.features = {feature.name: feature.max_version_level for feature in response.finalized_features}
-
-    def _authenticate(self, sasl: SaslSettings) -> None:
-        # SaslHandshake v1 announces that the exchange comes in SaslAuthenticate requests (KIP-152).
-        handshake = sasl_handshake.SaslHandshakeRequest(mechanism=sasl.mechanism)
-        answer = self.call(sasl_handshake.API_KEY, 1, handshake)
-        if answer.error_code:
-            raise AuthenticationFailed(
-                f"the broker at {self.address} does not take {sasl.mechanism}; it offers "
-                f"{', '.join(answer.mechanisms) or 'nothing'}: set sasl.mechanism"
-            )
-        version = self.version(sasl_authenticate.API_KEY)
-        exchange = sasl_exchange(sasl)
-        sent = next(exchange)
+    def _introduce(self, sasl: SaslSettings | None) -> None:
+        steps = introduction(self.address, sasl)
+        ask = next(steps)
         while True:
-            request = sasl_authenticate.SaslAuthenticateRequest(auth_bytes=sent)
-            answer = self.call(sasl_authenticate.API_KEY, version, request)
-            if answer.error_code:
-                reason = answer.error_message or error_name(answer.error_code)
-                raise AuthenticationFailed(f"the broker at {self.address} refused {sasl!r}: {reason}")
             try:
-                sent = exchange.send(answer.auth_bytes)
-            except StopIteration:
+                ask = steps.send(self.call(ask.api_key, ask.version, ask.request))
+            except StopIteration as done:
+                self._introduced = done.value
                 return
-
-
-def _api_versions(frame: bytearray, version: int, position: int) -> api_versions.ApiVersionsResponse:
-    """An answer to a version that the broker does not know comes in the form of version 0."""
-    if (
-        len(frame) >= position + 2
-        and _ERROR_CODE.unpack_from(frame, position)[0] == ErrorCode.UNSUPPORTED_VERSION
-    ):
-        version = 0
-    return api_versions.decode_response(frame, version, position)
 
 
 def _secured(channel: socket.socket, host: str, address: str, settings: ClientSettings) -> ssl.SSLSocket:
