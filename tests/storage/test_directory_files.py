@@ -64,12 +64,18 @@ def test_a_damaged_topic_id_is_none(disk: FaultyDisk, content: bytes) -> None:
     assert directory_files.read_topic_id(disk, "/data/t-0") is None
 
 
-def test_the_mark_of_a_clean_stop_is_taken_once(disk: FaultyDisk) -> None:
-    assert not directory_files.take_clean_mark(disk, "/data")
-    directory_files.leave_clean_mark(disk, "/data")
+def test_the_mark_of_a_clean_stop_is_taken_once_and_tells_the_epoch_of_the_broker(disk: FaultyDisk) -> None:
+    assert directory_files.take_clean_mark(disk, "/data") is None
+    directory_files.leave_clean_mark(disk, "/data", 17)
     disk = disk.crash()
-    assert directory_files.take_clean_mark(disk, "/data")
-    assert not directory_files.take_clean_mark(disk.crash(), "/data")
+    assert directory_files.take_clean_mark(disk, "/data") == 17
+    assert directory_files.take_clean_mark(disk.crash(), "/data") is None
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"?"])
+def test_a_mark_that_tells_no_epoch_is_one_all_the_same(disk: FaultyDisk, content: bytes) -> None:
+    put(disk, f"/data/{directory_files.CLEAN_SHUTDOWN}", content)
+    assert directory_files.take_clean_mark(disk, "/data") == -1
 
 
 def test_the_text_of_a_uuid_is_read_back_and_nothing_else_is() -> None:

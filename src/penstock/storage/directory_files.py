@@ -14,7 +14,9 @@
 
 `.kafka_cleanshutdown`, in the data directory after a clean stop only, and removed before anything is changed:
 
-    {"version":0,"brokerEpoch":-1}
+    {"version":0,"brokerEpoch":17}
+
+The epoch is the one that the broker was registered with, -1 when it never was (KIP-966).
 """
 
 import base64
@@ -31,7 +33,12 @@ PARTITION_METADATA: Final = "partition.metadata"
 CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
 LOCK: Final = ".lock"
 
-_CLEAN_SHUTDOWN_CONTENT: Final = b'{"version":0,"brokerEpoch":-1}'
+_EPOCH_UNKNOWN: Final = -1
+
+
+class _CleanMark(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    version: int = 0
+    broker_epoch: int = _EPOCH_UNKNOWN
 
 
 class Meta(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,15 +115,24 @@ def write_topic_id(files: FileSystem, log_directory: str, topic_id: bytes) -> No
         file.close()
 
 
-def take_clean_mark(files: FileSystem, directory: str) -> bool:
-    """Whether the last stop was clean. The mark is gone for good before anything else changes."""
+def take_clean_mark(files: FileSystem, directory: str) -> int | None:
+    """The broker epoch that the last stop was in if it was clean, else None.
+
+    The mark is gone for good before anything else changes.
+    """
     path = f"{directory}/{CLEAN_SHUTDOWN}"
-    if not files.exists(path):
-        return False
+    try:
+        content = read_whole(files, path)
+    except FileNotFoundError:
+        return None
     files.remove(path)
     files.sync_dir(directory)
-    return True
+    try:
+        return msgspec.json.decode(content, type=_CleanMark).broker_epoch
+    except msgspec.DecodeError:  # Kafka left an empty file before version 3.9
+        return _EPOCH_UNKNOWN
 
 
-def leave_clean_mark(files: FileSystem, directory: str) -> None:
-    write_atomically(files, f"{directory}/{CLEAN_SHUTDOWN}", _CLEAN_SHUTDOWN_CONTENT)
+def leave_clean_mark(files: FileSystem, directory: str, broker_epoch: int) -> None:
+    content = msgspec.json.encode(_CleanMark(broker_epoch=broker_epoch))
+    write_atomically(files, f"{directory}/{CLEAN_SHUTDOWN}", content)

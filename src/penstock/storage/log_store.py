@@ -69,7 +69,10 @@ class LogStore:
         self._cache = FileCache(files, open_files_max)
         self._lock = lock
         self._logs: dict[PartitionName, Log] = {}
-        self.was_clean = directory_files.take_clean_mark(files, directory)
+        previous_epoch = directory_files.take_clean_mark(files, directory)
+        self.was_clean = previous_epoch is not None
+        self.broker_epoch = -1 if previous_epoch is None else previous_epoch
+        """What this broker is registered with: until it is anew, what it was when it last stopped cleanly."""
         self._unopened = set(self._find_logs())
         self._offsets = OffsetCheckpoints(files, directory, self._unopened)
         self._due: dict[Log, None] = {}  # in the order they came: a simulation repeats itself
@@ -406,7 +409,7 @@ class LogStore:
             log.finish_close(None)
         self._cache.close()
         if is_clean:
-            directory_files.leave_clean_mark(self._files, self.directory)
+            directory_files.leave_clean_mark(self._files, self.directory, self.broker_epoch)
         self._lock.close()
 
     async def _close_each(self, logs: Iterator[Log]) -> None:

@@ -41,7 +41,7 @@ def test_a_broker_that_crashed_leads_in_a_new_epoch_what_it_led() -> None:
 def test_a_broker_that_stopped_cleanly_goes_on_in_the_epochs_it_had() -> None:
     image = image_of()
     with_topic(image, "t", partitions=2)
-    returning = msgspec.structs.replace(registration(1), stopped_cleanly=True)
+    returning = msgspec.structs.replace(registration(1), previous_epoch=image.brokers[1].epoch)
     assert len(decide_register_broker(image, CONFIG, returning, epoch=9, fenced=False).records) == 1
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from penstock.cluster.controller.decision import Decision, Refusal
-from penstock.cluster.controller.health import elect_leaderless, leave_in_sync_sets
+from penstock.cluster.controller.returning import Returning, change_partitions
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.config.broker import BrokerConfig
 from penstock.config.listeners import Endpoint
@@ -14,7 +14,6 @@ from penstock.protocol.messages.metadata_records import (
     BrokerEndpoint,
     BrokerFeature,
     MetadataRecord,
-    PartitionChangeRecord,
     ProducerIdsRecord,
     RegisterBrokerRecord,
 )
@@ -26,14 +25,14 @@ _PRODUCER_ID_MAX = 2**63 - 1
 class BrokerRegistration(msgspec.Struct, frozen=True, kw_only=True):
     """A broker that starts. `incarnation_id` is drawn anew at each start; `log_dirs` are its directories' ids.
 
-    `stopped_cleanly`: its logs end where they ended before, so its leaderships go on in their epochs.
+    `previous_epoch` is the one that it stopped cleanly in, if it did (KIP-966).
     """
 
     broker_id: int
     incarnation_id: bytes
     endpoints: Sequence[Endpoint]
     rack: str | None = None
-    stopped_cleanly: bool = False
+    previous_epoch: int = -1
     log_dirs: Sequence[bytes] = ()
     features: Mapping[str, tuple[int, int]] | None = None  # unset: what this version supports
 
@@ -50,44 +49,45 @@ def decide_register_broker(
 ) -> Decision[int]:
     """Register a broker under the epoch that is the offset of its registration.
 
-    The active controller's own broker registers unfenced and takes up the leaderships it could have. Those it had go
-    on in a new leader epoch if it crashed: what it had not synced may be gone, and followers and consumers find out by
-    the epoch (KIP-320). Any other is fenced until it is heard of: it leaves the in-sync sets that it was in.
+    The active controller's own broker registers unfenced. Any other is fenced until it is heard of.
     """
-    records: list[MetadataRecord] = [
-        RegisterBrokerRecord(
-            broker_id=broker.broker_id,
-            incarnation_id=broker.incarnation_id,
-            broker_epoch=epoch,
-            end_points=[
-                BrokerEndpoint(
-                    name=each.name,
-                    host=each.host,
-                    port=each.port,
-                    security_protocol=each.security_protocol_id,
-                )
-                for each in broker.endpoints
-            ],
-            features=[
-                BrokerFeature(name=name, min_supported_version=low, max_supported_version=high)
-                for name, (low, high) in (broker.features or image.features.supported).items()
-            ],
-            rack=broker.rack,
-            fenced=fenced,
-            log_dirs=list(broker.log_dirs),
-        )
-    ]
-    if not fenced:
-        records += [
-            PartitionChangeRecord(topic_id=topic.topic_id, partition_id=number, leader=broker.broker_id)
-            for topic in image.topics.values()
-            for number, partition in topic.partitions.items()
-            if partition.leader == broker.broker_id and not broker.stopped_cleanly
-        ]
-        records += elect_leaderless(image, config, broker.broker_id, lambda each: each == broker.broker_id)
-    elif (known := image.brokers.get(broker.broker_id)) is not None and not known.fenced:
-        records = [*leave_in_sync_sets(image, config, broker.broker_id), *records]
-    return Decision(records, epoch)
+    known = image.brokers.get(broker.broker_id)
+    returning = Returning(
+        broker_id=broker.broker_id,
+        log_dirs=broker.log_dirs,
+        stopped_cleanly=known is not None and known.epoch == broker.previous_epoch,
+        is_fenced=fenced,
+        was_fenced=known is None or known.fenced,
+    )
+    changes = change_partitions(image, config, returning)
+    registered: list[MetadataRecord] = [_record(image, broker, epoch=epoch, fenced=fenced)]
+    return Decision([*changes, *registered] if fenced else [*registered, *changes], epoch)
+
+
+def _record(
+    image: MetadataImage, broker: BrokerRegistration, *, epoch: int, fenced: bool
+) -> RegisterBrokerRecord:
+    return RegisterBrokerRecord(
+        broker_id=broker.broker_id,
+        incarnation_id=broker.incarnation_id,
+        broker_epoch=epoch,
+        end_points=[
+            BrokerEndpoint(
+                name=each.name,
+                host=each.host,
+                port=each.port,
+                security_protocol=each.security_protocol_id,
+            )
+            for each in broker.endpoints
+        ],
+        features=[
+            BrokerFeature(name=name, min_supported_version=low, max_supported_version=high)
+            for name, (low, high) in (broker.features or image.features.supported).items()
+        ],
+        rack=broker.rack,
+        fenced=fenced,
+        log_dirs=list(broker.log_dirs),
+    )
 
 
 def check_broker_epoch(image: MetadataImage, broker_id: int, epoch: int) -> None:

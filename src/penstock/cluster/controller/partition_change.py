@@ -40,7 +40,10 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
-    """What shall change; what is None stays. `lost_data` names brokers that may have lost committed records."""
+    """What shall change; what is None stays. `lost_data` names brokers that may have lost committed records.
+
+    Those in `lost_disk` hold nothing any more in the directory that they had.
+    """
 
     isr: tuple[int, ...] | None = None
     replicas: tuple[int, ...] | None = None
@@ -48,6 +51,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     adding: tuple[int, ...] | None = None
     is_recovered: bool = False
     lost_data: frozenset[int] = frozenset()
+    lost_disk: frozenset[int] = frozenset()
 
 
 def change_partition(
@@ -79,7 +83,7 @@ def change_partition(
         leader_recovery_state=(
             _NO_RECOVERY_CHANGE if recovery_state == before.leader_recovery_state else recovery_state
         ),
-        directories=_directories(before, target.replicas, rules),
+        directories=_directories(before, target.replicas, wish.lost_disk, rules),
         eligible_leader_replicas=_if_changed(before.elr, target.elr),
         last_known_elr=_if_changed(before.last_known_elr, target.last_known_elr),
     )
@@ -139,9 +143,12 @@ def _elect(before: Partition, target: Partition, rules: Rules) -> tuple[int, boo
     return NO_LEADER, True
 
 
-def _directories(before: Partition, replicas: tuple[int, ...], rules: Rules) -> list[bytes] | None:
+def _directories(
+    before: Partition, replicas: tuple[int, ...], lost_disk: frozenset[int], rules: Rules
+) -> list[bytes] | None:
     """Each replica keeps its directory (KIP-858); a new one is told where to go if there is no choice."""
-    known = dict(zip(before.replicas, before.directories, strict=False))
+    pairs = zip(before.replicas, before.directories, strict=False)
+    known = {each: directory for each, directory in pairs if each not in lost_disk}
     directories = tuple(known[each] if each in known else rules.directory_of(each) for each in replicas)
     return None if directories == before.directories else list(directories)
 

@@ -7,7 +7,6 @@ from penstock.cluster.controller.brokers import BrokerRegistration
 from penstock.cluster.controller.decision import Refusal
 from penstock.cluster.controller.heartbeats import Wanted
 from penstock.cluster.controller.membership import HeartbeatAnswer
-from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.metadata.state import SUPPORTED_FEATURES, Partition
 from penstock.config.listeners import SECURITY_PROTOCOL_IDS, Endpoint
 from penstock.protocol.errors import ErrorCode
@@ -137,16 +136,16 @@ def registration_request(broker: BrokerRegistration, cluster_id: str) -> BrokerR
         ],
         rack=broker.rack,
         log_dirs=list(broker.log_dirs),
+        previous_broker_epoch=broker.previous_epoch,
     )
 
 
-def registration_of(request: BrokerRegistrationRequest, image: MetadataImage) -> BrokerRegistration:
-    """A broker that names the epoch it had has stopped cleanly in it (KIP-966). Raises `Refusal`."""
+def registration_of(request: BrokerRegistrationRequest) -> BrokerRegistration:
+    """Raises `Refusal`."""
     if unknown := [each for each in request.listeners if each.security_protocol not in _PROTOCOL_NAMES]:
         raise Refusal(
             ErrorCode.INVALID_REQUEST, f"listener {unknown[0].name} has no security protocol that is known"
         )
-    known = image.brokers.get(request.broker_id)
     return BrokerRegistration(
         broker_id=request.broker_id,
         incarnation_id=request.incarnation_id,
@@ -160,7 +159,7 @@ def registration_of(request: BrokerRegistrationRequest, image: MetadataImage) ->
             for each in request.listeners
         ],
         rack=request.rack or None,
-        stopped_cleanly=known is not None and known.epoch == request.previous_broker_epoch,
+        previous_epoch=request.previous_broker_epoch,
         log_dirs=request.log_dirs,
         features={
             each.name: (each.min_supported_version, each.max_supported_version) for each in request.features

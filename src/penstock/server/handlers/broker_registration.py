@@ -24,7 +24,7 @@ async def _register(ctx: RequestContext, request: BrokerRegistrationRequest) -> 
     if membership is None:
         return BrokerRegistrationResponse(error_code=ErrorCode.NOT_CONTROLLER)
     try:
-        broker = wire.registration_of(request, ctx.broker.controller.image)
+        broker = wire.registration_of(request)
         epoch = await membership.register(broker, request.cluster_id)
     except (Refusal, LogError) as error:
         return BrokerRegistrationResponse(error_code=error.code)

@@ -1,0 +1,106 @@
+"""Decides what becomes of the partitions of a broker that registers again: it may not have all that it had.
+
+    it stopped cleanly: it names the epoch it had (KIP-966)      has everything
+    it crashed, and the topic syncs before it acknowledges       has all that was committed
+    it crashed, and the topic waives that (`flush.messages`)     may lack committed records
+    it comes with another disk (KIP-858)                         has nothing
+
+Who may lack something leaves the in-sync and the eligible replicas as long as anybody else is among them, and comes
+back by catching up. The last one stays when it has crashed: of nobody is it known that he has more. It does not stay
+when it has lost its disk: then an unclean election has to be asked for, or allowed.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from penstock.cluster.controller.election_rules import ElectionRules
+from penstock.cluster.controller.partition_change import Rules, Wish, change_partition
+from penstock.cluster.metadata.image import MetadataImage
+from penstock.cluster.metadata.state import DIRECTORY_UNASSIGNED, NO_LEADER, Partition
+from penstock.config.broker import BrokerConfig
+from penstock.protocol.messages.metadata_records import MetadataRecord, PartitionChangeRecord
+
+_SYNCS_EVERYTHING = 1
+
+
+class Returning(msgspec.Struct, frozen=True, kw_only=True):
+    """A broker that registers; `is_fenced` until it is heard of, `was_fenced` before."""
+
+    broker_id: int
+    log_dirs: Sequence[bytes]
+    stopped_cleanly: bool
+    is_fenced: bool
+    was_fenced: bool
+
+
+def change_partitions(
+    image: MetadataImage, config: BrokerConfig, returning: Returning
+) -> list[MetadataRecord]:
+    """A fenced broker leaves the in-sync sets. One that is not takes up the leaderships that it could have.
+
+    Those that it has go on in a new leader epoch if it crashed: what it had not synced may be gone, and followers and
+    consumers find out by the epoch (KIP-320).
+    """
+    broker_id = returning.broker_id
+    rules = ElectionRules(image, config, lambda each: _may_lead(image, returning, each))
+    alone = ElectionRules(image, config, lambda each: each == broker_id)
+    records: list[MetadataRecord] = []
+    for topic in image.topics.values():
+        for number, partition in topic.partitions.items():
+            if broker_id not in partition.replicas:
+                continue
+            wish = _wish(partition, returning, rules.config_of(topic.name).flush_messages)
+            record: PartitionChangeRecord | None = None
+            if wish is not None:
+                here = _with_directory(rules.of(topic.name), returning)
+                record = change_partition(topic.topic_id, number, partition, wish, here)
+            elif not returning.is_fenced and partition.leader == NO_LEADER:
+                record = change_partition(topic.topic_id, number, partition, Wish(), alone.of(topic.name))
+            elif not returning.is_fenced and partition.leader == broker_id and not returning.stopped_cleanly:
+                record = PartitionChangeRecord(topic_id=topic.topic_id, partition_id=number, leader=broker_id)
+            if record is not None:
+                records.append(record)
+    return records
+
+
+def _may_lead(image: MetadataImage, returning: Returning, broker_id: int) -> bool:
+    if broker_id == returning.broker_id:
+        return not returning.is_fenced
+    return image.is_active(broker_id)
+
+
+def _wish(partition: Partition, returning: Returning, flush_messages: int) -> Wish | None:
+    """How its sets must change; None when they need not."""
+    me = returning.broker_id
+    without_me = tuple(each for each in partition.isr if each != me)
+    eligible = {*partition.isr, *partition.elr}
+    if _has_lost_disk(partition, returning):
+        return Wish(isr=without_me, lost_data=frozenset({me}), lost_disk=frozenset({me}))
+    may_lack = not returning.stopped_cleanly and flush_messages != _SYNCS_EVERYTHING
+    if may_lack and me in eligible and len(eligible) > 1:
+        return Wish(isr=without_me, lost_data=frozenset({me}))
+    if returning.is_fenced and not returning.was_fenced and me in partition.isr:
+        return Wish(isr=without_me)
+    return None
+
+
+def _has_lost_disk(partition: Partition, returning: Returning) -> bool:
+    directories = dict(zip(partition.replicas, partition.directories, strict=False))
+    directory = directories.get(returning.broker_id, DIRECTORY_UNASSIGNED)
+    return (
+        directory != DIRECTORY_UNASSIGNED
+        and len(returning.log_dirs) > 0
+        and directory not in returning.log_dirs
+    )
+
+
+def _with_directory(rules: Rules, returning: Returning) -> Rules:
+    """What it lost is made anew where it now has its directory."""
+    directories = returning.log_dirs
+    directory = directories[0] if len(directories) == 1 else DIRECTORY_UNASSIGNED
+
+    def directory_of(broker_id: int) -> bytes:
+        return directory if broker_id == returning.broker_id else rules.directory_of(broker_id)
+
+    return msgspec.structs.replace(rules, directory_of=directory_of)
