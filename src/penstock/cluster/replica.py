@@ -391,6 +391,14 @@ class Replica:
         unstable = self.log.first_unstable_offset
         return self.high_watermark if unstable is None else min(unstable, self.high_watermark)
 
+    @property
+    def knows_end(self) -> bool:
+        """Whether the high watermark has reached the start of this leader's epoch (KIP-207).
+
+        Before, records that an earlier leader has shown may lie beyond it: to tell it would be to go back.
+        """
+        return self._followers is None or self.high_watermark >= self._followers.epoch_start
+
     def check_epoch(self, current_leader_epoch: int) -> ErrorCode:
         """KIP-320: refuse a client whose idea of the leadership is older or newer than ours."""
         if current_leader_epoch < 0 or current_leader_epoch == self.leader_epoch:

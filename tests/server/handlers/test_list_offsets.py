@@ -1,5 +1,6 @@
 """ListOffsets in every version: positions, times and the version each special timestamp needs."""
 
+import msgspec
 import pytest
 
 from penstock.cluster.replica import Replica
@@ -148,6 +149,39 @@ async def test_a_client_with_another_epoch_is_fenced(live: Live, client: Client,
     ]
     assert codes == ["NONE", "FENCED_LEADER_EPOCH", "NONE", "UNKNOWN_LEADER_EPOCH"]
     assert (await list_offset(client, topic.name, -1, version)).leader_epoch == 3
+
+
+def lead_anew_with_a_follower(leader: Replica, high_watermark: int) -> None:
+    """As if elected with a high watermark that lags behind what the leader before has shown."""
+    state = leader.state
+    assert state is not None
+    leader.high_watermark = high_watermark
+    leader.follow(
+        msgspec.structs.replace(state, replicas=(1, 9), isr=(1, 9), leader_epoch=state.leader_epoch + 1)
+    )
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_a_new_leader_does_not_tell_an_end_that_lies_before_what_was_shown_already(
+    live: Live, client: Client, version: int
+) -> None:
+    topic = await filled(client)
+    leader = live.services.replicas.leader_of(topic.name, 0)
+    assert isinstance(leader, Replica)
+    lead_anew_with_a_follower(leader, high_watermark=4)
+    not_yet = "OFFSET_NOT_AVAILABLE" if version >= 5 else "LEADER_NOT_AVAILABLE"
+
+    async def answer(timestamp: int) -> tuple[str, int]:
+        found = await list_offset(client, topic.name, timestamp, version)
+        return code(found.error_code), found.offset
+
+    assert await answer(-1) == (not_yet, -1)
+    assert await answer(START_MS + 8000) == (not_yet, -1)
+    assert await answer(START_MS + 3000) == ("NONE", 3)
+    assert await answer(-2) == ("NONE", 0)
+    leader.follower_fetched(9, -1, 10)
+    assert await answer(-1) == ("NONE", 10)
+    assert await answer(START_MS + 8000) == ("NONE", 6)
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -7,6 +7,9 @@ timestamp  -1  the end that the client may read (the last stable offset under re
 -5  the end of what is in remote storage (v9): there is none, so -1
 -6  the first offset not yet in remote storage (v11): likewise -1
 >=0  the first record at or after that time
+
+A leader whose high watermark has not reached the start of its epoch tells a client of nothing beyond it: the answer is
+OFFSET_NOT_AVAILABLE, or LEADER_NOT_AVAILABLE before v5 (KIP-207). Whoever is no client (a replica id is given) sees all.
 """
 
 from collections import Counter
@@ -28,6 +31,8 @@ LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING
 _EPOCH_SINCE_VERSION = 4
 _SINCE_VERSION = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
 _READ_COMMITTED = 1
+_CLIENT = -1
+_OFFSET_NOT_AVAILABLE_SINCE_VERSION = 5
 
 
 def handle(ctx: RequestContext, request: ListOffsetsRequest) -> Awaitable[ListOffsetsResponse]:
@@ -43,14 +48,14 @@ async def _list(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffsets
             if counts[topic.name, wanted.partition_index] > 1:
                 found = _failed(wanted, ErrorCode.INVALID_REQUEST)
             else:
-                found = await _list_one(ctx, topic.name, wanted, request.isolation_level == _READ_COMMITTED)
+                found = await _list_one(ctx, topic.name, wanted, request)
             partitions.append(found)
         topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=partitions))
     return ListOffsetsResponse(topics=topics)
 
 
 async def _list_one(
-    ctx: RequestContext, topic: str, wanted: ListOffsetsPartition, read_committed: bool
+    ctx: RequestContext, topic: str, wanted: ListOffsetsPartition, request: ListOffsetsRequest
 ) -> ListOffsetsPartitionResponse:
     timestamp = wanted.timestamp
     if timestamp < EARLIEST_PENDING_UPLOAD or ctx.version < _SINCE_VERSION.get(timestamp, 0):
@@ -62,9 +67,9 @@ async def _list_one(
     if code:
         return _failed(wanted, code)
     log = leader.log
-    limit = leader.last_stable_offset if read_committed else leader.high_watermark
+    limit, beyond = _limit(ctx, leader, request)
     if timestamp == LATEST:
-        return _found(ctx, wanted, -1, limit, leader.leader_epoch)
+        return _failed(wanted, beyond) if beyond else _found(ctx, wanted, -1, limit, leader.leader_epoch)
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
         return _found(ctx, wanted, -1, log.log_start_offset, log.epoch_of(log.log_start_offset))
     if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
@@ -79,8 +84,20 @@ async def _list_one(
     except OSError:
         return _failed(wanted, ErrorCode.KAFKA_STORAGE_ERROR)
     if found is None or found.offset >= limit:
-        return _found(ctx, wanted, -1, -1, -1)
+        return _failed(wanted, beyond) if beyond else _found(ctx, wanted, -1, -1, -1)
     return _found(ctx, wanted, found.timestamp, found.offset, log.epoch_of(found.offset))
+
+
+def _limit(ctx: RequestContext, leader: Replica, request: ListOffsetsRequest) -> tuple[int, ErrorCode]:
+    """Up to where is told, and the error for what lies beyond, if that may have been shown before."""
+    if request.replica_id != _CLIENT:
+        return leader.log.log_end_offset, ErrorCode.NONE
+    is_committed = request.isolation_level == _READ_COMMITTED
+    limit = leader.last_stable_offset if is_committed else leader.high_watermark
+    if leader.knows_end:
+        return limit, ErrorCode.NONE
+    has_code = ctx.version >= _OFFSET_NOT_AVAILABLE_SINCE_VERSION
+    return limit, ErrorCode.OFFSET_NOT_AVAILABLE if has_code else ErrorCode.LEADER_NOT_AVAILABLE
 
 
 def _found(
