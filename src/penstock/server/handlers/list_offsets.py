@@ -9,7 +9,7 @@ timestamp  -1  the end that the client may read (the last stable offset under re
 >=0  the first record at or after that time
 
 A leader whose high watermark has not reached the start of its epoch tells a client of nothing beyond it: the answer is
-OFFSET_NOT_AVAILABLE, or LEADER_NOT_AVAILABLE before v5 (KIP-207). Whoever is no client (a replica id is given) sees all.
+OFFSET_NOT_AVAILABLE, or LEADER_NOT_AVAILABLE before v5 (KIP-207). Who is no client (names a replica id) sees all.
 """
 
 from collections import Counter
