@@ -8,6 +8,11 @@ from penstock.security.resources import ResourceType
 
 
 class Authorizer(Protocol):
+    @property
+    def is_enforcing(self) -> bool:
+        """Whether there are ACLs at all: whoever asks about thousands of names need not when there are none."""
+        ...
+
     def allows(
         self, who: Principal, host: str, operation: Operation, resource_type: ResourceType, name: str
     ) -> bool:
@@ -25,6 +30,8 @@ class AllowAll:
     """A broker without ACLs: `authorizer.class.name` is empty."""
 
     __slots__ = ()
+
+    is_enforcing = False
 
     def allows(
         self, who: Principal, host: str, operation: Operation, resource_type: ResourceType, name: str

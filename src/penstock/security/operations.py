@@ -5,6 +5,11 @@ from collections.abc import Iterable
 
 
 class Operation(enum.IntEnum):
+    """What can be done to a resource. ALL is for ACLs, ANY for filters of them."""
+
+    UNKNOWN = 0
+    ANY = 1
+    ALL = 2
     READ = 3
     WRITE = 4
     CREATE = 5
@@ -15,6 +20,9 @@ class Operation(enum.IntEnum):
     DESCRIBE_CONFIGS = 10
     ALTER_CONFIGS = 11
     IDEMPOTENT_WRITE = 12
+    CREATE_TOKENS = 13
+    DESCRIBE_TOKENS = 14
+    TWO_PHASE_COMMIT = 15
 
 
 def bit_field(operations: Iterable[Operation]) -> int:

@@ -37,7 +37,7 @@ from penstock.groups.coordinator import GroupCoordinator
 from penstock.observability.clock import Clock, SystemClock
 from penstock.observability.exposition import Histogram
 from penstock.observability.offload import ThreadOffload
-from penstock.security.authorizer import AllowAll
+from penstock.server.authorizing import make_authorizer
 from penstock.server.connection_host import ConnectionHost, Dialect, Limits, Tracked
 from penstock.server.context import Services
 from penstock.server.descriptors import raise_limit, share_out
@@ -247,7 +247,7 @@ class Broker:
             transactions=transactions,
             markers=markers,
             admissions=Admissions(guards, verifier),
-            authorizer=AllowAll(),
+            authorizer=make_authorizer(controller),
             metrics=self._metrics(flush_seconds),
         )
 

@@ -1,5 +1,7 @@
 """What Produce does about transactional batches before they may be appended (KIP-890)."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from penstock.cluster.replica import Replica
@@ -20,6 +22,8 @@ from penstock.transactions.state import Producer, TopicPartition
 
 Verdicts = dict[TopicPartition, ErrorCode]
 
+_BY_ID_FROM = 13
+
 
 class Pending(msgspec.Struct, frozen=True):
     """A request with records of a transaction that is not open yet where they go."""
@@ -28,9 +32,14 @@ class Pending(msgspec.Struct, frozen=True):
     adds: bool
 
 
+def key_of(ctx: RequestContext, topic: TopicProduceData) -> bytes | str:
+    """The topic as this version names it: by its id or by its name."""
+    return topic.topic_id if ctx.version >= _BY_ID_FROM else topic.name
+
+
 def leader_for(ctx: RequestContext, topic: TopicProduceData, index: int) -> Replica | ErrorCode:
     replicas = ctx.broker.replicas
-    if ctx.version >= 13:
+    if ctx.version >= _BY_ID_FROM:
         return replicas.leader_by_id(topic.topic_id, index)
     return replicas.leader_of(topic.name, index)
 
@@ -41,11 +50,19 @@ def attributes_of(records: memoryview) -> int:
     return records[ATTRIBUTES_POSITION + 1] if is_batch else 0
 
 
-def pending_in(ctx: RequestContext, request: ProduceRequest) -> Pending | Verdicts:
+def has_transactional_records(request: ProduceRequest) -> bool:
+    return any(
+        attributes_of(memoryview(data.records or b"")) & TRANSACTIONAL_FLAG
+        for topic in request.topic_data
+        for data in topic.partition_data
+    )
+
+
+def pending_in(ctx: RequestContext, topics: Sequence[TopicProduceData]) -> Pending | Verdicts:
     """What must be waited for before the transactional batches of a request may be appended, or what they are told."""
     producers: set[Producer] = set()
     firsts: list[tuple[Replica, int]] = []
-    for topic in request.topic_data:
+    for topic in topics:
         for data in topic.partition_data:
             records = memoryview(data.records or b"")
             if not attributes_of(records) & TRANSACTIONAL_FLAG:

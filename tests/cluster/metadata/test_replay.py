@@ -192,7 +192,7 @@ def test_credentials_acls_and_quotas_come_and_go() -> None:
         ],
         2,
     )
-    assert (came.credentials_changed, came.acls_changed, came.quotas_changed) == (True, True, True)
+    assert (came.credentials_changed, came.acls_changed, came.quotas_changed) == (True, {A}, True)
     assert image.credentials["u", 1].iterations == 4096
     assert image.acls[A].principal == "User:u"
     assert image.quotas == {(("client-id", "x"), ("user", None)): {"producer_byte_rate": 5.0}}

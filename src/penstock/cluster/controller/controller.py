@@ -5,6 +5,12 @@ import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 
+from penstock.cluster.controller.acls import (
+    AclCreated,
+    AclsDeleted,
+    decide_create_acls,
+    decide_delete_acls,
+)
 from penstock.cluster.controller.alter_configs import (
     ConfigsAltered,
     ResourceChanges,
@@ -52,6 +58,7 @@ from penstock.cluster.metadata.log import MetadataLog, Subscriber
 from penstock.config.broker import BrokerConfig
 from penstock.config.overrides import topic_config
 from penstock.config.topic import TopicConfig
+from penstock.security.acl import AccessControlEntry, AclFilter
 
 R = TypeVar("R")
 
@@ -154,6 +161,12 @@ class Controller:
         return await self._mutate(
             lambda: decide_update_features(self.image, updates), validate_only=validate_only
         )
+
+    async def create_acls(self, entries: Sequence[AccessControlEntry]) -> list[AclCreated]:
+        return await self._mutate(lambda: decide_create_acls(self.image, entries, self._randomness))
+
+    async def delete_acls(self, filters: Sequence[AclFilter]) -> list[AclsDeleted]:
+        return await self._mutate(lambda: decide_delete_acls(self.image, filters))
 
     async def elect_leaders(
         self, wanted: Sequence[tuple[str, int]] | None, election: Election

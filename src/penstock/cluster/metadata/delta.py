@@ -42,7 +42,7 @@ class MetadataDelta:
         self.brokers_changed: set[int] = set()
         self.features_changed = False
         self.producer_ids_changed = False
-        self.acls_changed = False
+        self.acls_changed: set[bytes] = set()  # ids
         self.credentials_changed = False
         self.quotas_changed = False
 
@@ -89,7 +89,9 @@ def difference(old: MetadataImage, new: MetadataImage) -> MetadataDelta:
     }
     delta.features_changed = old.features.finalized != new.features.finalized
     delta.producer_ids_changed = old.next_producer_id != new.next_producer_id
-    delta.acls_changed = old.acls != new.acls
+    delta.acls_changed = {
+        key for key in old.acls.keys() | new.acls.keys() if old.acls.get(key) != new.acls.get(key)
+    }
     delta.credentials_changed = old.credentials != new.credentials
     delta.quotas_changed = old.quotas != new.quotas
     return delta

@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping
 
 from penstock.cluster import topic_names
 from penstock.cluster.metadata.state import (
-    AccessControlEntry,
     Features,
     Partition,
     RegisteredBroker,
     ScramCredential,
     Topic,
 )
+from penstock.security.acl import AccessControlEntry
 
 QuotaEntity = tuple[tuple[str, str | None], ...]
 _NOTHING: Mapping[str, str] = {}

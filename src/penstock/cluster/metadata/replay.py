@@ -10,13 +10,13 @@ from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.errors import MetadataError
 from penstock.cluster.metadata.image import MetadataImage, ResourceType
 from penstock.cluster.metadata.state import (
-    AccessControlEntry,
     Partition,
     RegisteredBroker,
     ScramCredential,
     Topic,
 )
 from penstock.protocol.messages import metadata_records as mr
+from penstock.security.acl import AccessControlEntry
 
 
 def apply(image: MetadataImage, records: Iterable[mr.MetadataRecord], last_offset: int) -> MetadataDelta:
@@ -176,14 +176,14 @@ def _acl(image: MetadataImage, delta: MetadataDelta, record: mr.AccessControlEnt
         operation=record.operation,
         permission_type=record.permission_type,
     )
-    delta.acls_changed = True
+    delta.acls_changed.add(record.id)
 
 
 def _acl_removed(
     image: MetadataImage, delta: MetadataDelta, record: mr.RemoveAccessControlEntryRecord
 ) -> None:
     image.acls.pop(record.id, None)
-    delta.acls_changed = True
+    delta.acls_changed.add(record.id)
 
 
 def _quota(image: MetadataImage, delta: MetadataDelta, record: mr.ClientQuotaRecord) -> None:

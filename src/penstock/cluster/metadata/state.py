@@ -179,15 +179,3 @@ class ScramCredential(msgspec.Struct, frozen=True, kw_only=True):
     stored_key: bytes
     server_key: bytes
     iterations: int
-
-
-class AccessControlEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """An ACL; the numbers are the protocol's."""
-
-    resource_type: int
-    resource_name: str
-    pattern_type: int
-    principal: str
-    host: str
-    operation: int
-    permission_type: int

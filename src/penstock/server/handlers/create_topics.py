@@ -1,8 +1,10 @@
 """CreateTopics (key 19), v2-v7: make topics, or only check that they could be made."""
 
-from collections.abc import Awaitable
+from collections import Counter
+from collections.abc import Awaitable, Sequence
 
 from penstock.cluster.controller.create_topics import NewTopic, TopicCreated
+from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfigs,
@@ -10,7 +12,9 @@ from penstock.protocol.messages.create_topics import (
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
+from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
+from penstock.server.permissions import may_topic
 from penstock.storage.log_errors import LogError
 
 
@@ -19,13 +23,33 @@ def handle(ctx: RequestContext, request: CreateTopicsRequest) -> Awaitable[Creat
 
 
 async def _create(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTopicsResponse:
+    denied = _denied(ctx, request.topics)
+    allowed = [topic for topic in request.topics if topic.name not in denied]
     try:
         created = await ctx.broker.controller.create_topics(
-            [_new_topic(topic) for topic in request.topics], validate_only=request.validate_only
+            [_new_topic(topic) for topic in allowed], validate_only=request.validate_only
         )
     except LogError as error:  # the metadata log takes no records: nothing was created
-        created = [TopicCreated(name=t.name, error=error.code, message=str(error)) for t in request.topics]
-    return CreateTopicsResponse(topics=[_result(topic) for topic in created])
+        created = [TopicCreated(name=t.name, error=error.code, message=str(error)) for t in allowed]
+    return CreateTopicsResponse(
+        topics=[_result(ctx, topic) for topic in created] + [_refused(name) for name in denied]
+    )
+
+
+def _denied(ctx: RequestContext, topics: Sequence[CreatableTopic]) -> list[str]:
+    """The names that may not be created; one that is given twice is refused for that."""
+    if ctx.may_in_cluster(Operation.CREATE):
+        return []
+    counts = Counter(topic.name for topic in topics)
+    return [n for n, count in counts.items() if count == 1 and not may_topic(ctx, Operation.CREATE, n)]
+
+
+def _refused(name: str) -> CreatableTopicResult:
+    return CreatableTopicResult(
+        name=name,
+        error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+        error_message="Authorization failed.",
+    )
 
 
 def _new_topic(topic: CreatableTopic) -> NewTopic:
@@ -38,7 +62,15 @@ def _new_topic(topic: CreatableTopic) -> NewTopic:
     )
 
 
-def _result(topic: TopicCreated) -> CreatableTopicResult:
+def _result(ctx: RequestContext, topic: TopicCreated) -> CreatableTopicResult:
+    """The settings and numbers of the new topic are told to those who may read them (KIP-525)."""
+    if not topic.error and not may_topic(ctx, Operation.DESCRIBE_CONFIGS, topic.name):
+        return CreatableTopicResult(
+            name=topic.name,
+            topic_id=topic.topic_id,
+            error_message=None,
+            topic_config_error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+        )
     return CreatableTopicResult(
         name=topic.name,
         topic_id=topic.topic_id,

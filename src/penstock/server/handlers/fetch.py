@@ -7,7 +7,7 @@ A fetch of the metadata log is the quorum's.
 """
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Collection
 
 from penstock.cluster.raft.wire import is_about_quorum
 from penstock.config.themes.network import FETCH_MAX_BYTES
@@ -20,10 +20,12 @@ from penstock.protocol.messages.fetch import (
     NodeEndpoint,
     PartitionData,
 )
+from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.server.fetch_sessions import FetchPartition, FetchPlan, FetchResult
+from penstock.server.fetch_sessions import FetchPartition, FetchPlan, FetchResult, TopicKey
 from penstock.server.handlers import quorum
 from penstock.server.handlers.fetch_read import FetchRead, Reader
+from penstock.server.permissions import denied_topics
 
 _TELLS_LEADER_FROM = 16  # KIP-951
 _READS_FOLLOWERS_FROM = 11  # KIP-392
@@ -36,7 +38,8 @@ def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Awaita
     if plan.error_code:
         return FetchResponse(error_code=plan.error_code)
     bytes_max = min(request.max_bytes, ctx.broker.config[FETCH_MAX_BYTES])
-    read = FetchRead(ctx, plan.partitions, bytes_max, _reader(ctx, request))
+    reader = _reader(ctx, request)
+    read = FetchRead(ctx, plan.partitions, bytes_max, reader, _denied(ctx, plan, reader))
     read.from_memory()
     if read.is_complete and (request.max_wait_ms <= 0 or read.is_enough(request.min_bytes)):
         return _respond(ctx, plan, read)
@@ -52,6 +55,16 @@ def _reader(ctx: RequestContext, request: FetchRequest) -> Reader:
         rack=request.rack_id,
         reads_followers=ctx.version >= _READS_FOLLOWERS_FROM,
     )
+
+
+def _denied(ctx: RequestContext, plan: FetchPlan, reader: Reader) -> Collection[TopicKey]:
+    """The topics that may not be read. A follower is a broker, and reads all or nothing."""
+    if not ctx.broker.authorizer.is_enforcing:
+        return ()
+    topics = {wanted.topic for wanted in plan.partitions}
+    if reader.is_follower:
+        return () if ctx.may_in_cluster(Operation.CLUSTER_ACTION) else topics
+    return denied_topics(ctx, Operation.READ, topics)
 
 
 async def _respond_later(
@@ -92,6 +105,11 @@ async def _news(ctx: RequestContext, read: FetchRead, deadline: float) -> None:
 
 def _respond(ctx: RequestContext, plan: FetchPlan, read: FetchRead) -> FetchResponse:
     """Build the answer; in an incremental session only what is news."""
+    quotas = ctx.broker.quotas
+    if quotas.is_active and not read.is_for_follower:
+        wait_ms = quotas.wait_before_fetch_ms(ctx.peer, ctx.client_id, read.size)
+        if wait_ms:
+            return FetchResponse(throttle_time_ms=wait_ms, session_id=plan.session_id, responses=[])
     topics: list[FetchableTopicResponse] = []
     leaders: dict[int, NodeEndpoint] = {}
     for wanted, data in zip(plan.partitions, read.results, strict=True):

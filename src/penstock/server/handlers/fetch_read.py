@@ -10,7 +10,7 @@ one in the consumer's rack sends it there.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
@@ -19,14 +19,18 @@ from penstock.config.themes.replication import REPLICA_SELECTOR_CLASS
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.fetch import AbortedTransaction, EpochEndOffset, PartitionData
 from penstock.server.context import RequestContext
-from penstock.server.fetch_sessions import FetchPartition
+from penstock.server.fetch_sessions import FetchPartition, TopicKey
 from penstock.storage.log import Cold, LogSlice
 from penstock.storage.log_errors import LogError
 
 _READ_COMMITTED = 1
 _RACK_AWARE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 _KNOWS_ZSTD_FROM = 10
-_UNKNOWN = (ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+_HIDDEN = (
+    ErrorCode.UNKNOWN_TOPIC_ID,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+)
 
 
 class Reader(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,19 +54,27 @@ class FetchRead:
         "_bytes_left",
         "_bytes_max",
         "_ctx",
+        "_denied",
+        "_hidden_at_first",
         "_is_first",
         "_read_committed",
         "_reader",
         "_size",
-        "_unknown_at_first",
         "_wanted",
         "results",
     )
 
     def __init__(
-        self, ctx: RequestContext, wanted: Sequence[FetchPartition], bytes_max: int, reader: Reader
+        self,
+        ctx: RequestContext,
+        wanted: Sequence[FetchPartition],
+        bytes_max: int,
+        reader: Reader,
+        denied: Collection[TopicKey] = (),
     ) -> None:
+        """Topics that are `denied` are not read; the permission is that of the moment when the request came."""
         self._ctx = ctx
+        self._denied = denied
         self._reader = reader
         self._is_first = True
         self._wanted = wanted
@@ -70,13 +82,22 @@ class FetchRead:
         self._bytes_left = bytes_max
         self._read_committed = reader.isolation_level == _READ_COMMITTED and not reader.is_follower
         self._size = 0
-        self._unknown_at_first: int | None = None
+        self._hidden_at_first: int | None = None
         self.results: list[PartitionData] = []
         """For each of the partitions, in their order, as far as they are read."""
 
     @property
     def is_complete(self) -> bool:
         return len(self.results) == len(self._wanted)
+
+    @property
+    def size(self) -> int:
+        """Bytes of records that were read."""
+        return self._size
+
+    @property
+    def is_for_follower(self) -> bool:
+        return self._reader.is_follower
 
     def from_memory(self) -> None:
         """Read from the start without waiting, up to the first partition that needs the disk."""
@@ -100,18 +121,18 @@ class FetchRead:
     def is_enough(self, min_bytes: int) -> bool:
         """Whether to answer now: there are the bytes, or something that the client must hear of.
 
-        As in Kafka, partitions that were unknown from the start are not news, or a client that asks for one in vain
-        would ask without a pause.
+        As in Kafka, partitions that were unknown or denied from the start are not news, or a client that asks for one
+        in vain would ask without a pause.
         """
         codes = [r.error_code for r in self.results]
-        unknown = sum(1 for c in codes if c in _UNKNOWN)
-        if self._unknown_at_first is None:
-            self._unknown_at_first = unknown
+        hidden = sum(1 for c in codes if c in _HIDDEN)
+        if self._hidden_at_first is None:
+            self._hidden_at_first = hidden
         return (
             self._size >= min(min_bytes, self._bytes_max)
-            or unknown == len(codes)
-            or unknown > self._unknown_at_first
-            or any(c for c in codes if c not in _UNKNOWN)
+            or hidden == len(codes)
+            or hidden > self._hidden_at_first
+            or any(c for c in codes if c not in _HIDDEN)
             or any(r.diverging_epoch.epoch >= 0 or r.preferred_read_replica >= 0 for r in self.results)
         )
 
@@ -149,6 +170,8 @@ class FetchRead:
 
     def _read_one(self, wanted: FetchPartition) -> PartitionData | None:
         """What one partition gives from memory; None when its records are on disk only."""
+        if self._denied and wanted.topic in self._denied:
+            return _failed(wanted.index, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         leader = self._leader(wanted)
         if not isinstance(leader, Replica):
             return _failed(wanted.index, leader)

@@ -1,9 +1,11 @@
 """Metadata (key 3), v0-v13: brokers, and topics by name, by id (v12) or all; may create what is missing.
 
+Topics that may not be described are left out of all topics; of those asked for, it is not told whether they exist.
+
 A topic that is created on the way is answered as it then is, where Kafka says "not yet" and lets the client ask again.
 """
 
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Collection, Iterable
 
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.metadata.state import Topic
@@ -18,8 +20,15 @@ from penstock.protocol.messages.metadata import (
     MetadataResponseTopic,
 )
 from penstock.protocol.wire import ZERO_UUID
-from penstock.security.operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS, bit_field
+from penstock.security.operations import NOT_ASKED, Operation
+from penstock.security.resources import ResourceType
 from penstock.server.context import RequestContext
+from penstock.server.permissions import (
+    denied_topics,
+    may_topic,
+    permitted_in_cluster,
+    permitted_operations,
+)
 from penstock.storage.log_errors import LogError
 
 
@@ -31,37 +40,62 @@ def handle(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse | 
     if not wanted:
         # v0 has no null: there an empty list means all topics.
         everything = wanted is None or ctx.version == 0
-        topics = list(ctx.broker.controller.image.topics.values()) if everything else []
+        known = ctx.broker.controller.image.topics.values() if everything else ()
+        topics = [each for each in known if may_topic(ctx, Operation.DESCRIBE, each.name)]
         return _respond(ctx, request, [_topic(ctx, request, t) for t in topics])
     ids = list(dict.fromkeys(t.topic_id for t in wanted if t.topic_id != ZERO_UUID))
     if ids:
         return _respond(ctx, request, [_by_id(ctx, request, topic_id) for topic_id in ids])
     names = list(dict.fromkeys(t.name for t in wanted if t.name is not None))
-    missing = _to_create(ctx, request, names)
+    denied = denied_topics(ctx, Operation.DESCRIBE, names)
+    missing = _to_create(ctx, request, [name for name in names if name not in denied])
     if missing:
-        return _create_and_respond(ctx, request, names, missing)
-    return _respond(ctx, request, [_by_name(ctx, request, name) for name in names])
+        denied |= _not_to_create(ctx, missing)
+        creatable = [n for n in missing if n not in denied and invalid_name_reason(n) is None]
+        if creatable:
+            return _create_and_respond(ctx, request, names, creatable, denied)
+    return _respond(ctx, request, _by_names(ctx, request, names, denied))
 
 
 def _to_create(ctx: RequestContext, request: MetadataRequest, names: list[str]) -> list[str]:
-    may_create = ctx.broker.config[AUTO_CREATE_TOPICS_ENABLE] and (
+    """Those that do not exist, when asking for them is meant to make them."""
+    is_wanted = ctx.broker.config[AUTO_CREATE_TOPICS_ENABLE] and (
         ctx.version < 4 or request.allow_auto_topic_creation
     )
-    if not may_create:
-        return []
     image = ctx.broker.controller.image
-    return [n for n in names if n not in image.topics and invalid_name_reason(n) is None]
+    return [n for n in names if n not in image.topics] if is_wanted else []
+
+
+def _not_to_create(ctx: RequestContext, names: list[str]) -> set[bytes | str]:
+    if ctx.may_in_cluster(Operation.CREATE):
+        return set()
+    return denied_topics(ctx, Operation.CREATE, names)
 
 
 async def _create_and_respond(
-    ctx: RequestContext, request: MetadataRequest, names: list[str], missing: list[str]
+    ctx: RequestContext,
+    request: MetadataRequest,
+    names: list[str],
+    missing: list[str],
+    denied: Collection[bytes | str],
 ) -> MetadataResponse:
     try:
         for name in missing:
             await ctx.broker.controller.auto_create_topic(name)
     except LogError:
         pass  # the topics that are not there are answered as unknown, and the client asks again
-    return _respond(ctx, request, [_by_name(ctx, request, name) for name in names])
+    return _respond(ctx, request, _by_names(ctx, request, names, denied))
+
+
+def _by_names(
+    ctx: RequestContext, request: MetadataRequest, names: list[str], denied: Collection[bytes | str]
+) -> list[MetadataResponseTopic]:
+    return [
+        MetadataResponseTopic(name=name, error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        if name in denied
+        else _by_name(ctx, request, name)
+        for name in names
+    ]
 
 
 def _by_name(ctx: RequestContext, request: MetadataRequest, name: str) -> MetadataResponseTopic:
@@ -73,15 +107,20 @@ def _by_name(ctx: RequestContext, request: MetadataRequest, name: str) -> Metada
         name=name,
         error_code=ErrorCode.INVALID_TOPIC_EXCEPTION if invalid else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         is_internal=is_internal(name),
-        topic_authorized_operations=_topic_operations(request),
+        topic_authorized_operations=_topic_operations(ctx, request, name),
     )
 
 
 def _by_id(ctx: RequestContext, request: MetadataRequest, topic_id: bytes) -> MetadataResponseTopic:
+    """An id tells nothing of the topic, so Kafka does not hide that one exists."""
     topic = ctx.broker.controller.image.topics_by_id.get(topic_id)
-    if topic is not None:
-        return _topic(ctx, request, topic)
-    return MetadataResponseTopic(name=None, topic_id=topic_id, error_code=ErrorCode.UNKNOWN_TOPIC_ID)
+    if topic is None:
+        return MetadataResponseTopic(name=None, topic_id=topic_id, error_code=ErrorCode.UNKNOWN_TOPIC_ID)
+    if not may_topic(ctx, Operation.DESCRIBE, topic.name):
+        return MetadataResponseTopic(
+            name=None, topic_id=topic_id, error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        )
+    return _topic(ctx, request, topic)
 
 
 def _topic(ctx: RequestContext, request: MetadataRequest, topic: Topic) -> MetadataResponseTopic:
@@ -103,12 +142,14 @@ def _topic(ctx: RequestContext, request: MetadataRequest, topic: Topic) -> Metad
             )
             for index, p in sorted(topic.partitions.items())
         ],
-        topic_authorized_operations=_topic_operations(request),
+        topic_authorized_operations=_topic_operations(ctx, request, topic.name),
     )
 
 
-def _topic_operations(request: MetadataRequest) -> int:
-    return bit_field(TOPIC_OPERATIONS) if request.include_topic_authorized_operations else NOT_ASKED
+def _topic_operations(ctx: RequestContext, request: MetadataRequest, name: str) -> int:
+    if not request.include_topic_authorized_operations:
+        return NOT_ASKED
+    return permitted_operations(ctx, ResourceType.TOPIC, name)
 
 
 def _respond(
@@ -120,7 +161,7 @@ def _respond(
         controller_id=ctx.broker.node_id,
         topics=topics,
         cluster_authorized_operations=(
-            bit_field(CLUSTER_OPERATIONS) if request.include_cluster_authorized_operations else NOT_ASKED
+            permitted_in_cluster(ctx) if request.include_cluster_authorized_operations else NOT_ASKED
         ),
     )
 

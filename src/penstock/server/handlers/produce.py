@@ -10,7 +10,7 @@ is part of the transaction or, from v12 on, is told that it is (KIP-890).
 """
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from functools import partial
 
 from penstock.cluster.replica import ALL, Replica
@@ -28,12 +28,16 @@ from penstock.protocol.messages.produce import (
     TopicProduceResponse,
 )
 from penstock.protocol.records.batch import CODEC_MASK, TRANSACTIONAL_FLAG
+from penstock.security.operations import Operation
 from penstock.server.connection_host import CloseConnection
 from penstock.server.context import RequestContext
+from penstock.server.permissions import denied_topics, may_transactional_id
 from penstock.server.transactional_produce import (
     Pending,
     Verdicts,
     attributes_of,
+    has_transactional_records,
+    key_of,
     leader_for,
     pending_in,
     verdicts,
@@ -63,25 +67,42 @@ class _Outcome:
 
 
 _Outcomes = list[tuple[TopicProduceData, list[_Outcome]]]
+_Denied = Mapping[bytes | str, ErrorCode]
 
 
 def handle(
     ctx: RequestContext, request: ProduceRequest
 ) -> ProduceResponse | Awaitable[ProduceResponse | None] | None:
+    denied = _denied(ctx, request)
     if request.transactional_id is not None:
-        pending = pending_in(ctx, request)
+        pending = pending_in(ctx, [t for t in request.topic_data if key_of(ctx, t) not in denied])
         if isinstance(pending, Pending):
-            return _handle_later(ctx, request, pending)
-        return _append_all(ctx, request, pending)
-    return _append_all(ctx, request, {})
+            return _handle_later(ctx, request, denied, pending)
+        return _append_all(ctx, request, denied, pending)
+    return _append_all(ctx, request, denied, {})
+
+
+def _denied(ctx: RequestContext, request: ProduceRequest) -> _Denied:
+    """What topics are told that may not be written to; all of them, if the transactional id may not be used."""
+    if not ctx.broker.authorizer.is_enforcing:
+        return {}
+    topics = [key_of(ctx, topic) for topic in request.topic_data]
+    transactional_id = request.transactional_id
+    if (
+        transactional_id is not None
+        and not may_transactional_id(ctx, Operation.WRITE, transactional_id)
+        and has_transactional_records(request)
+    ):
+        return dict.fromkeys(topics, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    return dict.fromkeys(denied_topics(ctx, Operation.WRITE, topics), ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 
 
 async def _handle_later(
-    ctx: RequestContext, request: ProduceRequest, pending: Pending
+    ctx: RequestContext, request: ProduceRequest, denied: _Denied, pending: Pending
 ) -> ProduceResponse | None:
     try:
         found = await verdicts(ctx, request, pending)
-        outcome = _append_all(ctx, request, found)
+        outcome = _append_all(ctx, request, denied, found)
     finally:
         pending.admission.close()
     return await outcome if isinstance(outcome, Completion) else outcome
@@ -90,12 +111,17 @@ async def _handle_later(
 def _append_all(
     ctx: RequestContext,
     request: ProduceRequest,
+    denied: _Denied,
     told: Verdicts,
 ) -> ProduceResponse | Completion[ProduceResponse] | None:
-    outcomes = [
-        (topic, [_append(ctx, request, topic, data, told) for data in topic.partition_data])
-        for topic in request.topic_data
-    ]
+    outcomes = []
+    for topic in request.topic_data:
+        refusal = denied.get(key_of(ctx, topic)) if denied else None
+        if refusal is None:
+            parts = [_append(ctx, request, topic, data, told) for data in topic.partition_data]
+        else:
+            parts = [_Outcome(_failed(data.index, refusal)) for data in topic.partition_data]
+        outcomes.append((topic, parts))
     if request.acks == 0:
         for topic, parts in outcomes:
             for outcome in parts:

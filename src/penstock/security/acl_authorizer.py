@@ -1,0 +1,104 @@
+"""Decides by ACLs, as Kafka's StandardAuthorizer does.
+
+Super users may do anything. Else a denial that matches wins, then a permission that matches. A resource that no ACL is
+about is nobody's, or with `allow.everyone.if.no.acl.found` everybody's. Decisions are remembered until an ACL changes.
+Each new one is logged at debug level.
+"""
+
+import logging
+from collections.abc import Collection, Iterable, Mapping
+
+from penstock.security.acl import AccessControlEntry
+from penstock.security.acl_index import AclIndex, comparable_host
+from penstock.security.operations import Operation
+from penstock.security.principal import Principal
+from penstock.security.resources import ResourceType
+
+log = logging.getLogger(__name__)
+
+STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+_REMEMBERED_MAX = 10_000
+
+_Question = tuple[Principal, str, Operation, ResourceType, str | None]
+
+
+class AclAuthorizer:
+    __slots__ = ("_default", "_entries", "_index", "_remembered", "_super_users")
+
+    is_enforcing = True
+
+    def __init__(
+        self, *, super_users: Collection[Principal] = (), allow_everyone_if_no_acl_found: bool = False
+    ) -> None:
+        self._super_users = frozenset(super_users)
+        self._default = allow_everyone_if_no_acl_found
+        self._entries: dict[bytes, AccessControlEntry] = {}
+        self._index = AclIndex()
+        self._remembered: dict[_Question, bool] = {}
+
+    def follow(self, acls: Mapping[bytes, AccessControlEntry], changed: Iterable[bytes]) -> None:
+        """Take over the ACLs with these ids as they are now, or are no more."""
+        for acl_id in changed:
+            old = self._entries.pop(acl_id, None)
+            if old is not None:
+                self._index.remove(old)
+            new = acls.get(acl_id)
+            if new is not None:
+                self._entries[acl_id] = new
+                self._index.add(new)
+        self._remembered.clear()
+
+    def allows(
+        self, who: Principal, host: str, operation: Operation, resource_type: ResourceType, name: str
+    ) -> bool:
+        if who in self._super_users:
+            return True
+        question = (who, host, operation, resource_type, name)
+        known = self._remembered.get(question)
+        if known is not None:
+            return known
+        verdict = self._index.verdict(str(who), comparable_host(host), operation, resource_type, name)
+        return self._remember(question, self._default if verdict is None else verdict)
+
+    def allows_some(
+        self, who: Principal, host: str, operation: Operation, resource_type: ResourceType
+    ) -> bool:
+        # Kafka asks for a name that nobody uses first, for whom the default or a wildcard is enough.
+        if self.allows(who, host, operation, resource_type, "hardcode"):
+            return True
+        question = (who, host, operation, resource_type, None)
+        known = self._remembered.get(question)
+        if known is not None:
+            return known
+        answer = self._index.allows_some(str(who), comparable_host(host), operation, resource_type)
+        return self._remember(question, answer)
+
+    def _remember(self, question: _Question, answer: bool) -> bool:
+        if len(self._remembered) >= _REMEMBERED_MAX:
+            self._remembered.clear()
+        self._remembered[question] = answer
+        if log.isEnabledFor(logging.DEBUG):
+            who, host, operation, resource_type, name = question
+            log.debug(
+                "%s from %s %s %s %s %s",
+                who,
+                host,
+                "may" if answer else "may not",
+                operation.name,
+                resource_type.name,
+                "of any name" if name is None else name,
+            )
+        return answer
+
+
+def parse_super_users(text: str) -> list[Principal]:
+    """`User:alice;User:bob`, as in `super.users`. Raises `ValueError` for what is no principal."""
+    found = []
+    for each in filter(None, (part.strip() for part in text.split(";"))):
+        kind, colon, name = each.partition(":")
+        if not colon:
+            raise ValueError(
+                f"super.users has {each!r}: write each user as User:name, separated by semicolons"
+            )
+        found.append(Principal(name, kind))
+    return found

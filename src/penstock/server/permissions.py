@@ -1,0 +1,67 @@
+"""What several handlers ask about permissions."""
+
+from collections.abc import Iterable
+
+from penstock.security.operations import (
+    CLUSTER_OPERATIONS,
+    GROUP_OPERATIONS,
+    TOPIC_OPERATIONS,
+    Operation,
+    bit_field,
+)
+from penstock.security.resources import CLUSTER_NAME, ResourceType
+from penstock.server.context import RequestContext
+
+_OPERATIONS = {
+    ResourceType.TOPIC: TOPIC_OPERATIONS,
+    ResourceType.GROUP: GROUP_OPERATIONS,
+    ResourceType.CLUSTER: CLUSTER_OPERATIONS,
+}
+
+
+def permitted_operations(ctx: RequestContext, resource_type: ResourceType, name: str) -> int:
+    """The bit field of what may be done to the resource (KIP-430)."""
+    operations = _OPERATIONS[resource_type]
+    if not ctx.broker.authorizer.is_enforcing:
+        return bit_field(operations)
+    return bit_field(each for each in operations if ctx.may(each, resource_type, name))
+
+
+def permitted_in_cluster(ctx: RequestContext) -> int:
+    """The same for the cluster: nothing to those who may not even describe it."""
+    if not ctx.may_in_cluster(Operation.DESCRIBE):
+        return 0
+    return permitted_operations(ctx, ResourceType.CLUSTER, CLUSTER_NAME)
+
+
+def may_topic(ctx: RequestContext, operation: Operation, topic: str) -> bool:
+    return ctx.may(operation, ResourceType.TOPIC, topic)
+
+
+def may_group(ctx: RequestContext, operation: Operation, group_id: str) -> bool:
+    return ctx.may(operation, ResourceType.GROUP, group_id)
+
+
+def may_transactional_id(ctx: RequestContext, operation: Operation, transactional_id: str) -> bool:
+    return ctx.may(operation, ResourceType.TRANSACTIONAL_ID, transactional_id)
+
+
+def denied_topics(
+    ctx: RequestContext, operation: Operation, topics: Iterable[bytes | str]
+) -> set[bytes | str]:
+    """Those of the topics, by name or by id, that it may not be done to. An id that nobody has is not denied."""
+    if not ctx.broker.authorizer.is_enforcing:
+        return set()
+    denied = set()
+    known = ctx.broker.controller.image.topics_by_id
+    for topic in dict.fromkeys(topics):
+        if isinstance(topic, bytes):
+            by_id = known.get(topic)
+            if by_id is None:
+                continue
+            name = by_id.name
+        else:
+            name = topic
+        if not may_topic(ctx, operation, name):
+            denied.add(topic)
+    return denied
