@@ -46,6 +46,7 @@ from penstock.server.fetch_sessions import FetchSessions
 from penstock.server.listeners import advertised_endpoints
 from penstock.server.metrics.broker import BrokerMetrics
 from penstock.server.partition_service import PartitionService
+from penstock.server.quotas import QuotaKeeper
 from penstock.server.server import ListenFailed, Server
 from penstock.storage.cleaner import Cleaner, CleanerSettings
 from penstock.storage.compaction_worker import Compactor, ProcessCompactor
@@ -249,6 +250,7 @@ class Broker:
             admissions=Admissions(guards, verifier),
             authorizer=make_authorizer(controller),
             metrics=self._metrics(flush_seconds),
+            quotas=QuotaKeeper(self._config, self._clock),
         )
 
     def _metrics(self, flush_seconds: Histogram) -> BrokerMetrics:

@@ -72,6 +72,7 @@ class Connection(asyncio.BufferedProtocol):
         self._is_write_due = False
         self._unwritten_bytes = 0
         self._is_peer_slow = False
+        self._is_muted = False
         self._is_stopping = False
         self._drained: asyncio.Future[None] | None = None
         self._transport: asyncio.Transport
@@ -85,6 +86,7 @@ class Connection(asyncio.BufferedProtocol):
         self._transport.set_write_buffer_limits(high=_WRITE_HIGH_WATER_BYTES)
         address = transport.get_extra_info("peername") or ("unknown", 0)
         self.peer = Peer(self._listener, str(address[0]), int(address[1]))
+        self.peer.mute = self._mute
         self._host.connections.add(self)
         refusal = self._host.admits(self.peer.host)
         if refusal is not None:
@@ -325,9 +327,20 @@ class Connection(asyncio.BufferedProtocol):
         turns.is_full = self._unwritten_bytes >= _WRITE_HIGH_WATER_BYTES
         turns.look_again()
 
+    def _mute(self, wait_ms: float) -> None:
+        """It exceeded a quota: its answers go out, but it is not listened to for a while."""
+        self._is_muted = True
+        self._pause()
+        asyncio.get_running_loop().call_later(wait_ms / 1000, self._unmute)
+
+    def _unmute(self) -> None:
+        self._is_muted = False
+        self._resume_if_room()
+
     def _has_room(self) -> bool:
         return (
             not self._is_peer_slow
+            and not self._is_muted
             and self._unwritten_bytes < _WRITE_HIGH_WATER_BYTES
             and self._exclusive is None
             and len(self._slots) < self._limits.in_flight_max

@@ -42,7 +42,7 @@ class Dispatch(Protocol):
 class Peer:
     """Who is on the other side. Handlers keep what a connection must remember here."""
 
-    __slots__ = ("host", "is_leaving", "listener", "long_polls", "port", "principal", "turns")
+    __slots__ = ("host", "is_leaving", "listener", "long_polls", "mute", "port", "principal", "turns")
 
     def __init__(self, listener: str, host: str, port: int) -> None:
         self.listener = listener
@@ -52,6 +52,8 @@ class Peer:
         self.is_leaving = False  # nobody waits for news any more: answer with what there is
         self.long_polls: set[asyncio.Future[None]] = set()
         self.turns = ReadTurns()
+        self.mute: Callable[[float], None] = _not_muted
+        """Read nothing more of the connection for so many milliseconds: it has exceeded a quota."""
 
     def leave(self) -> None:
         """The connection is ending: end its long polls now."""
@@ -61,6 +63,10 @@ class Peer:
 
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"
+
+
+def _not_muted(_wait_ms: float) -> None:
+    """What is not a connection of its own, like a forwarded request, waits by itself."""
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,6 +17,7 @@ from penstock.security.resources import CLUSTER_NAME, ResourceType
 from penstock.server.connection_host import Peer
 from penstock.server.fetch_sessions import FetchSessions
 from penstock.server.metrics.broker import BrokerMetrics
+from penstock.server.quotas import QuotaKeeper
 from penstock.transactions.admission import Admissions
 from penstock.transactions.coordinator import TransactionCoordinator
 from penstock.transactions.markers import LocalMarkers
@@ -41,6 +42,7 @@ class Services:
         "node_id",
         "producer_ids",
         "quorum",
+        "quotas",
         "random",
         "replicas",
         "transactions",
@@ -63,6 +65,7 @@ class Services:
         admissions: Admissions,
         authorizer: Authorizer,
         metrics: BrokerMetrics,
+        quotas: QuotaKeeper,
     ) -> None:
         self.clock = clock
         self.random = randomness
@@ -78,6 +81,7 @@ class Services:
         self.admissions = admissions
         self.authorizer = authorizer
         self.metrics = metrics
+        self.quotas = quotas
         self.is_ready = False
         self.quorum: Quorum
         self.access: ControllerAccess
@@ -92,13 +96,18 @@ class Services:
 class RequestContext:
     """One request on its way through a handler."""
 
-    __slots__ = ("broker", "client_id", "number", "peer", "version")
+    __slots__ = ("began_ms", "broker", "busy_ms", "client_id", "number", "peer", "request_bytes", "version")
 
-    def __init__(self, broker: Services, peer: Peer, version: int, client_id: str | None) -> None:
+    def __init__(
+        self, broker: Services, peer: Peer, version: int, client_id: str, request_bytes: int = 0
+    ) -> None:
         self.broker = broker
         self.peer = peer
         self.version = version
         self.client_id = client_id
+        self.request_bytes = request_bytes
+        self.began_ms = broker.clock.monotonic_ms()
+        self.busy_ms = 0.0  # how long the loop was held
         self.number = peer.turns.accepted  # of this request among those of its connection
 
     def may(self, operation: Operation, resource_type: ResourceType, name: str) -> bool:

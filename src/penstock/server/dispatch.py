@@ -47,6 +47,7 @@ class _Route:
         "is_early",
         "is_exclusive",
         "is_forwarded",
+        "is_internal",
         "key",
         "name",
         "versions",
@@ -61,6 +62,7 @@ class _Route:
         self.is_exclusive = HANDLERS[key].is_exclusive
         self.is_forwarded = HANDLERS[key].is_forwarded
         self.is_early = HANDLERS[key].is_early
+        self.is_internal = HANDLERS[key].is_internal
         self.decode: Callable[[memoryview, int, int], Any] = codec.decode_request
         self.encode_into: Callable[[bytearray, Any, int], None] = codec.encode_response_into
         handler = importlib.import_module(f"penstock.server.handlers.{HANDLERS[key].module}")
@@ -105,10 +107,11 @@ class Dispatcher:
             log.debug("%s #%d %s v%d", peer, header.correlation_id, route.name, version)
         if route.key == _ENVELOPE:
             return self._open_envelope(route, header, request, peer)
-        began_ms = services.clock.monotonic_ms()
-        response = route.handle(RequestContext(services, peer, version, header.client_id), request)
-        route.counts.request_bytes += len(frame)
-        finish = partial(self._finish, route, header, began_ms)
+        ctx = RequestContext(services, peer, version, header.client_id, len(frame))
+        response = route.handle(ctx, request)
+        if services.quotas.is_active:
+            ctx.busy_ms = services.clock.monotonic_ms() - ctx.began_ms
+        finish = partial(self._finish, route, header, ctx)
         if isinstance(response, Completion):
             return response.through(finish)
         if isinstance(response, Awaitable):
@@ -116,12 +119,16 @@ class Dispatcher:
             return Exclusive(later) if route.is_exclusive else later
         return finish(response)
 
-    def _finish(self, route: _Route, header: RequestHeader, began_ms: float, response: Any) -> Answer:
+    def _finish(self, route: _Route, header: RequestHeader, ctx: RequestContext, response: Any) -> Answer:
         """The one way back up: every response of a handler passes here, whenever it comes."""
+        services = self._services
+        if services.quotas.is_active and not route.is_internal:
+            response = services.quotas.settle(ctx, route.key, response)
         answer = route.encode(header, response)
         counts = route.counts
+        counts.request_bytes += ctx.request_bytes
         counts.response_bytes += sum(map(len, answer))
-        counts.seconds.observe((self._services.clock.monotonic_ms() - began_ms) / 1000)
+        counts.seconds.observe((services.clock.monotonic_ms() - ctx.began_ms) / 1000)
         return answer
 
     async def _forward(self, frame: bytes, peer: Peer) -> Answer:

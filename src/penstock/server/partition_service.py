@@ -57,6 +57,7 @@ class PartitionService:
         services = self._services
         services.replicas.surroundings.on_in_sync_change = self._in_sync.note
         services.replicas.load()
+        services.quotas.follow(self._metadata.image.quotas)
         self._metadata.subscribe(self._follow)
         upkeep = Upkeep(self._store, services.replicas, services.controller, cleaner, self._clock)
         self._cleanup.push_async_callback(upkeep.stop)
@@ -96,6 +97,8 @@ class PartitionService:
             else:
                 changed.append(replica)
         self._fetchers.follow(changed)
+        if delta.quotas_changed:
+            services.quotas.follow(self._metadata.image.quotas)
         if delta.brokers_changed:
             self._fetchers.brokers_changed(delta.brokers_changed, lambda: services.replicas)
 

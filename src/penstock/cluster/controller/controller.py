@@ -28,6 +28,7 @@ from penstock.cluster.controller.brokers import (
     decide_producer_id_block,
     decide_register_broker,
 )
+from penstock.cluster.controller.client_quotas import QuotaChange, QuotasAltered, decide_alter_quotas
 from penstock.cluster.controller.create_partitions import (
     GrownTopic,
     PartitionsCreated,
@@ -160,6 +161,13 @@ class Controller:
     ) -> FeaturesUpdated:
         return await self._mutate(
             lambda: decide_update_features(self.image, updates), validate_only=validate_only
+        )
+
+    async def alter_quotas(
+        self, changes: Sequence[QuotaChange], *, validate_only: bool = False
+    ) -> list[QuotasAltered]:
+        return await self._mutate(
+            lambda: decide_alter_quotas(self.image, changes), validate_only=validate_only
         )
 
     async def create_acls(self, entries: Sequence[AccessControlEntry]) -> list[AclCreated]:

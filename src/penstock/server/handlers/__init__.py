@@ -79,6 +79,8 @@ HANDLERS: dict[int, Handler] = dict(
         _entry(45, "alter_partition_reassignments", is_exclusive=True, is_forwarded=True),
         _entry(46, "list_partition_reassignments"),
         _entry(47, "offset_delete", is_exclusive=True),
+        _entry(48, "describe_client_quotas"),
+        _entry(49, "alter_client_quotas", is_exclusive=True, is_forwarded=True),
         _entry(52, "quorum", is_early=True, is_internal=True),
         _entry(53, "quorum", is_early=True, is_internal=True),
         _entry(54, "quorum", is_early=True, is_internal=True),

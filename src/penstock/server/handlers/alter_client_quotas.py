@@ -1,0 +1,51 @@
+"""AlterClientQuotas (key 49), v0-v1: set and remove quotas of users, client ids and addresses (KIP-546)."""
+
+from collections.abc import Awaitable
+
+from penstock.cluster.controller.client_quotas import QuotaChange, QuotasAltered
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.alter_client_quotas import (
+    AlterClientQuotasRequest,
+    AlterClientQuotasResponse,
+    RequestEntryData,
+    ResponseEntityData,
+    ResponseEntryData,
+)
+from penstock.security.operations import Operation
+from penstock.server.context import RequestContext
+from penstock.storage.log_errors import LogError
+
+
+def handle(ctx: RequestContext, request: AlterClientQuotasRequest) -> Awaitable[AlterClientQuotasResponse]:
+    return _alter(ctx, request)
+
+
+async def _alter(ctx: RequestContext, request: AlterClientQuotasRequest) -> AlterClientQuotasResponse:
+    changes = [_change(entry) for entry in request.entries]
+    if not ctx.may_in_cluster(Operation.ALTER_CONFIGS):
+        return _all_failed(changes, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster authorization failed.")
+    try:
+        altered = await ctx.broker.controller.alter_quotas(changes, validate_only=request.validate_only)
+    except LogError as error:  # the metadata log takes no records: nothing has changed
+        return _all_failed(changes, error.code, str(error))
+    return AlterClientQuotasResponse(entries=[_result(each) for each in altered])
+
+
+def _change(entry: RequestEntryData) -> QuotaChange:
+    return QuotaChange(
+        entity=tuple((each.entity_type, each.entity_name) for each in entry.entity),
+        values=[(op.key, None if op.remove else op.value) for op in entry.ops],
+    )
+
+
+def _all_failed(changes: list[QuotaChange], code: ErrorCode, message: str) -> AlterClientQuotasResponse:
+    failed = (QuotasAltered(entity=change.entity, error=code, message=message) for change in changes)
+    return AlterClientQuotasResponse(entries=[_result(each) for each in failed])
+
+
+def _result(altered: QuotasAltered) -> ResponseEntryData:
+    return ResponseEntryData(
+        error_code=altered.error,
+        error_message=altered.message,
+        entity=[ResponseEntityData(entity_type=kind, entity_name=name) for kind, name in altered.entity],
+    )

@@ -1,0 +1,172 @@
+"""Quotas at work: what each request costs is put on its sender's account, and who exceeds it waits.
+
+As in Kafka the answer goes out at once and says how long the wait is (`throttle_time_ms`); the connection is not read
+from for that long, so a client that does not listen is slowed down all the same. A fetch that exceeds its quota is
+answered without records, and does not count.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import msgspec
+
+from penstock.config.broker import BrokerConfig
+from penstock.config.themes import security
+from penstock.observability.clock import Clock
+from penstock.protocol.errors import ErrorCode
+from penstock.security.quotas import entities
+from penstock.security.quotas.entities import Entity, Share, share_of
+from penstock.security.quotas.rates import SampledRate, TokenBucket
+from penstock.server.connection_host import Peer
+
+_PRODUCE = 0
+_ACCOUNTS_MAX = 10_000
+"""Client ids are the clients' choice: accounts that are not in use make room for new ones."""
+
+Quotas = Mapping[Entity, Mapping[str, float]]
+_Account = tuple[str, str | None, str | None]
+
+
+class Charged(Protocol):
+    """What a request costs, and whom."""
+
+    peer: Peer
+    client_id: str
+    request_bytes: int
+    busy_ms: float
+
+
+class QuotaKeeper:
+    """The accounts of one broker. `is_active` is false while nobody has a quota: then nothing is counted."""
+
+    def __init__(self, config: BrokerConfig, clock: Clock) -> None:
+        self._clock = clock
+        self._sample_count = config[security.QUOTA_WINDOW_NUM]
+        self._sample_ms = 1000 * config[security.QUOTA_WINDOW_SIZE_SECONDS]
+        self._burst_seconds = float(
+            config[security.CONTROLLER_QUOTA_WINDOW_NUM]
+            * config[security.CONTROLLER_QUOTA_WINDOW_SIZE_SECONDS]
+        )
+        self._quotas: Quotas = {}
+        self._rates: dict[_Account, SampledRate] = {}
+        self._buckets: dict[_Account, TokenBucket] = {}
+        self._shares: dict[_Account, Share | None] = {}
+        self.is_active = False
+
+    def follow(self, quotas: Quotas) -> None:
+        """Quotas changed: from now on these hold. What was used stays on the accounts."""
+        self._quotas = {entity: dict(values) for entity, values in quotas.items()}
+        self._shares.clear()
+        self.is_active = bool(quotas)
+
+    # -- requests
+
+    def settle(self, request: "Charged", api_key: int, response: Any) -> Any:
+        """Charge a request that was handled; gives its response with the wait in it, and has the connection wait."""
+        peer, client_id = request.peer, request.client_id
+        wait_ms = float(getattr(response, "throttle_time_ms", 0))
+        if api_key == _PRODUCE:
+            wait_ms = max(
+                wait_ms, self._charge(entities.PRODUCER_BYTE_RATE, peer, client_id, request.request_bytes)
+            )
+        # 100 percent is the whole event loop: this broker's one thread that handles requests.
+        busy = self._charge(entities.REQUEST_PERCENTAGE, peer, client_id, request.busy_ms / 10)
+        wait_ms = max(wait_ms, min(busy, self._sample_ms))
+        if wait_ms < 1:
+            return response
+        peer.mute(wait_ms)
+        if response is None:
+            return None
+        return msgspec.structs.replace(response, throttle_time_ms=math.ceil(wait_ms))
+
+    def wait_before_fetch_ms(self, peer: Peer, client_id: str, size_bytes: int) -> int:
+        """How long a consumer must wait for records of this size; 0 when it gets them, and is charged for them."""
+        account = self._account(entities.CONSUMER_BYTE_RATE, peer, client_id)
+        if account is None:
+            return 0
+        rate, share = account
+        now_ms = self._clock.monotonic_ms()
+        wait_ms = rate.wait_ms(share.limit, now_ms)
+        if wait_ms < 1:
+            rate.record(size_bytes, now_ms)
+            return 0
+        return math.ceil(wait_ms)
+
+    def _charge(self, key: str, peer: Peer, client_id: str, amount: float) -> float:
+        account = self._account(key, peer, client_id)
+        if account is None:
+            return 0.0
+        rate, share = account
+        now_ms = self._clock.monotonic_ms()
+        rate.record(amount, now_ms)
+        return rate.wait_ms(share.limit, now_ms)
+
+    def _account(self, key: str, peer: Peer, client_id: str) -> tuple[SampledRate, Share] | None:
+        share = self._share(key, peer, client_id)
+        if share is None:
+            return None
+        name = (key, share.user, share.client_id)
+        rate = self._rates.get(name)
+        if rate is None:
+            _make_room(self._rates)
+            rate = self._rates[name] = SampledRate(self._sample_count, self._sample_ms)
+        return rate, share
+
+    def _share(self, key: str, peer: Peer, client_id: str) -> Share | None:
+        name = (key, peer.principal.name, client_id)
+        try:
+            return self._shares[name]
+        except KeyError:
+            if len(self._shares) >= _ACCOUNTS_MAX:
+                self._shares.clear()
+            share = self._shares[name] = share_of(self._quotas, key, peer.principal.name, client_id)
+            return share
+
+    # -- topic changes
+
+    def mutations(self, peer: Peer, client_id: str, *, is_strict: bool) -> "MutationQuota":
+        """The account for partitions made and deleted by one request (KIP-599)."""
+        share = self._share(entities.CONTROLLER_MUTATION_RATE, peer, client_id) if self.is_active else None
+        if share is None:
+            return MutationQuota(None, 0.0, self._clock, is_strict=is_strict)
+        name = (entities.CONTROLLER_MUTATION_RATE, share.user, share.client_id)
+        bucket = self._buckets.get(name)
+        if bucket is None:
+            _make_room(self._buckets)
+            bucket = TokenBucket(self._burst_seconds, share.limit, self._clock.monotonic_ms())
+            self._buckets[name] = bucket
+        return MutationQuota(bucket, share.limit, self._clock, is_strict=is_strict)
+
+
+class MutationQuota:
+    """A strict one refuses what exceeds it; the other kind, for older clients, only makes them wait."""
+
+    __slots__ = ("_bucket", "_clock", "_is_strict", "_limit")
+
+    def __init__(self, bucket: TokenBucket | None, limit: float, clock: Clock, *, is_strict: bool) -> None:
+        self._bucket = bucket
+        self._limit = limit
+        self._clock = clock
+        self._is_strict = is_strict
+
+    def charge(self, partitions: int) -> ErrorCode:
+        """NONE, or THROTTLING_QUOTA_EXCEEDED when the change must not be made now."""
+        if self._bucket is None:
+            return ErrorCode.NONE
+        now_ms = self._clock.monotonic_ms()
+        if self._is_strict and self._bucket.wait_ms(self._limit, now_ms) > 0:
+            return ErrorCode.THROTTLING_QUOTA_EXCEEDED
+        self._bucket.record(partitions, self._limit, now_ms)
+        return ErrorCode.NONE
+
+    @property
+    def wait_ms(self) -> int:
+        if self._bucket is None:
+            return 0
+        return math.ceil(self._bucket.wait_ms(self._limit, self._clock.monotonic_ms()))
+
+
+def _make_room(accounts: "dict[_Account, Any]") -> None:
+    if len(accounts) >= _ACCOUNTS_MAX:
+        del accounts[min(accounts, key=lambda name: accounts[name].last_used_ms)]

@@ -1,0 +1,96 @@
+"""Quotas over a real connection; how long waits are is for the tests of the rates."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from penstock.protocol.messages.alter_client_quotas import (
+    AlterClientQuotasRequest,
+    OpData,
+    RequestEntityData,
+    RequestEntryData,
+)
+from penstock.protocol.messages.api_versions import ApiVersionsRequest
+from penstock.protocol.messages.describe_client_quotas import ComponentData, DescribeClientQuotasRequest
+from penstock.protocol.messages.fetch import FetchPartition, FetchResponse
+from penstock.protocol.messages.produce import ProduceResponse
+from tests.server.live import (
+    FETCH_LATEST,
+    Client,
+    Live,
+    batch,
+    code,
+    fetch_request,
+    fetch_topic,
+    produce_request,
+)
+
+ENTITY = [
+    RequestEntityData(entity_type="user", entity_name="ANONYMOUS"),
+    RequestEntityData(entity_type="client-id", entity_name="test"),
+]
+
+
+async def alter(client: Client, key: str, value: float | None) -> str:
+    ops = [OpData(key=key, value=value or 0.0, remove=value is None)]
+    entry = RequestEntryData(entity=ENTITY, ops=ops)
+    response = await client.send(AlterClientQuotasRequest(entries=[entry]))
+    return code(response.entries[0].error_code)
+
+
+@asynccontextmanager
+async def quota(live: Live, key: str, value: float) -> AsyncIterator[None]:
+    """The admin has a connection of its own: one that is muted could not lift the quota."""
+    admin = await live.connect()
+    assert await alter(admin, key, value) == "NONE"
+    try:
+        yield
+    finally:
+        rescuer = await live.connect()
+        assert await alter(rescuer, key, None) == "NONE"
+        await admin.close()
+        await rescuer.close()
+
+
+async def test_quotas_are_described_as_they_were_set(live: Live, client: Client) -> None:
+    async with quota(live, "producer_byte_rate", 1e9):
+        wanted = [ComponentData(entity_type="user", match_type=2, match=None)]
+        response = await client.send(DescribeClientQuotasRequest(components=wanted))
+        assert [(v.key, v.value) for e in response.entries for v in e.values] == [("producer_byte_rate", 1e9)]
+        strict = await client.send(DescribeClientQuotasRequest(components=wanted, strict=True))
+        assert strict.entries == []
+    gone = await client.send(DescribeClientQuotasRequest(components=[]))
+    assert gone.entries == []
+
+
+async def test_a_producer_over_its_quota_is_told_to_wait_and_not_listened_to_meanwhile(
+    live: Live, client: Client
+) -> None:
+    topic = await client.create_topic()
+    async with quota(live, "producer_byte_rate", 1000):
+        fast = await live.connect()
+        response: ProduceResponse = await fast.send(produce_request(topic, {0: batch(b"x" * 11_000)}))
+        assert response.responses[0].partition_responses[0].error_code == 0, "what was sent is kept"
+        assert response.throttle_time_ms > 500
+        next_answer = fast.send(ApiVersionsRequest(client_software_name="t", client_software_version="1"))
+        other = await client.send(ApiVersionsRequest(client_software_name="t", client_software_version="1"))
+        assert other.error_code == 0
+        assert not next_answer.done(), "only the connection that exceeded it waits"
+        assert (await asyncio.wait_for(next_answer, 30)).error_code == 0
+        await fast.close()
+
+
+async def test_a_consumer_over_its_quota_gets_no_records_until_it_has_waited(
+    live: Live, client: Client
+) -> None:
+    topic = await client.create_topic()
+    await client.produce(topic, batch(b"x" * 11_000))
+    async with quota(live, "consumer_byte_rate", 1000):
+        reader = await live.connect()
+        partition = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20)
+        wanted = fetch_request([fetch_topic(topic, FETCH_LATEST, {0: partition})])
+        first: FetchResponse = await reader.send(wanted)
+        assert first.responses, "a burst is let through, and counted"
+        again: FetchResponse = await reader.send(wanted)
+        assert (again.responses, again.throttle_time_ms > 0) == ([], True)
+        await reader.close()
