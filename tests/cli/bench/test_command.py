@@ -10,12 +10,13 @@ from penstock.cli.main import run
 
 
 def test_an_unknown_letter_is_one_clear_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["bench", "--only", "bz"]) != 0
-    assert "--only bz" in capsys.readouterr().err
+    assert run(["bench", "--only", "b9"]) != 0
+    assert "--only b9" in capsys.readouterr().err
 
 
 def test_every_workload_has_a_letter_of_its_own_and_says_how_it_measures() -> None:
-    assert [w.KEY for w in runner.WORKLOADS] == list("abcdefghijk")
+    keys = [w.KEY for w in runner.WORKLOADS]
+    assert keys == sorted(set(keys))
     assert all(w.TITLE and w.METHOD for w in runner.WORKLOADS)
 
 

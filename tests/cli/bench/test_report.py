@@ -38,14 +38,14 @@ def test_each_ratio_is_a_row_with_its_median_spread_and_verdict() -> None:
 
 
 def test_a_figure_is_a_row_of_the_summary_only_when_it_has_a_goal() -> None:
-    assert figure_rows(REPORT.sections) == [("b", "start", "0.75 /s", "one round", "≤ 0.5 missed")]
+    assert figure_rows(REPORT.sections) == [("b", "start", "0.75 /s", "one round", "≤ 0.5 missed by 50%")]
 
 
 def test_rounds_on_both_sides_of_a_goal_decide_nothing_whatever_their_median() -> None:
     goal = Goal(side="at least", bound=0.7)
     assert verdict(goal, series("x", 0.2, 1.7, 2.0)) == "≥ 0.7 undecided: the rounds disagree"
     assert verdict(goal, series("x", 0.8, 1.7, 2.0)) == "≥ 0.7 met"
-    assert verdict(goal, series("x", 0.2, 0.3, 0.6)) == "≥ 0.7 missed"
+    assert verdict(goal, series("x", 0.2, 0.3, 0.6)) == "≥ 0.7 missed by 57%"
 
 
 def test_the_page_holds_machine_ratios_figures_notes_and_what_was_not_measured() -> None:

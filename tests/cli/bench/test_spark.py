@@ -9,7 +9,6 @@ from penstock.cli.bench.spark_driver import (
     MEMORY_SECOND,
     Line,
     Task,
-    descendants,
     halves,
     latency_label,
     rows_label,
@@ -79,7 +78,3 @@ def test_without_the_connector_files_are_the_only_reference() -> None:
 
 def test_memory_is_the_peak_of_each_half() -> None:
     assert halves([1, 9, 3, 4, 5]) == (9, 5)
-
-
-def test_workers_are_found_below_the_driver_however_deep() -> None:
-    assert descendants({1: 0, 2: 1, 3: 2, 4: 3, 5: 1}, 2) == {3, 4}

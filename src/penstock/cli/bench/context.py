@@ -9,6 +9,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 from penstock.cli.bench import process
+from penstock.cli.bench.peers.board import Board
+from penstock.cli.bench.peers.fleet import PEER_FAILURES, Fleet
+from penstock.cli.bench.peers.targets import Target
+from penstock.cli.bench.peers.tasks import Where
 from penstock.cli.bench.raw_client import RawClient
 from penstock.cli.bench.scale import Scale
 
@@ -18,10 +22,21 @@ class OutOfTime(Exception):
 
 
 class Bench:
-    def __init__(self, scale: Scale, scratch: str, tell: Callable[[str], None]) -> None:
+    """`step` is told how many rounds of a workload are done, and of how many; `peers` names the targets wanted."""
+
+    def __init__(
+        self,
+        scale: Scale,
+        scratch: str,
+        tell: Callable[[str], None],
+        step: Callable[[int, int], None] = lambda _done, _all: None,
+        peers: str = "",
+    ) -> None:
         self.scale = scale
         self.scratch = scratch
+        self.fleet = Fleet(self.path, self.say, peers)
         self._tell = tell
+        self._step = step
         self._numbers = itertools.count()
         self._deadline = time.monotonic() + scale.minutes_max * 60
 
@@ -31,10 +46,25 @@ class Bench:
             raise OutOfTime(f"the run was to take no more than {self.scale.minutes_max:g} minutes")
         self._tell(what)
 
-    def rounds(self, what: str) -> Iterator[int]:
-        for number in range(self.scale.rounds):
-            self.say(f"{what}: round {number + 1} of {self.scale.rounds}")
+    def rounds(self, what: str, count: int | None = None) -> Iterator[int]:
+        count = self.scale.rounds if count is None else count
+        for number in range(count):
+            self._step(number, count)
+            self.say(f"{what}: round {number + 1} of {count}")
             yield number
+        self._step(count, count)
+
+    def peer_rounds(
+        self, what: str, board: Board, places: dict[Target, Where], measure: Callable[[Target, Where], None]
+    ) -> None:
+        """Measure each target once in every round. One that fails is told on the board and takes no further part."""
+        for _ in self.rounds(what, self.scale.peers.rounds):
+            for target, where in list(places.items()):
+                try:
+                    measure(target, where)
+                except PEER_FAILURES as error:
+                    board.fail(target, f"{what}: {error}")
+                    del places[target]
 
     def path(self, name: str) -> str:
         """A path in the scratch directory that nobody else has."""

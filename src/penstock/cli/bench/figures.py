@@ -75,6 +75,23 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     goal: Goal | None = None
 
 
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """What one target did."""
+
+    target: str
+    durability: str
+    series: Series
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that was measured on several targets."""
+
+    what: str
+    unit: str
+    is_more_better: bool
+    rows: tuple[Row, ...]
+
+
 class Section(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of one workload. `failure` says why there is none."""
 
@@ -83,6 +100,7 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
     method: str
     ratios: tuple[Ratio, ...] = ()
     figures: tuple[Figure, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
     notes: tuple[str, ...] = ()
     failure: str | None = None
 

@@ -1,18 +1,29 @@
 """How results are told: a table for the terminal, JSON with every value, and a page for the documentation. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from penstock.cli.bench.figures import Goal, Ratio, Section, Series, number
+from penstock.cli.bench.figures import Comparison, Goal, Ratio, Section, Series, number
 
 _HEAD = """# Benchmarks
 
 Made by `make bench`; do not edit. Every ratio was measured within one run, round by round, its two sides one after
 the other on the same machine and the same filesystem; the median of the rounds stands first, then the lowest and
-the highest. A goal is met or missed only when all rounds agree. Goals are reported, never asserted.
+the highest. A goal is met or missed only when all rounds agree; how far the median is past a missed one stands with
+it. Goals are reported, never asserted.
 """
+_PENSTOCK = "Penstock"
+
+
+class TargetState(msgspec.Struct, frozen=True, kw_only=True):
+    """A target of the comparison: what it is, when it acknowledges, and whether it took part."""
+
+    name: str
+    server: str
+    durability: str
+    state: str
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,6 +32,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     machine: dict[str, str]
     scale: str
     sections: tuple[Section, ...]
+    targets: tuple[TargetState, ...] = ()
 
 
 def ratio_rows(sections: Sequence[Section]) -> list[tuple[str, str, str, str, str]]:
@@ -58,8 +70,29 @@ def verdict(goal: Goal | None, measured: Series | Ratio) -> str:
         return ""
     outcomes = {goal.is_met_by(value) for value in measured.values}
     if len(outcomes) == 1:
-        return f"{goal} {'met' if outcomes.pop() else 'missed'}"
+        return f"{goal} met" if outcomes.pop() else f"{goal} missed by {_missed_by(goal, measured.median)}"
     return f"{goal} undecided: the rounds disagree"
+
+
+def _missed_by(goal: Goal, value: float) -> str:
+    """How far off it is, in hundredths of the goal."""
+    return f"{abs(value - goal.bound) / goal.bound:.0%}"
+
+
+def comparison_rows(comparison: Comparison) -> list[tuple[str, str, str, str, str]]:
+    """One row a target, the best one first: name, durability, median, spread, how it compares with Penstock."""
+    ours = next((row.series.median for row in comparison.rows if row.target == _PENSTOCK), None)
+    ordered = sorted(comparison.rows, key=lambda row: row.series.median, reverse=comparison.is_more_better)
+    return [
+        (
+            row.target,
+            row.durability,
+            f"{number(row.series.median)} {row.series.unit}",
+            spread(row.series),
+            number(row.series.median / ours) if ours else "",
+        )
+        for row in ordered
+    ]
 
 
 def to_json(report: Report) -> bytes:
@@ -70,35 +103,67 @@ def to_json(report: Report) -> bytes:
             told["values"] = ratio.values
             told["median"] = ratio.median
         sections.append(built)
-    content = {"machine": report.machine, "scale": report.scale, "sections": sections}
+    content = {
+        "machine": report.machine,
+        "scale": report.scale,
+        "targets": msgspec.to_builtins(report.targets),
+        "sections": sections,
+    }
     return msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n"
 
 
-def to_markdown(report: Report) -> str:
+def from_json(told: bytes) -> Report:
+    """What `to_json` wrote."""
+    return msgspec.json.decode(told, type=Report)
+
+
+def merged(newest: Report, earlier: Sequence[Report]) -> Report:
+    """The newest report, with the sections that only earlier ones have, each of which says that it is older."""
+    sections = {section.key: section for section in newest.sections}
+    for report in earlier:
+        note = f"From an earlier run on {report.machine.get('kernel', 'some machine')}; {report.scale}."
+        for section in report.sections:
+            if section.key not in sections and section.failure is None:
+                sections[section.key] = msgspec.structs.replace(section, notes=(*section.notes, note))
+    targets = newest.targets or next((report.targets for report in earlier if report.targets), ())
+    ordered = tuple(sections[key] for key in sorted(sections))
+    return msgspec.structs.replace(newest, sections=ordered, targets=targets)
+
+
+def to_markdown(report: Report, pictures: Mapping[str, Sequence[str]] | None = None) -> str:
+    """The page; `pictures` names the pictures of each section, as seen from the page."""
     parts = [_HEAD, "## Machine\n", _table(("", ""), list(report.machine.items()))]
     parts.append(f"Sizes: {report.scale}.\n")
+    if report.targets:
+        rows = [(t.name, t.server, t.durability, t.state) for t in report.targets]
+        parts += ["## Targets\n", _table(("target", "server", "an acknowledged message is", "state"), rows)]
     parts.append("## Ratios and goals\n")
-    rows = [*ratio_rows(report.sections), *figure_rows(report.sections)]
-    parts.append(_table(("", "what", "median", "lowest … highest", "goal"), rows))
+    ratios = [*ratio_rows(report.sections), *figure_rows(report.sections)]
+    parts.append(_table(("", "what", "median", "lowest … highest", "goal"), ratios))
     for section in report.sections:
-        parts.append(f"## ({section.key}) {section.title}\n")
-        parts.append(section.method + "\n")
-        if section.failure is not None:
-            parts.append(f"**Not measured:** {section.failure}\n")
-        if section.figures:
-            parts.append(
-                _table(
-                    ("measured", "median", "lowest … highest"),
-                    [
-                        (f.series.label, f"{number(f.series.median)} {f.series.unit}", spread(f.series))
-                        for f in section.figures
-                    ],
-                )
-            )
-        parts.extend(f"- {note}" for note in section.notes)
-        if section.notes:
-            parts.append("")
+        parts += _section_parts(section, (pictures or {}).get(section.key, ()))
     return "\n".join(parts).rstrip() + "\n"
+
+
+def _section_parts(section: Section, pictures: Sequence[str]) -> list[str]:
+    parts = [f"## ({section.key}) {section.title}\n", section.method + "\n"]
+    if section.failure is not None:
+        parts.append(f"**Not measured:** {section.failure}\n")
+    parts += [f"![{section.title}]({picture})\n" for picture in pictures]
+    for comparison in section.comparisons:
+        parts.append(f"### {comparison.what}\n")
+        head = ("target", "an acknowledged message is", "median", "lowest … highest", "÷ Penstock")
+        parts.append(_table(head, comparison_rows(comparison)))
+    if section.figures:
+        rows = [
+            (f.series.label, f"{number(f.series.median)} {f.series.unit}", spread(f.series))
+            for f in section.figures
+        ]
+        parts.append(_table(("measured", "median", "lowest … highest"), rows))
+    parts += [f"- {note}" for note in section.notes]
+    if section.notes:
+        parts.append("")
+    return parts
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -6,13 +6,14 @@ import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from types import FrameType
 from typing import NoReturn, Protocol
 
 from penstock.cli.bench import machine, report
 from penstock.cli.bench.context import Bench, OutOfTime
 from penstock.cli.bench.figures import Section
+from penstock.cli.bench.peers.targets import TARGETS
 from penstock.cli.bench.scale import Scale
 from penstock.cli.bench.workloads import (
     bulk_producer,
@@ -21,6 +22,8 @@ from penstock.cli.bench.workloads import (
     groups,
     lone_producer,
     many_partitions,
+    peer_bulk,
+    peer_lone,
     produce_rate,
     recovery,
     spark,
@@ -51,10 +54,24 @@ WORKLOADS: tuple[Workload, ...] = (
     groups,
     transactions,
     spark,
+    peer_lone,
+    peer_bulk,
 )
 
 
-def run(scale: Scale, keys: str, results_dir: str, tell: Callable[[str], None]) -> report.Report:
+class Watcher(Protocol):
+    """Whoever wants to know how far a run is."""
+
+    def tell(self, what: str) -> None: ...
+
+    def workload(self, title: str, number: int, count: int) -> None:
+        """The next workload begins, the `number`th of `count`."""
+
+    def step(self, done: int, count: int) -> None:
+        """So many rounds of the workload are done."""
+
+
+def run(scale: Scale, keys: str, results_dir: str, watcher: Watcher, peers: str = "") -> report.Report:
     """Run the workloads whose letters are in `keys`; leaves a file of results and nothing else behind."""
     os.makedirs(results_dir, exist_ok=True)
     # Beside the results and not in /tmp, which may be memory: the disk is what is measured.
@@ -62,15 +79,46 @@ def run(scale: Scale, keys: str, results_dir: str, tell: Callable[[str], None]) 
     try:
         with _termination_as_exit():
             described = machine.describe(scratch)
-            bench = Bench(scale, scratch, tell)
-            sections = tuple(_run_one(bench, w) for w in WORKLOADS if w.KEY in keys)
+            bench = Bench(scale, scratch, watcher.tell, watcher.step, peers)
+            with contextlib.closing(bench.fleet):
+                sections = _run_all(bench, [w for w in WORKLOADS if w.KEY in keys], watcher)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    result = report.Report(machine=described, scale=str(scale), sections=sections)
+    targets = target_states(bench.fleet.versions, bench.fleet.absent)
+    result = report.Report(machine=described, scale=str(scale), sections=sections, targets=targets)
     name = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()) + ".json"
     with open(os.path.join(results_dir, name), "wb") as file:
         file.write(report.to_json(result))
     return result
+
+
+def _run_all(bench: Bench, workloads: Sequence[Workload], watcher: Watcher) -> tuple[Section, ...]:
+    sections = []
+    for number, workload in enumerate(workloads, start=1):
+        watcher.workload(f"({workload.KEY}) {workload.TITLE}", number, len(workloads))
+        sections.append(_run_one(bench, workload))
+    return tuple(sections)
+
+
+def target_states(versions: dict[str, str], absent: dict[str, str]) -> tuple[report.TargetState, ...]:
+    """Every target, the missing ones too, when any was asked for; none when the run had no peers in it."""
+    if not versions and not absent:
+        return ()
+    return tuple(
+        report.TargetState(
+            name=target.name,
+            server=f"{target.server} {versions.get(target.server, '')}".strip(),
+            durability=target.durability,
+            state=_state(target.server, versions, absent),
+        )
+        for target in TARGETS
+    )
+
+
+def _state(server: str, versions: dict[str, str], absent: dict[str, str]) -> str:
+    if server in absent:
+        return f"**missing:** {absent[server]}"
+    return "measured" if server in versions else "not asked for"
 
 
 def _run_one(bench: Bench, workload: Workload) -> Section:

@@ -2,6 +2,9 @@
 
 import msgspec
 
+from penstock.cli.bench.peers import scale as peer_scale
+from penstock.cli.bench.peers.scale import PeerScale
+
 
 class Scale(msgspec.Struct, frozen=True, kw_only=True):
     name: str
@@ -17,6 +20,7 @@ class Scale(msgspec.Struct, frozen=True, kw_only=True):
     spark_rows: int
     spark_latency_records: int
     minutes_max: float
+    peers: PeerScale
 
     def __str__(self) -> str:
         return (
@@ -25,37 +29,63 @@ class Scale(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def full(recovery_gb: float = 5.0) -> Scale:
+def full() -> Scale:
     return Scale(
         name="full",
         rounds=5,
         round_s=1.5,
         bulk_messages={100: 1_000_000, 1024: 300_000},
         read_log_bytes=1 << 30,
-        recovery_log_bytes=int(recovery_gb * 1e9),
+        recovery_log_bytes=5_000_000_000,
         partition_counts=(1_000, 10_000),
         member_counts=(1, 1_000),
         commits_offered_per_s=10_000,
         starts=7,
         spark_rows=2_000_000,
         spark_latency_records=50,
-        minutes_max=25,
+        minutes_max=65,
+        peers=peer_scale.full(),
     )
 
 
-def quick(recovery_gb: float = 0.2) -> Scale:
+def quick() -> Scale:
     return Scale(
         name="quick",
         rounds=2,
         round_s=0.4,
         bulk_messages={100: 50_000, 1024: 20_000},
         read_log_bytes=64 << 20,
-        recovery_log_bytes=int(recovery_gb * 1e9),
+        recovery_log_bytes=200_000_000,
         partition_counts=(100, 1_000),
         member_counts=(1, 50),
         commits_offered_per_s=1_000,
         starts=2,
         spark_rows=100_000,
         spark_latency_records=10,
-        minutes_max=5,
+        minutes_max=8,
+        peers=peer_scale.quick(),
+    )
+
+
+def adjusted(
+    scale: Scale,
+    *,
+    rounds: int | None = None,
+    seconds: float | None = None,
+    minutes_max: float | None = None,
+    log_gb: float | None = None,
+) -> Scale:
+    """The scale with what was given on the command line instead of its own."""
+    peers = msgspec.structs.replace(
+        scale.peers,
+        rounds=rounds or scale.peers.rounds,
+        round_s=seconds or scale.peers.round_s,
+    )
+    return msgspec.structs.replace(
+        scale,
+        rounds=rounds or scale.rounds,
+        round_s=seconds or scale.round_s,
+        minutes_max=minutes_max or scale.minutes_max,
+        recovery_log_bytes=int(log_gb * 1e9) if log_gb else scale.recovery_log_bytes,
+        peers=peers,
     )

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from penstock.cli.bench.figures import quantile
+from penstock.cli.bench.process_tree import descendants, parents, rss_kib
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -211,7 +212,7 @@ def sampled_memory(ancestor: int) -> Iterator[list[int]]:
 
     def sample() -> None:
         while not is_over.wait(_SAMPLE_INTERVAL_S):
-            sizes = [_rss_kib(pid) for pid in descendants(_parents(), ancestor) if _is_python(pid)]
+            sizes = [rss_kib(pid) for pid in descendants(parents(), ancestor) if _is_python(pid)]
             if sizes:
                 samples.append(max(sizes))
 
@@ -224,43 +225,10 @@ def sampled_memory(ancestor: int) -> Iterator[list[int]]:
         sampler.join()
 
 
-def descendants(parents: dict[int, int], ancestor: int) -> set[int]:
-    """All processes below one, from a map of every process to its parent."""
-    found: set[int] = set()
-    newest = {ancestor}
-    while newest:
-        newest = {pid for pid, parent in parents.items() if parent in newest} - found
-        found |= newest
-    return found
-
-
-def _parents() -> dict[int, int]:
-    parents = {}
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            with (
-                contextlib.suppress(OSError),
-                open(f"/proc/{name}/stat", encoding="ascii", errors="replace") as file,
-            ):
-                parents[int(name)] = int(file.read().rpartition(")")[2].split()[1])
-    return parents
-
-
 def _is_python(pid: int) -> bool:
     with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:
         return b"pyspark" in file.read().partition(b"-m\0")[2]
     return False
-
-
-def _rss_kib(pid: int) -> int:
-    with (
-        contextlib.suppress(OSError),
-        open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file,
-    ):
-        for line in file:
-            if line.startswith("VmRSS:"):
-                return int(line.split()[1])
-    return 0
 
 
 def main() -> int:

@@ -1,0 +1,123 @@
+"""A client in a process of its own: no client shares an interpreter with another, or with the harness.
+
+Run as `python -m penstock.cli.bench.peers.agent`. Reads a `Task` as a line of JSON, connects, writes `ready`, waits for
+a line, does the task, and writes its `Outcome` as a line of JSON.
+"""
+
+import sys
+import time
+from collections.abc import Callable
+
+import msgspec
+
+from penstock.cli.bench.peers.clients import Client, client_of
+from penstock.cli.bench.peers.clients.stamp import due_s
+from penstock.cli.bench.peers.tasks import Outcome, Task
+
+_WARM_UP_MESSAGES = 20
+_RETRY_S = 0.005
+_FIRST_WITHIN_S = 120.0
+_REASON_CHARACTERS_MAX = 300
+
+
+def main() -> int:
+    task = msgspec.json.decode(sys.stdin.buffer.readline(), type=Task)
+    try:
+        prepared = _prepare(task)
+        _say(b"ready")
+        if sys.stdin.buffer.readline():
+            _say(msgspec.json.encode(prepared()))
+    except Exception as error:  # noqa: BLE001 - whatever it was, the benchmark tells it
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:_REASON_CHARACTERS_MAX]
+        _say(msgspec.json.encode(Outcome(failure=reason)))
+        return 1
+    return 0
+
+
+def _say(line: bytes) -> None:
+    sys.stdout.buffer.write(line + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def _prepare(task: Task) -> Callable[[], Outcome]:
+    """Connect; gives what is left to be measured."""
+    client = client_of(task.where)
+    if task.operation in ("lone", "bulk", "paced"):
+        client.open_publisher()
+        if task.operation == "lone":
+            for _ in range(_WARM_UP_MESSAGES):
+                client.publish_one(b"x" * task.message_bytes)
+    elif task.operation in ("read", "timed-read"):
+        client.open_reader(task.group)
+    return lambda: _measure(task, client)
+
+
+def _measure(task: Task, client: Client) -> Outcome:
+    began = time.perf_counter()
+    count, latencies = _do(task, client)
+    ended = time.perf_counter()
+    if task.operation != "first":
+        client.close()
+    return Outcome(count=count, took_s=ended - began, ended_at_s=ended, latencies_s=latencies)
+
+
+def _do(task: Task, client: Client) -> tuple[int, list[float]]:
+    payload = b"x" * task.message_bytes
+    match task.operation:
+        case "create":
+            client.create()
+        case "remove":
+            client.remove()
+        case "first":
+            _await_first(task)
+        case "lone":
+            return _lone(client, payload, task.duration_s)
+        case "bulk":
+            return client.publish_many(payload, task.count, task.duration_s), []
+        case "paced":
+            client.publish_paced(task.message_bytes, task.count, 1 / task.rate_per_s)
+            return task.count, []
+        case "read":
+            return sum(len(values) for values in client.read(task.count)), []
+        case "timed-read":
+            return task.count, _timed(client, task.count)
+    return 0, []
+
+
+def _lone(client: Client, payload: bytes, duration_s: float) -> tuple[int, list[float]]:
+    latencies: list[float] = []
+    publish, clock = client.publish_one, time.perf_counter
+    now = clock()
+    end = now + duration_s
+    while now < end:
+        publish(payload)
+        done = clock()
+        latencies.append(done - now)
+        now = done
+    return len(latencies), latencies
+
+
+def _timed(client: Client, count: int) -> list[float]:
+    latencies: list[float] = []
+    for values in client.read(count):
+        now = time.perf_counter()
+        latencies += [now - due_s(value) for value in values]
+    return latencies
+
+
+def _await_first(task: Task) -> None:
+    """Until one message is acknowledged, however often it takes: the server may still be starting."""
+    deadline = time.perf_counter() + _FIRST_WITHIN_S
+    while True:
+        try:
+            client_of(task.where).first()
+        except Exception:
+            if time.perf_counter() > deadline:
+                raise
+            time.sleep(_RETRY_S)
+        else:
+            return
+
+
+if __name__ == "__main__":
+    sys.exit(main())

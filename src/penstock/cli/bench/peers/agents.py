@@ -1,0 +1,105 @@
+"""Client processes, started and asked: see `agent.py` for what they do."""
+
+import contextlib
+import os
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from penstock.cli.bench.peers.tasks import Outcome, Task
+
+_COMMAND: Final = (sys.executable, "-m", "penstock.cli.bench.peers.agent")
+_READY_WITHIN_S: Final = 120.0
+_DONE_WITHIN_S: Final = 300.0
+
+
+class ClientFailed(Exception):
+    """A client could not do what it was asked; the message says why."""
+
+
+class Agent:
+    """A client that is connected and waits to be told to begin."""
+
+    def __init__(self, task: Task) -> None:
+        self._buffer = b""
+        self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+            _COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0
+        )
+        self._tell(msgspec.json.encode(task))
+
+    def await_ready(self) -> None:
+        line = self._line(_READY_WITHIN_S)
+        if line != b"ready":
+            raise ClientFailed(_failure(line))
+
+    def begin(self) -> None:
+        self._tell(b"go")
+
+    def outcome(self) -> Outcome:
+        line = self._line(_DONE_WITHIN_S)
+        outcome = msgspec.json.decode(line, type=Outcome) if line else None
+        if outcome is None or outcome.failure:
+            raise ClientFailed(_failure(line))
+        return outcome
+
+    def end(self) -> None:
+        """Whatever state it is in, it is gone afterwards."""
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+
+    def _tell(self, line: bytes) -> None:
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):  # it has ended: the next line that is read will be missing
+            self._process.stdin.write(line + b"\n")
+
+    def _line(self, timeout_s: float) -> bytes:
+        """The next line; empty when it ended. Outcomes are long: they come in many pieces."""
+        assert self._process.stdout is not None
+        fd = self._process.stdout.fileno()
+        deadline = time.monotonic() + timeout_s
+        while b"\n" not in self._buffer:
+            if not select.select([fd], [], [], max(0.0, deadline - time.monotonic()))[0]:
+                raise ClientFailed(f"it did not answer within {timeout_s:g} s")
+            piece = os.read(fd, 1 << 20)
+            if not piece:
+                return b""
+            self._buffer += piece
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        return line
+
+
+def _failure(line: bytes) -> str:
+    if not line:
+        return "the client ended without a word"
+    return msgspec.json.decode(line, type=Outcome).failure
+
+
+@contextlib.contextmanager
+def agents(tasks: Sequence[Task]) -> Iterator[list[Agent]]:
+    """A client for each task, all connected; gone afterwards."""
+    started: list[Agent] = []
+    try:
+        started.extend(Agent(task) for task in tasks)
+        for agent in started:
+            agent.await_ready()
+        yield started
+    finally:
+        for agent in started:
+            agent.end()
+
+
+def ask(task: Task) -> Outcome:
+    """One client does one thing."""
+    with agents([task]) as (agent,):
+        agent.begin()
+        return agent.outcome()

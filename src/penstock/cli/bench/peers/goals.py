@@ -1,0 +1,53 @@
+"""What Penstock is to reach beside each peer, as ratios at the same durability. Pure.
+
+Which pairs are formed: each build of ours with every peer that syncs before it acknowledges, and ours with Kafka where
+both acknowledge from the page cache.
+"""
+
+from collections.abc import Iterable
+
+from penstock.cli.bench.figures import Goal, Ratio
+from penstock.cli.bench.peers.board import Board
+from penstock.cli.bench.peers.targets import (
+    COMPILED,
+    KAFKA_CACHED,
+    KAFKA_SYNCED,
+    PENSTOCK,
+    PENSTOCK_CACHED,
+    SYNCED,
+    TARGETS,
+)
+
+_OURS_SYNCED = (PENSTOCK, COMPILED)
+_OTHERS_SYNCED = tuple(
+    t.name for t in TARGETS if t.durability == SYNCED and not t.is_ours and t.name != KAFKA_SYNCED
+)
+_KAFKA_PAIRS = (*((ours, KAFKA_SYNCED) for ours in _OURS_SYNCED), (PENSTOCK_CACHED, KAFKA_CACHED))
+
+
+def at_least(bound: float) -> Goal:
+    return Goal(side="at least", bound=bound)
+
+
+def at_most(bound: float) -> Goal:
+    return Goal(side="at most", bound=bound)
+
+
+def beside_each(board: Board, what: str, goal: Goal | None = None) -> tuple[Ratio, ...]:
+    """Ours over each of NATS, Redis and RabbitMQ."""
+    return _made(board.ratio(what, ours, theirs, goal) for ours in _OURS_SYNCED for theirs in _OTHERS_SYNCED)
+
+
+def beside_best(board: Board, what: str, goal: Goal | None = None) -> tuple[Ratio, ...]:
+    """Ours over the best of NATS, Redis and RabbitMQ."""
+    best = board.best(what, _OTHERS_SYNCED)
+    return _made(board.ratio(what, ours, best, goal) for ours in _OURS_SYNCED) if best else ()
+
+
+def beside_kafka(board: Board, what: str, goal: Goal | None = None) -> tuple[Ratio, ...]:
+    """Ours over Kafka at the same flush setting."""
+    return _made(board.ratio(what, ours, theirs, goal) for ours, theirs in _KAFKA_PAIRS)
+
+
+def _made(ratios: Iterable[Ratio | None]) -> tuple[Ratio, ...]:
+    return tuple(ratio for ratio in ratios if ratio is not None)

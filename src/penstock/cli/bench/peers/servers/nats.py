@@ -1,0 +1,47 @@
+"""NATS with JetStream, which syncs every message to disk before it acknowledges it (`sync_interval: always`)."""
+
+import os
+import shutil
+import subprocess
+from typing import Final
+
+from penstock.cli.bench.peers.servers.places import PEERS
+from penstock.cli.bench.peers.servers.running import Running, free_port
+from penstock.cli.bench.peers.tasks import Dialect
+
+_CONFIG: Final = """listen: 127.0.0.1:{port}
+max_payload: 8MB
+jetstream {{
+    store_dir: "{directory}"
+    sync_interval: always
+    max_file_store: 50GB
+}}
+"""
+
+
+class NatsServer:
+    name = "NATS JetStream"
+    dialect: Dialect = "nats"
+
+    def missing(self) -> str | None:
+        # Debian's own package is of 2.9, which cannot sync each message.
+        return None if _program() else "nats-server is not there: run `python -m tools.setup_peers`"
+
+    def version(self) -> str:
+        program = _program()
+        assert program is not None
+        told = subprocess.run([program, "--version"], capture_output=True, text=True, check=False, timeout=30)  # noqa: S603
+        return told.stdout.strip().rpartition("v")[2]
+
+    def start(self, directory: str, log_path: str) -> Running:
+        program = _program()
+        assert program is not None
+        port = free_port()
+        config = os.path.join(directory, "nats.conf")
+        with open(config, "w", encoding="utf-8") as file:
+            file.write(_CONFIG.format(port=port, directory=os.path.join(directory, "data")))
+        return Running([program, "-c", config], port, log_path)
+
+
+def _program() -> str | None:
+    return shutil.which("nats-server", path=os.path.join(PEERS, "nats", "bin"))

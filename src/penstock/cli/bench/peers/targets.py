@@ -1,0 +1,84 @@
+"""The table of what is compared: a server, the settings of a stream on it, and when such a stream acknowledges."""
+
+from typing import Literal
+
+import msgspec
+
+from penstock.cli.bench.peers.servers.kafka import KafkaServer
+from penstock.cli.bench.peers.servers.nats import NatsServer
+from penstock.cli.bench.peers.servers.penstock import PenstockServer, compiled
+from penstock.cli.bench.peers.servers.rabbitmq import RabbitServer
+from penstock.cli.bench.peers.servers.redis import RedisServer
+from penstock.cli.bench.peers.servers.running import Server
+
+Durability = Literal["synced before ack", "page cache"]
+SYNCED: Durability = "synced before ack"
+PAGE_CACHE: Durability = "page cache"
+
+_LONG_MAX = str(2**63 - 1)
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """`server` names a server of `SERVERS`; `options` are the stream's settings by the product's own names."""
+
+    name: str
+    server: str
+    durability: Durability
+    options: dict[str, str] = {}
+    is_ours: bool = False
+    reads_consume: bool = False  # what was read is gone, and has to be written again for the next round
+
+
+SERVERS: tuple[Server, ...] = (
+    PenstockServer(),
+    compiled(),
+    KafkaServer(),
+    NatsServer(),
+    RedisServer(),
+    RabbitServer(),
+)
+
+PENSTOCK = "Penstock"
+COMPILED = "Penstock, compiled"
+PENSTOCK_CACHED = "Penstock, page cache"
+KAFKA_CACHED = "Kafka"
+KAFKA_SYNCED = "Kafka, flush.messages=1"
+
+TARGETS: tuple[Target, ...] = (
+    Target(name=PENSTOCK, server="Penstock", durability=SYNCED, is_ours=True),
+    Target(name=COMPILED, server="Penstock, compiled", durability=SYNCED, is_ours=True),
+    Target(name=KAFKA_SYNCED, server="Apache Kafka", durability=SYNCED, options={"flush.messages": "1"}),
+    Target(name="NATS JetStream", server="NATS JetStream", durability=SYNCED),
+    Target(name="Redis Streams", server="Redis Streams", durability=SYNCED),
+    Target(
+        name="RabbitMQ, classic queue",
+        server="RabbitMQ",
+        durability=SYNCED,
+        options={"x-queue-type": "classic"},
+        reads_consume=True,
+    ),
+    Target(
+        name="RabbitMQ, quorum queue",
+        server="RabbitMQ",
+        durability=SYNCED,
+        options={"x-queue-type": "quorum"},
+        reads_consume=True,
+    ),
+    Target(
+        name=PENSTOCK_CACHED,
+        server="Penstock",
+        durability=PAGE_CACHE,
+        options={"flush.messages": _LONG_MAX},
+        is_ours=True,
+    ),
+    Target(name=KAFKA_CACHED, server="Apache Kafka", durability=PAGE_CACHE),
+)
+
+
+def server_named(name: str) -> Server:
+    return next(server for server in SERVERS if server.name == name)
+
+
+def is_kafka(target: Target) -> bool:
+    """Whether it speaks Kafka's protocol but is not ours."""
+    return target.server == "Apache Kafka"

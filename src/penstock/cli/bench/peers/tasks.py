@@ -1,0 +1,49 @@
+"""What a client process is asked to do, and what it answers: values that cross a pipe as lines of JSON."""
+
+from typing import Literal
+
+import msgspec
+
+Dialect = Literal["kafka", "nats", "redis", "amqp"]
+Operation = Literal["create", "remove", "first", "lone", "bulk", "read", "timed-read", "paced"]
+
+
+class Where(msgspec.Struct, frozen=True, kw_only=True):
+    """A stream on a server, whatever its product calls it: topic, stream, queue."""
+
+    dialect: Dialect
+    host: str
+    port: int
+    stream: str
+    options: dict[str, str] = {}  # settings of the stream, by the product's own names
+    partitions: int = 1
+    replicas: int = 1
+    groups: int = 0  # how many groups will read all of it; matters where each needs a queue of its own
+
+    @property
+    def bootstrap(self) -> str:
+        return f"{self.host}:{self.port}"
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True):
+    where: Where
+    operation: Operation
+    message_bytes: int = 100
+    count: int = 0  # of messages; 0: as many as the time allows
+    duration_s: float = 0.0
+    rate_per_s: int = 0
+    group: str = ""
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """`ended_at_s` is of the monotonic clock, which all processes of a machine share."""
+
+    count: int = 0
+    took_s: float = 0.0
+    ended_at_s: float = 0.0
+    latencies_s: list[float] = []
+    failure: str = ""
+
+    @property
+    def rate(self) -> float:
+        return self.count / self.took_s

@@ -1,0 +1,54 @@
+"""(l) A lone synchronous publisher, beside the peers."""
+
+from penstock.cli.bench.context import Bench
+from penstock.cli.bench.figures import Section, quantile
+from penstock.cli.bench.peers import goals
+from penstock.cli.bench.peers.agents import ask
+from penstock.cli.bench.peers.board import Board
+from penstock.cli.bench.peers.targets import Target
+from penstock.cli.bench.peers.tasks import Task, Where
+
+KEY = "l"
+TITLE = "A lone synchronous publisher, beside the peers"
+METHOD = (
+    "One message at a time, each acknowledged before the next is sent, through each product's own Python client: "
+    "confluent-kafka (`produce` and `flush`, `linger.ms=0`), nats-py on uvloop, redis-py with hiredis, pika."
+)
+_SIZES = (100, 1024)
+_GOAL = goals.at_least(0.8)
+
+
+def run(bench: Bench) -> Section:
+    board = Board()
+    with bench.fleet.streams("lone", board, bench.fleet.targets()) as places:
+        for size in _SIZES:
+
+            def measure(target: Target, where: Where, size: int = size) -> None:
+                task = Task(
+                    where=where, operation="lone", message_bytes=size, duration_s=bench.scale.peers.round_s
+                )
+                outcome = ask(task)
+                board.add(target, rate_label(size), outcome.rate, "/s", more_is_better=True)
+                board.add(target, f"{size} B, p99", quantile(outcome.latencies_s, 0.99) * 1e6, "µs")
+
+            bench.peer_rounds(f"lone publish of {size} B", board, places, measure)
+    ratios = tuple(
+        ratio
+        for size in _SIZES
+        for ratio in (
+            *goals.beside_best(board, rate_label(size), _GOAL),
+            *goals.beside_kafka(board, rate_label(size)),
+        )
+    )
+    return Section(
+        key=KEY,
+        title=TITLE,
+        method=METHOD,
+        ratios=ratios,
+        comparisons=board.comparisons(),
+        notes=board.notes(),
+    )
+
+
+def rate_label(size: int) -> str:
+    return f"{size} B"
