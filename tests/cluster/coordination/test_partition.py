@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 
 from penstock.cluster.coordination.partition import CoordinatorError, CoordinatorPartition
-from penstock.cluster.replica import Replica
+from penstock.cluster.replica import NotEnoughReplicasAfterAppend, Replica
 from penstock.observability.clock import ManualClock
 from penstock.observability.completion import Completion
 from penstock.protocol.errors import ErrorCode
@@ -120,7 +120,7 @@ def test_everything_in_the_log_is_replayed_in_order() -> None:
     )
     partition = partition_of(replica)
 
-    run(partition.load())
+    run(partition.load(asyncio.Semaphore(1)))
 
     assert partition.state.seen == [
         (0, b"a", -1),
@@ -137,13 +137,38 @@ def test_a_partition_is_loaded_when_what_it_read_is_committed() -> None:
         replica = SlowReplica(build_batch([record("a")]))
         replica.high_watermark = 0
         partition = partition_of(replica)
-        loading = asyncio.ensure_future(partition.load())
+        loading = asyncio.ensure_future(partition.load(asyncio.Semaphore(1)))
         while not replica.waiting:
             await turn()
         assert not partition.is_loaded
 
         replica.commit_up_to(1)
         await loading
+
+        assert partition.is_loaded
+
+    run(story())
+
+
+def test_a_partition_is_loaded_however_often_too_few_replicas_are_in_sync_meanwhile() -> None:
+    """Seed 2 of the simulated clusters: it had no coordinator until its leadership moved."""
+
+    async def story() -> None:
+        replica = SlowReplica(build_batch([record("a")]))
+        replica.high_watermark = 0
+        clock = ManualClock()
+        partition = CoordinatorPartition(cast("Replica", replica), Notes(), clock)
+        loading = asyncio.ensure_future(partition.load(asyncio.Semaphore(1)))
+        for count in (1, 2):
+            while len(replica.waiting) < count:
+                await turn()
+                clock.advance(100)
+            replica.waiting[-1][1].fail(NotEnoughReplicasAfterAppend("too few"))
+        await turn()
+        replica.commit_up_to(1)
+        while not loading.done():
+            await turn()
+            clock.advance(100)
 
         assert partition.is_loaded
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Generic, Protocol, TypeVar
 
-from penstock.cluster.replica import Replica
+from penstock.cluster.replica import NotEnoughReplicasAfterAppend, Replica
 from penstock.observability.clock import Clock
 from penstock.observability.completion import Completion
 from penstock.protocol.compression import Codec
@@ -29,6 +29,7 @@ from penstock.storage.log_errors import LogError
 from penstock.storage.log_values import Appended, Origin
 
 _READ_BYTES = 64 * 1024  # what is replayed, in some 6 ms, before others get their turn
+_COMMIT_RETRY_MS = 100
 _RECORD_OVERHEAD_BYTES = 96  # the record's own lengths, and the batch header of one that stands alone
 
 
@@ -138,22 +139,29 @@ class CoordinatorPartition(Generic[S]):
 
     # -- reading --------------------------------------------------------------------------------------
 
-    async def load(self) -> None:
-        """Replay the log. Raises `LogError` or `CorruptRecords`."""
+    async def load(self, turn: asyncio.Semaphore) -> None:
+        """Replay the log, in turn with others. Raises `LogError` or `CorruptRecords`."""
         log = self.replica.log
-        offset, end_offset = log.log_start_offset, log.log_end_offset
-        while offset < end_offset:
-            piece = await log.read_cold(offset, _READ_BYTES, offset_limit=end_offset)
-            if piece.next_offset <= offset:
-                break
-            self._replay(piece.records, offset)
-            offset = piece.next_offset
-            await asyncio.sleep(0)
+        async with turn:
+            offset, end_offset = log.log_start_offset, log.log_end_offset
+            while offset < end_offset:
+                piece = await log.read_cold(offset, _READ_BYTES, offset_limit=end_offset)
+                if piece.next_offset <= offset:
+                    break
+                self._replay(piece.records, offset)
+                offset = piece.next_offset
+                await asyncio.sleep(0)
         if end_offset > log.log_start_offset:
-            committed = self.replica.committed(end_offset - 1)
-            if committed is not None:  # what an earlier leader left behind counts once it is held by all
-                await committed
+            await self._until_committed(end_offset - 1)
         self.is_loaded = not self._is_ended
+
+    async def _until_committed(self, last_offset: int) -> None:
+        """What an earlier leader left behind counts once it is held by all, however long too few are in sync."""
+        while (committed := self.replica.committed(last_offset)) is not None:
+            try:
+                await committed
+            except NotEnoughReplicasAfterAppend:
+                await self._clock.sleep(_COMMIT_RETRY_MS)
 
     def _replay(self, batches: Buffer, offset: int) -> None:
         for position, header in iter_batches(batches):

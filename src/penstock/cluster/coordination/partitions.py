@@ -156,9 +156,8 @@ class CoordinatorPartitions(Generic[S]):
 
     async def _load(self, partition: CoordinatorPartition[S]) -> None:
         try:
-            async with self._turn:
-                if isinstance(self._replicas.leader_of(self.topic, partition.number), Replica):
-                    await partition.load()
+            if isinstance(self._replicas.leader_of(self.topic, partition.number), Replica):
+                await partition.load(self._turn)
         except (LogError, CorruptRecords, OSError):
             log.exception("cannot load %s-%d: its groups have no coordinator", self.topic, partition.number)
         finally:
