@@ -11,6 +11,8 @@ from penstock.protocol.messages.alter_client_quotas import (
     RequestEntryData,
 )
 from penstock.protocol.messages.api_versions import ApiVersionsRequest
+from penstock.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
+from penstock.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from penstock.protocol.messages.describe_client_quotas import ComponentData, DescribeClientQuotasRequest
 from penstock.protocol.messages.fetch import FetchPartition, FetchResponse
 from penstock.protocol.messages.produce import ProduceResponse
@@ -94,3 +96,26 @@ async def test_a_consumer_over_its_quota_gets_no_records_until_it_has_waited(
         again: FetchResponse = await reader.send(wanted)
         assert (again.responses, again.throttle_time_ms > 0) == ([], True)
         await reader.close()
+
+
+async def test_topic_changes_over_the_quota_are_refused_and_say_how_long_to_wait(
+    live: Live, client: Client
+) -> None:
+    topic = await client.create_topic()
+    async with quota(
+        live, "controller_mutation_rate", 0.1
+    ):  # a burst of 1.1 partitions, then one in ten seconds
+        admin = await live.connect()
+        first = await admin.send(
+            CreatePartitionsRequest(
+                topics=[CreatePartitionsTopic(name=topic.name, count=3, assignments=None)]
+            )
+        )
+        assert code(first.results[0].error_code) == "NONE", "credit may go below zero once"
+        await admin.close()  # it is muted
+        again = await live.connect()
+        second = await again.send(DeleteTopicsRequest(topics=[DeleteTopicState(name=topic.name)]))
+        assert code(second.responses[0].error_code) == "THROTTLING_QUOTA_EXCEEDED"
+        assert second.throttle_time_ms > 0
+        await again.close()
+    assert len(live.services.controller.image.topics[topic.name].partitions) == 3

@@ -17,7 +17,7 @@ from penstock.security.resources import CLUSTER_NAME, ResourceType
 from penstock.server.connection_host import Peer
 from penstock.server.fetch_sessions import FetchSessions
 from penstock.server.metrics.broker import BrokerMetrics
-from penstock.server.quotas import QuotaKeeper
+from penstock.server.quotas import MutationQuota, QuotaKeeper
 from penstock.transactions.admission import Admissions
 from penstock.transactions.coordinator import TransactionCoordinator
 from penstock.transactions.markers import LocalMarkers
@@ -109,6 +109,10 @@ class RequestContext:
         self.began_ms = broker.clock.monotonic_ms()
         self.busy_ms = 0.0  # how long the loop was held
         self.number = peer.turns.accepted  # of this request among those of its connection
+
+    def mutation_quota(self, *, strict_from: int) -> MutationQuota:
+        """The account for partitions that this request makes or deletes; it refuses from that version on."""
+        return self.broker.quotas.mutations(self.peer, self.client_id, is_strict=self.version >= strict_from)
 
     def may(self, operation: Operation, resource_type: ResourceType, name: str) -> bool:
         """Whether who sent the request may do this to the resource."""

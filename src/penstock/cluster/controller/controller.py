@@ -35,7 +35,7 @@ from penstock.cluster.controller.create_partitions import (
     decide_create_partitions,
 )
 from penstock.cluster.controller.create_topics import NewTopic, TopicCreated, decide_create_topics
-from penstock.cluster.controller.decision import Decision, NotController
+from penstock.cluster.controller.decision import Charge, Decision, NotController, free_of_charge
 from penstock.cluster.controller.delete_topics import DoomedTopic, TopicDeleted, decide_delete_topics
 from penstock.cluster.controller.elect_leaders import Elected, decide_elect_leaders, decide_rebalance
 from penstock.cluster.controller.features import (
@@ -115,10 +115,10 @@ class Controller:
         )
 
     async def create_topics(
-        self, topics: Sequence[NewTopic], *, validate_only: bool = False
+        self, topics: Sequence[NewTopic], *, validate_only: bool = False, charge: Charge = free_of_charge
     ) -> list[TopicCreated]:
         return await self._mutate(
-            lambda: decide_create_topics(self.image, self.config, topics, self._randomness),
+            lambda: decide_create_topics(self.image, self.config, topics, self._randomness, charge),
             validate_only=validate_only,
         )
 
@@ -129,14 +129,16 @@ class Controller:
         created = await self.create_topics([auto_created_topic(self.image, self.config, name)])
         return created[0]
 
-    async def delete_topics(self, topics: Sequence[DoomedTopic]) -> list[TopicDeleted]:
-        return await self._mutate(lambda: decide_delete_topics(self.image, self.config, topics))
+    async def delete_topics(
+        self, topics: Sequence[DoomedTopic], *, charge: Charge = free_of_charge
+    ) -> list[TopicDeleted]:
+        return await self._mutate(lambda: decide_delete_topics(self.image, self.config, topics, charge))
 
     async def create_partitions(
-        self, topics: Sequence[GrownTopic], *, validate_only: bool = False
+        self, topics: Sequence[GrownTopic], *, validate_only: bool = False, charge: Charge = free_of_charge
     ) -> list[PartitionsCreated]:
         return await self._mutate(
-            lambda: decide_create_partitions(self.image, topics, self._randomness),
+            lambda: decide_create_partitions(self.image, topics, self._randomness, charge),
             validate_only=validate_only,
         )
 

@@ -13,8 +13,11 @@ from penstock.cluster.controller.assignments import (
 )
 from penstock.cluster.controller.decision import (
     RECORDS_PER_DECISION_MAX,
+    Charge,
     Decision,
     Refusal,
+    charge_for,
+    free_of_charge,
     refuse_repeated,
     refuse_too_large,
 )
@@ -41,7 +44,10 @@ class PartitionsCreated(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def decide_create_partitions(
-    image: MetadataImage, topics: Sequence[GrownTopic], randomness: random.Random
+    image: MetadataImage,
+    topics: Sequence[GrownTopic],
+    randomness: random.Random,
+    charge: Charge = free_of_charge,
 ) -> Decision[list[PartitionsCreated]]:
     """Decide on every topic by itself."""
     records: list[MetadataRecord] = []
@@ -51,6 +57,7 @@ def decide_create_partitions(
         try:
             refuse_repeated(occurrences[topic.name])
             made = _grow(image, topic, RECORDS_PER_DECISION_MAX - len(records), randomness)
+            charge_for(charge, len(made))
         except Refusal as refusal:
             results.append(PartitionsCreated(name=topic.name, error=refusal.code, message=refusal.message))
             continue

@@ -12,7 +12,15 @@ from penstock.cluster.controller.assignments import (
     new_partition,
     require_active_replica,
 )
-from penstock.cluster.controller.decision import Decision, Refusal, refuse_repeated, refuse_too_large
+from penstock.cluster.controller.decision import (
+    Charge,
+    Decision,
+    Refusal,
+    charge_for,
+    free_of_charge,
+    refuse_repeated,
+    refuse_too_large,
+)
 from penstock.cluster.controller.identifiers import new_topic_id
 from penstock.cluster.controller.placement import place_replicas
 from penstock.cluster.metadata.image import MetadataImage, ResourceType
@@ -54,7 +62,11 @@ class TopicCreated(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def decide_create_topics(
-    image: MetadataImage, config: BrokerConfig, topics: Sequence[NewTopic], randomness: random.Random
+    image: MetadataImage,
+    config: BrokerConfig,
+    topics: Sequence[NewTopic],
+    randomness: random.Random,
+    charge: Charge = free_of_charge,
 ) -> Decision[list[TopicCreated]]:
     """Decide on every topic by itself: one that cannot be made does not stop the others."""
     records: list[MetadataRecord] = []
@@ -65,6 +77,7 @@ def decide_create_topics(
             refuse_repeated(occurrences[topic.name])
             made, result = _create(image, config, topic, randomness)
             refuse_too_large(len(records) + len(made))
+            charge_for(charge, result.num_partitions)
         except Refusal as refusal:
             results.append(TopicCreated(name=topic.name, error=refusal.code, message=refusal.message))
             continue

@@ -1,5 +1,6 @@
 """What a decision gives: the records that make it so, and the answers. Decisions read the image and change nothing."""
 
+from collections.abc import Callable
 from typing import Generic, NamedTuple, TypeVar
 
 from penstock.protocol.errors import ErrorCode
@@ -30,6 +31,22 @@ class Refusal(Exception):
         super().__init__(message)
         self.code = code
         self.message = message
+
+
+Charge = Callable[[int], ErrorCode]
+"""Puts so many partitions made or deleted on the account of who asks (KIP-599); anything but NONE refuses them."""
+
+
+def free_of_charge(_partitions: int) -> ErrorCode:
+    """Nobody's account: the broker's own doing."""
+    return ErrorCode.NONE
+
+
+def charge_for(charge: Charge, partitions: int) -> None:
+    """Refuse what exceeds the quota of who asks."""
+    code = charge(partitions)
+    if code:
+        raise Refusal(code, "The throttling quota has been exceeded.")
 
 
 def refuse_repeated(occurrences: int) -> None:

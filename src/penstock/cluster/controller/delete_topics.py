@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from penstock.cluster.controller.decision import Decision, Refusal
+from penstock.cluster.controller.decision import Charge, Decision, Refusal, charge_for, free_of_charge
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.metadata.state import Topic
 from penstock.config.broker import BrokerConfig
@@ -33,7 +33,10 @@ class TopicDeleted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def decide_delete_topics(
-    image: MetadataImage, config: BrokerConfig, topics: Sequence[DoomedTopic]
+    image: MetadataImage,
+    config: BrokerConfig,
+    topics: Sequence[DoomedTopic],
+    charge: Charge = free_of_charge,
 ) -> Decision[list[TopicDeleted]]:
     """Decide on every topic by itself. The name of one given by id is told only when it exists."""
     records: list[MetadataRecord] = []
@@ -44,6 +47,7 @@ def decide_delete_topics(
         try:
             topic = _find(image, config, wanted, occurrences[wanted])
             _refuse_twice(topic, doomed)
+            charge_for(charge, len(topic.partitions))
         except Refusal as refusal:
             results.append(
                 TopicDeleted(

@@ -11,6 +11,8 @@ from penstock.protocol.messages.create_partitions import (
 from penstock.server.context import RequestContext
 from penstock.storage.log_errors import LogError
 
+_REFUSES_FROM = 3  # older clients know no THROTTLING_QUOTA_EXCEEDED (KIP-599)
+
 
 def handle(ctx: RequestContext, request: CreatePartitionsRequest) -> Awaitable[CreatePartitionsResponse]:
     return _grow(ctx, request)
@@ -25,13 +27,17 @@ async def _grow(ctx: RequestContext, request: CreatePartitionsRequest) -> Create
         )
         for t in request.topics
     ]
+    quota = ctx.mutation_quota(strict_from=_REFUSES_FROM)
     try:
-        grown = await ctx.broker.controller.create_partitions(wanted, validate_only=request.validate_only)
+        grown = await ctx.broker.controller.create_partitions(
+            wanted, validate_only=request.validate_only, charge=quota.charge
+        )
     except LogError as error:  # the metadata log takes no records: nothing has changed
         grown = [PartitionsCreated(name=t.name, error=error.code, message=str(error)) for t in wanted]
     return CreatePartitionsResponse(
+        throttle_time_ms=quota.wait_ms,
         results=[
             CreatePartitionsTopicResult(name=t.name, error_code=t.error, error_message=t.message)
             for t in grown
-        ]
+        ],
     )

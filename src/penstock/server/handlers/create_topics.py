@@ -17,6 +17,8 @@ from penstock.server.context import RequestContext
 from penstock.server.permissions import may_topic
 from penstock.storage.log_errors import LogError
 
+_REFUSES_FROM = 6  # older clients know no THROTTLING_QUOTA_EXCEEDED (KIP-599)
+
 
 def handle(ctx: RequestContext, request: CreateTopicsRequest) -> Awaitable[CreateTopicsResponse]:
     return _create(ctx, request)
@@ -25,14 +27,18 @@ def handle(ctx: RequestContext, request: CreateTopicsRequest) -> Awaitable[Creat
 async def _create(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTopicsResponse:
     denied = _denied(ctx, request.topics)
     allowed = [topic for topic in request.topics if topic.name not in denied]
+    quota = ctx.mutation_quota(strict_from=_REFUSES_FROM)
     try:
         created = await ctx.broker.controller.create_topics(
-            [_new_topic(topic) for topic in allowed], validate_only=request.validate_only
+            [_new_topic(topic) for topic in allowed],
+            validate_only=request.validate_only,
+            charge=quota.charge,
         )
     except LogError as error:  # the metadata log takes no records: nothing was created
         created = [TopicCreated(name=t.name, error=error.code, message=str(error)) for t in allowed]
     return CreateTopicsResponse(
-        topics=[_result(ctx, topic) for topic in created] + [_refused(name) for name in denied]
+        throttle_time_ms=quota.wait_ms,
+        topics=[_result(ctx, topic) for topic in created] + [_refused(name) for name in denied],
     )
 
 

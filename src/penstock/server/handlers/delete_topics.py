@@ -12,6 +12,8 @@ from penstock.protocol.messages.delete_topics import (
 from penstock.server.context import RequestContext
 from penstock.storage.log_errors import LogError
 
+_REFUSES_FROM = 5  # older clients know no THROTTLING_QUOTA_EXCEEDED (KIP-599)
+
 
 def handle(ctx: RequestContext, request: DeleteTopicsRequest) -> Awaitable[DeleteTopicsResponse]:
     return _delete(ctx, request)
@@ -22,14 +24,16 @@ async def _delete(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTo
         doomed = [DoomedTopic(name=t.name, topic_id=t.topic_id) for t in request.topics]
     else:
         doomed = [DoomedTopic(name=name) for name in request.topic_names]
+    quota = ctx.mutation_quota(strict_from=_REFUSES_FROM)
     try:
-        deleted = await ctx.broker.controller.delete_topics(doomed)
+        deleted = await ctx.broker.controller.delete_topics(doomed, charge=quota.charge)
     except LogError as error:  # the metadata log takes no records: nothing was deleted
         deleted = [
             TopicDeleted(name=t.name, topic_id=t.topic_id, error=error.code, message=str(error))
             for t in doomed
         ]
     return DeleteTopicsResponse(
+        throttle_time_ms=quota.wait_ms,
         responses=[
             DeletableTopicResult(
                 name=t.name,
@@ -38,7 +42,7 @@ async def _delete(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTo
                 error_message=t.message,
             )
             for t in deleted
-        ]
+        ],
     )
 
 
