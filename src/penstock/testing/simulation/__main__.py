@@ -62,7 +62,7 @@ def run_brokers(seed: int) -> Outcome:
         cluster = run_cluster(seed)
     except Exception as error:  # noqa: BLE001 - whatever a run raises is a finding
         return seed, f"{type(error).__name__}: {error}", 0
-    return seed, None, cluster.history.acknowledged_count
+    return seed, None, cluster.history.records.acknowledged_count
 
 
 LEVELS: Mapping[str, Callable[[int], Outcome]] = {
@@ -116,8 +116,15 @@ def _repeat_brokers(seed: int) -> int:
     except Exception:  # noqa: BLE001 - shown as it is
         traceback.print_exc()
         return 1
-    counts = dict(cluster.faults.counts)
-    _say(f"seed {seed} holds: {cluster.history.acknowledged_count} acknowledged, {counts}")
+    history = cluster.history
+    _say(
+        f"seed {seed} holds: {history.records.acknowledged_count} acknowledged, {dict(cluster.faults.counts)}"
+    )
+    _say(
+        f"  {history.transactions.committed_count()} transactions committed, "
+        f"{history.transactions.aborted_count()} aborted, {history.group.handover_count} partitions taken, "
+        f"{dict(cluster.usage.admin.counts)}, {cluster.loop.time():.0f} virtual seconds"
+    )
     return 0
 
 

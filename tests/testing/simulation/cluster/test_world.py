@@ -10,7 +10,7 @@ SEEDS = [*range(6), 9]
 @pytest.mark.parametrize("seed", SEEDS)
 def test_nothing_acknowledged_is_lost_and_all_heals_in_a_cluster_with_faults(seed: int) -> None:
     cluster = run_cluster(seed)
-    assert cluster.history.acknowledged_count > 20
+    assert cluster.history.records.acknowledged_count > 20
     assert sum(cluster.faults.counts.values()) == cluster.fault_count
 
 

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from random import Random
 
+from penstock.cluster.raft.values import Election
 from penstock.testing.simulation.cluster.machine import Ending, Machine
 from penstock.testing.simulation.loop import SimulatedLoop
 from penstock.testing.simulation.nodes import CLIENT
@@ -32,6 +33,9 @@ class Faults:
         ]
         self._are_over = False
         self.counts: Counter[str] = Counter()
+
+    def voted(self, name: str, election: Election) -> None:
+        """A node has written down a vote or an epoch, and is about to say so."""
 
     async def disturb(self) -> None:
         """Let one thing go wrong."""

@@ -1,48 +1,60 @@
 """What must be so when no more faults come: within a bounded time all is up, in sync and the same everywhere."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
+from typing import TypeVar
 
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.replica import Replica
 from penstock.protocol.records.batch import crc_is_valid, iter_batches_strict
 from penstock.protocol.records.record import iter_records
 from penstock.storage.log_values import LogSlice
-from penstock.testing.simulation.cluster.clients import Client, Producer
-from penstock.testing.simulation.cluster.history import History, PartitionName
+from penstock.testing.simulation.cluster.checkers.records import Found, PartitionName
+from penstock.testing.simulation.cluster.clients import client as clients
+from penstock.testing.simulation.cluster.clients.client import Client, NoAnswer
+from penstock.testing.simulation.cluster.clients.member import committed_offset
+from penstock.testing.simulation.cluster.clients.producer import Producer
+from penstock.testing.simulation.cluster.clients.reader import Reader
 from penstock.testing.simulation.cluster.machine import Machine
+from penstock.testing.simulation.cluster.plan import GROUP, LEDGER, ORDERS, PARTITIONS
+from penstock.testing.simulation.cluster.usage import Usage
 from penstock.testing.simulation.loop import SimulatedLoop
 from penstock.testing.simulation.raft.checker import Violation
 
+T = TypeVar("T")
 HEALED_S_MAX = 60.0
 _READ_BYTES = 1 << 30
 
 
 class Healing:
-    def __init__(
-        self,
-        loop: SimulatedLoop,
-        machines: list[Machine],
-        history: History,
-        client: Client,
-        partitions: list[PartitionName],
-    ) -> None:
+    def __init__(self, loop: SimulatedLoop, machines: list[Machine], client: Client) -> None:
         self._loop = loop
         self._machines = machines
-        self._history = history
+        self._history = client.history
         self._client = client
-        self._partitions = partitions
+        self._partitions = [each for name in PARTITIONS for each in PARTITIONS[name]]
 
-    async def check(self) -> None:
-        """Raises `Violation`."""
+    async def settle(self, usage: Usage) -> None:
+        """While everybody still goes on. Raises `Violation`."""
         await self._becomes("every node serves", self._not_serving)
         await self._becomes("every partition is led, with all replicas in sync", self._not_in_sync)
+        await self._becomes("the group reads all", lambda: usage.group.not_owned(PARTITIONS[ORDERS]))
+
+    async def check(self) -> None:
+        """When everybody has ended. Raises `Violation`."""
         await self._write_once_more()
+        await self._becomes("every partition is led, with all replicas in sync", self._not_in_sync)
         await self._becomes("all replicas have everything", self._not_replicated)
         await self._becomes("all nodes know the same", self._not_agreed)
-        self._check_topics()
+        for machine, image in zip(self._machines, self._images(), strict=True):
+            self._history.metadata.has_image(machine.name, image)
+            self._history.metadata.ends_with(machine.name, image)
         for partition in self._partitions:
             self._check_records(partition)
+        self._history.check()
+        await self._check_offsets()
+        await self._check_transactions()
 
     async def _becomes(self, wish: str, missing: Callable[[], str | None]) -> None:
         deadline_s = self._loop.time() + HEALED_S_MAX
@@ -63,12 +75,13 @@ class Healing:
         for image in self._images():
             for topic in image.topics.values():
                 for number, partition in topic.partitions.items():
-                    if partition.leader < 0 or set(partition.isr) != set(partition.replicas):
+                    is_moving = partition.adding_replicas or partition.removing_replicas
+                    if partition.leader < 0 or is_moving or set(partition.isr) != set(partition.replicas):
                         return f"{topic.name}-{number}: {partition}"
         return None
 
     async def _write_once_more(self) -> None:
-        for partition in self._partitions:
+        for partition in PARTITIONS[ORDERS]:
             try:
                 async with asyncio.timeout(HEALED_S_MAX):
                     await Producer(self._client, partition).send([b"the last"])
@@ -93,74 +106,70 @@ class Healing:
 
     def _not_agreed(self) -> str | None:
         offsets = {image.offset for image in self._images()}
-        if len(offsets) > 1:
-            return f"offsets {sorted(offsets)}"
-        first, *others = (_facts(image) for image in self._images())
-        for other in others:
-            for name, fact in first.items():
-                if other[name] != fact:
-                    raise Violation("metadata", f"{name} differ at one offset: {fact} and {other[name]}")
-        return None
-
-    def _check_topics(self) -> None:
-        for machine, image in zip(self._machines, self._images(), strict=True):
-            missing = self._history.topics_created - set(image.topics)
-            if missing:
-                raise Violation("metadata", f"{machine.name} does not know of {sorted(missing)}")
+        return f"offsets {sorted(offsets)}" if len(offsets) > 1 else None
 
     def _check_records(self, partition: PartitionName) -> None:
-        found = {machine.name: _records(replica, partition) for machine, replica in self._replicas(partition)}
-        first, *others = found.values()
-        for name, log in zip(list(found)[1:], others, strict=True):
-            if log != first:
-                at = next(i for i, (a, b) in enumerate(zip(log, first, strict=False)) if a != b)
-                raise Violation(
-                    "logs agree", f"{partition} on {name} has {log[at]} and {first[at]} elsewhere"
-                )
-        values = dict(first)
-        for offset, value in self._history.acknowledged.get(partition, {}).items():
-            if values.get(offset) != value:
-                raise Violation(
-                    "acknowledged", f"{partition}: {values.get(offset)!r} is at {offset}, not {value!r}"
-                )
-        for offset, value in self._history.read.get(partition, {}).items():
-            if values.get(offset) != value:
-                raise Violation(
-                    "read", f"{partition}: {value!r} was read at {offset}: {values.get(offset)!r}"
-                )
-        numbers = [int(value) for _, value in first if value.isdigit()]
-        if numbers != list(range(len(numbers))):
-            raise Violation("order", f"{partition}: {numbers} are not in order, each once")
+        found = {machine.name: records_of(replica) for machine, replica in self._replicas(partition)}
+        compare(partition, found)
+        first = next(iter(found.values()))
+        self._history.records.ends_with(partition, first)
+        if partition[0] == ORDERS:
+            self._history.records.is_numbered(partition, first)
+
+    async def _check_offsets(self) -> None:
+        for name in PARTITIONS[ORDERS]:
+            await self._insist(partial(self._committed_offset, name))
+
+    async def _committed_offset(self, partition: PartitionName) -> int:
+        coordinator = await self._client.coordinator_of(GROUP, clients.GROUP)
+        return await committed_offset(self._client, coordinator, GROUP, partition)
+
+    async def _check_transactions(self) -> None:
+        found: dict[PartitionName, Found] = {}
+        for partition in PARTITIONS[LEDGER]:
+            reader = Reader(self._client, partition, self._history.transactions.reads, is_committed_only=True)
+            found[partition] = await self._insist(reader.read_all)
+        self._history.transactions.ends_with(found)
+
+    async def _insist(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """Ask until it is answered."""
+        why = ""
+        deadline_s = self._loop.time() + HEALED_S_MAX
+        while self._loop.time() < deadline_s:
+            try:
+                return await ask()
+            except NoAnswer as error:
+                why = str(error)
+                await self._client.rest()
+        raise Violation("liveness", f"not answered within {HEALED_S_MAX} s: {why}")
 
 
-def _facts(image: MetadataImage) -> dict[str, object]:
-    return {
-        "topics": {
-            name: (topic.topic_id, dict(topic.partitions)) for name, topic in sorted(image.topics.items())
-        },
-        "brokers": dict(sorted(image.brokers.items())),
-        "settings": {key: dict(each) for key, each in sorted(image.configs.items())},
-        "features": image.features.finalized,
-        "producer ids": image.next_producer_id,
-    }
+def compare(partition: PartitionName, found: dict[str, Found]) -> None:
+    """All replicas have the same. Raises `Violation`."""
+    (_, first), *others = found.items()
+    for name, log in others:
+        if log != first:
+            pairs = enumerate(zip(log, first, strict=False))
+            at = next((i for i, (a, b) in pairs if a != b), min(len(log), len(first)))
+            raise Violation(
+                "logs agree", f"{partition} on {name} has {log[at:][:1]} and {first[at:][:1]} elsewhere"
+            )
 
 
-def _records(replica: Replica, partition: PartitionName) -> list[tuple[int, bytes]]:
-    """All of a log, CRC checked, without a gap."""
-    log = replica.log
+def records_of(replica: Replica) -> Found:
+    """All of a log, CRC checked, without a gap. Raises `Violation`."""
+    log, name = replica.log, f"{replica.topic}-{replica.partition}"
     offset = log.log_start_offset
-    found: list[tuple[int, bytes]] = []
+    found: Found = []
     while offset < replica.high_watermark:
         piece = log.read(offset, _READ_BYTES, offset_limit=replica.high_watermark)
         assert isinstance(piece, LogSlice), "a disk in memory is never cold"
         batches = bytes(piece.records)
         for pos, header in iter_batches_strict(batches):
             if header.base_offset != offset:
-                raise Violation(
-                    "contiguous", f"{partition}: {header.base_offset} comes where {offset} should"
-                )
+                raise Violation("contiguous", f"{name}: {header.base_offset} comes where {offset} should")
             if not crc_is_valid(batches, pos, header.size_bytes):
-                raise Violation("intact", f"{partition}: the batch at {offset} is damaged")
+                raise Violation("intact", f"{name}: the batch at {offset} is damaged")
             if not header.is_control:
                 found += [(each.offset, each.value or b"") for each in iter_records(batches, pos=pos)]
             offset = header.next_offset

@@ -32,7 +32,11 @@ class Machine:
         self.has_failing_disk = False
         self._loop = loop
         self._seed = seed
-        self._settings = (f"listeners=PLAINTEXT://{self.name}:{PORT}", *settings)
+        self._settings = (
+            f"listeners=PLAINTEXT://{self.name}:{PORT}",
+            f"broker.rack=rack-{node_id}",
+            *settings,
+        )
         self._start_count = 0
         self._is_member = False
         self._random = randomness(seed, f"machine {node_id}")

@@ -1,0 +1,75 @@
+"""What a group promises: a partition belongs to one member at a time, and committed offsets do not go back.
+
+A member that nobody hears of must give up its partitions when its session ends: it counts that from the last heartbeat
+that was answered, the coordinator from when it came, which is not before. So their times may be compared: the
+simulation has one clock.
+
+A commit that was not answered may still be under way when a later one is. It is excused for going back to that, for
+as long as the connection that it was sent on may live.
+"""
+
+from penstock.testing.simulation.cluster.checkers.records import PartitionName
+from penstock.testing.simulation.cluster.checkers.verdict import Verdict
+
+_LATE_S = 5.0
+
+
+class GroupChecker:
+    """Of one group."""
+
+    def __init__(self, verdict: Verdict, session_s: float) -> None:
+        self._verdict = verdict
+        self._session_s = session_s
+        self._owned: dict[str, set[PartitionName]] = {}
+        self._heard_s: dict[str, float] = {}
+        self._committed: dict[PartitionName, tuple[int, float]] = {}
+        self._in_doubt: dict[PartitionName, list[tuple[int, float]]] = {}
+        self.handover_count = 0
+
+    # -- ownership ------------------------------------------------------------------------------------
+
+    def is_member(self, member: str, heartbeat_sent_s: float) -> None:
+        """A heartbeat was answered: until a session after it was sent the coordinator cannot have given it up."""
+        self._heard_s[member] = heartbeat_sent_s
+
+    def takes(self, member: str, partition: PartitionName, now_s: float) -> None:
+        if now_s >= self._heard_s[member] + self._session_s:
+            return  # the answer took so long that it is none any more
+        for other, owned in self._owned.items():
+            if other == member or partition not in owned:
+                continue
+            if now_s < self._heard_s[other] + self._session_s:
+                self._fail("single ownership", partition, f"{member} is given what {other} still owns")
+            owned.discard(partition)
+        self._owned.setdefault(member, set()).add(partition)
+        self.handover_count += 1
+
+    def gives_up(self, member: str, partition: PartitionName) -> None:
+        self._owned.get(member, set()).discard(partition)
+
+    # -- offsets --------------------------------------------------------------------------------------
+
+    def commits(self, partition: PartitionName, offset: int, now_s: float) -> None:
+        """A commit is about to be sent."""
+        self._in_doubt.setdefault(partition, []).append((offset, now_s))
+
+    def refused(self, partition: PartitionName, offset: int) -> None:
+        """It was answered: nothing was committed."""
+        self._in_doubt[partition] = [each for each in self._in_doubt[partition] if each[0] != offset]
+
+    def committed(self, partition: PartitionName, offset: int, sent_s: float) -> None:
+        self._committed[partition] = (offset, sent_s)
+
+    def finds(self, partition: PartitionName, offset: int, asked_s: float) -> None:
+        """Somebody asked what is committed; -1 is nothing."""
+        known, sent_s = self._committed.get(partition, (-1, 0.0))
+        if offset >= known or asked_s < sent_s:
+            return
+        doubtful = [each for each in self._in_doubt.get(partition, []) if each[0] == offset]
+        if any(each_s > sent_s - _LATE_S for _, each_s in doubtful):
+            self._committed[partition] = (offset, sent_s)
+        else:
+            self._fail("committed offsets", partition, f"{known} was committed, and {offset} is found")
+
+    def _fail(self, invariant: str, partition: PartitionName, detail: str) -> None:
+        self._verdict.fail(invariant, f"{partition[0]}-{partition[1]}: {detail}")

@@ -1,0 +1,145 @@
+"""An administrator who is never content: topics come and go and grow, replicas move, leaders are elected anew."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages import (
+    alter_partition_reassignments as reassign,
+)
+from penstock.protocol.messages import (
+    create_partitions,
+    create_topics,
+    delete_topics,
+    elect_leaders,
+)
+from penstock.testing.simulation.cluster.checkers.records import PartitionName
+from penstock.testing.simulation.cluster.clients.client import Client, NoAnswer
+
+_CREATE_TOPICS, _DELETE_TOPICS, _CREATE_PARTITIONS = (19, 5), (20, 5), (37, 2)
+_ELECT_LEADERS, _REASSIGN = (43, 2), (45, 0)
+_PREFERRED, _UNCLEAN = 0, 1
+_WAIT_MS = 3000
+_REPLICAS_MIN = 2
+
+
+class Admin:
+    def __init__(
+        self,
+        client: Client,
+        node_ids: Sequence[int],
+        partitions: Sequence[PartitionName],
+        losing: PartitionName | None = None,
+    ) -> None:
+        """`partitions` may be moved about; `losing` is elected uncleanly now and then."""
+        self._client = client
+        self._node_ids = node_ids
+        self._partitions = partitions
+        self._losing = losing
+        self._names: list[str] = []
+        self._number = 0
+        self.counts: Counter[str] = Counter()
+
+    async def run(self, interval_s: float) -> None:
+        kinds: list[Callable[[], Awaitable[bool]]] = [
+            self._create,
+            self._delete,
+            self._add_partitions,
+            self._move,
+            self._elect_preferred,
+            self._elect_uncleanly,
+        ]
+        random = self._client.random
+        while True:
+            await asyncio.sleep(random.expovariate(1 / interval_s))
+            (kind,) = random.choices(kinds, [2, 1, 1, 3, 2, 1])
+            if await kind():
+                self.counts[kind.__name__.strip("_")] += 1
+
+    async def create(self, name: str, partition_count: int, **settings: str) -> bool:
+        """Whether it was acknowledged. Settings are named with underscores."""
+        configs = [
+            create_topics.CreatableTopicConfig(name=each.replace("_", "."), value=value)
+            for each, value in {"min_insync_replicas": "2", **settings}.items()
+        ]
+        topic = create_topics.CreatableTopic(
+            name=name, num_partitions=partition_count, replication_factor=3, configs=configs
+        )
+        answer = await self._ask(
+            _CREATE_TOPICS, create_topics.CreateTopicsRequest(topics=[topic], timeout_ms=_WAIT_MS)
+        )
+        is_made = answer is not None and answer.topics[0].error_code in (
+            ErrorCode.NONE,
+            ErrorCode.TOPIC_ALREADY_EXISTS,  # an earlier try, whose answer was lost
+        )
+        if is_made:
+            self._client.history.metadata.created(name, partition_count)
+        return is_made
+
+    async def _create(self) -> bool:
+        self._number += 1
+        name = f"extra-{self._number}"
+        is_made = await self.create(name, 1)
+        if is_made:
+            self._names.append(name)
+        return is_made
+
+    async def _delete(self) -> bool:
+        if not self._names:
+            return False
+        name = self._names.pop(0)
+        self._client.history.metadata.deleting(name)
+        request = delete_topics.DeleteTopicsRequest(topic_names=[name], timeout_ms=_WAIT_MS)
+        answer = await self._ask(_DELETE_TOPICS, request)
+        is_gone = answer is not None and answer.responses[0].error_code == ErrorCode.NONE
+        if is_gone:
+            self._client.history.metadata.deleted(name)
+        return is_gone
+
+    async def _add_partitions(self) -> bool:
+        if not self._names:
+            return False
+        name = self._client.random.choice(self._names)
+        count = self._client.random.randint(2, 3)
+        topic = create_partitions.CreatePartitionsTopic(name=name, count=count, assignments=None)
+        request = create_partitions.CreatePartitionsRequest(topics=[topic], timeout_ms=_WAIT_MS)
+        answer = await self._ask(_CREATE_PARTITIONS, request)
+        is_made = answer is not None and answer.results[0].error_code == ErrorCode.NONE
+        if is_made:
+            self._client.history.metadata.created(name, count)
+        return is_made
+
+    async def _move(self) -> bool:
+        """Put a partition on other nodes, or the same in another order, or on fewer."""
+        random = self._client.random
+        name, number = random.choice(self._partitions)
+        count = random.choice([_REPLICAS_MIN, 3, 3])
+        replicas = random.sample(self._node_ids, count)
+        partition = reassign.ReassignablePartition(partition_index=number, replicas=replicas)
+        request = reassign.AlterPartitionReassignmentsRequest(
+            timeout_ms=_WAIT_MS, topics=[reassign.ReassignableTopic(name=name, partitions=[partition])]
+        )
+        answer = await self._ask(_REASSIGN, request)
+        return answer is not None and answer.error_code == ErrorCode.NONE
+
+    async def _elect_preferred(self) -> bool:
+        return await self._elect(_PREFERRED, self._client.random.choice(self._partitions))
+
+    async def _elect_uncleanly(self) -> bool:
+        return self._losing is not None and await self._elect(_UNCLEAN, self._losing)
+
+    async def _elect(self, kind: int, partition: PartitionName) -> bool:
+        wanted = elect_leaders.TopicPartitions(topic=partition[0], partitions=[partition[1]])
+        request = elect_leaders.ElectLeadersRequest(
+            election_type=kind, topic_partitions=[wanted], timeout_ms=_WAIT_MS
+        )
+        answer = await self._ask(_ELECT_LEADERS, request)
+        return answer is not None and answer.error_code == ErrorCode.NONE
+
+    async def _ask(self, api: tuple[int, int], request: Any) -> Any | None:
+        try:
+            return await self._client.ask_anybody(api, request)
+        except NoAnswer:
+            return None

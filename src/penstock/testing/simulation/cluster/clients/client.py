@@ -1,0 +1,98 @@
+"""What all clients share: connections, and finding out who leads or coordinates."""
+
+import asyncio
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+import msgspec
+
+from penstock.client.connection import Connection
+from penstock.observability.clock import Clock
+from penstock.protocol.errors import ErrorCode, ProtocolError
+from penstock.protocol.messages import find_coordinator, metadata
+from penstock.testing.simulation.cluster.checkers.records import PartitionName
+from penstock.testing.simulation.cluster.history import History
+
+_METADATA, _FIND_COORDINATOR = (3, 12), (10, 3)
+_ANSWER_S_MAX = 4.0
+_REST_S_MAX = 0.2
+GROUP, TRANSACTION = 0, 1
+"""Kinds of coordinators."""
+
+Address = tuple[str, int]
+
+
+class NoAnswer(Exception):
+    """Nobody knows whether it was done: the connection broke, the answer took too long, or made no sense."""
+
+
+class Known(msgspec.Struct, frozen=True):
+    """Where a partition is."""
+
+    topic_id: bytes
+    leader: Address | None
+    replicas: dict[int, Address]
+
+
+class Client:
+    """Every failure makes it look again."""
+
+    def __init__(self, bootstrap: Sequence[Address], history: History, random: Random, clock: Clock) -> None:
+        self._bootstrap = bootstrap
+        self._connections: dict[Address, Connection] = {}
+        self.history = history
+        self.random = random
+        self.clock = clock
+
+    @property
+    def now_s(self) -> float:
+        return self.clock.monotonic_ms() / 1000
+
+    async def call(self, address: Address, api: tuple[int, int], request: Any) -> Any:
+        """Ask one node. Raises `NoAnswer`."""
+        try:
+            async with asyncio.timeout(_ANSWER_S_MAX):
+                connection = self._connections.get(address)
+                if connection is None or connection.is_lost:
+                    connection = self._connections[address] = await Connection.open(*address)
+                return await connection.call(*api, request)
+        except (OSError, ProtocolError, TimeoutError) as error:
+            lost = self._connections.pop(address, None)
+            if lost is not None:
+                lost.abort()
+            raise NoAnswer(str(error) or type(error).__name__) from error
+
+    async def ask_anybody(self, api: tuple[int, int], request: Any) -> Any:
+        return await self.call(self.random.choice(self._bootstrap), api, request)
+
+    async def find(self, partition: PartitionName) -> Known:
+        """Where a partition is, as some node has it. Raises `NoAnswer`."""
+        topic = metadata.MetadataRequestTopic(name=partition[0])
+        answer = await self.ask_anybody(
+            _METADATA, metadata.MetadataRequest(topics=[topic], allow_auto_topic_creation=False)
+        )
+        nodes = {each.node_id: (each.host, each.port) for each in answer.brokers}
+        for each in answer.topics[0].partitions:
+            if each.partition_index == partition[1]:
+                replicas = {node: nodes[node] for node in each.replica_nodes if node in nodes}
+                return Known(answer.topics[0].topic_id, nodes.get(each.leader_id), replicas)
+        raise NoAnswer(f"{partition} is not known")
+
+    async def leader_of(self, partition: PartitionName) -> Address:
+        """Raises `NoAnswer`."""
+        leader = (await self.find(partition)).leader
+        if leader is None:
+            raise NoAnswer(f"{partition} has no leader that is known")
+        return leader
+
+    async def coordinator_of(self, name: str, kind: int) -> Address:
+        """Raises `NoAnswer`."""
+        request = find_coordinator.FindCoordinatorRequest(key=name, key_type=kind)
+        answer = await self.ask_anybody(_FIND_COORDINATOR, request)
+        if answer.error_code != ErrorCode.NONE:
+            raise NoAnswer(f"the coordinator of {name} is not known")
+        return (answer.host, answer.port)
+
+    async def rest(self) -> None:
+        await asyncio.sleep(self.random.uniform(0.01, _REST_S_MAX))

@@ -1,0 +1,132 @@
+"""Consumers without a group: they read a partition to its end, and now and then all of it again.
+
+They read from the leader, from any other replica, or from where the leader sends a reader of their rack (KIP-392). Who
+wants committed records only leaves out those of aborted transactions, which come with every answer (KIP-98).
+"""
+
+import struct
+from collections.abc import Callable
+
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages import fetch
+from penstock.protocol.records.batch import iter_batches_strict
+from penstock.protocol.records.record import iter_records
+from penstock.testing.simulation.cluster.checkers.records import Found, PartitionName
+from penstock.testing.simulation.cluster.clients.client import Address, Client, Known, NoAnswer
+
+FETCH = (1, 12)
+_FOLLOWER_CHANCE = 0.25
+_AGAIN_CHANCE = 0.02
+_MARKER = struct.Struct(">hh")
+_ABORT = 0
+
+Note = Callable[[PartitionName, int, bytes], None]
+
+
+class Reader:
+    """Tells `note` of every record that it is given."""
+
+    def __init__(
+        self,
+        client: Client,
+        partition: PartitionName,
+        note: Note,
+        *,
+        is_committed_only: bool = False,
+        rack: str = "",
+        begin: int = 0,
+    ) -> None:
+        self._client = client
+        self._partition = partition
+        self._note = note
+        self._is_committed_only = is_committed_only
+        self._rack = rack
+        self._nearer: int | None = None
+        self._known: Known | None = None
+        self.next_offset = begin
+
+    async def run(self) -> None:
+        while True:
+            try:
+                found = await self._read_some()
+            except NoAnswer:
+                self._nearer = self._known = None
+                await self._client.rest()
+                continue
+            for at, value in found or ():
+                self._note(self._partition, at, value)
+            if self._client.random.random() < _AGAIN_CHANCE:
+                self.next_offset = 0
+            if not found:
+                await self._client.rest()
+
+    async def read_all(self) -> Found:
+        """From the start to the end, as the leader has it now. Raises `NoAnswer`."""
+        leader = await self._client.leader_of(self._partition)
+        self.next_offset = 0
+        found: Found = []
+        while True:
+            before = self.next_offset
+            records = await self.read(leader)
+            if records is None:
+                raise NoAnswer(f"{self._partition} is not read")
+            found += records
+            if self.next_offset == before:
+                return found
+
+    async def _read_some(self) -> Found | None:
+        if self._known is None:
+            self._known = await self._client.find(self._partition)
+        known = self._known
+        address = self._whom(known)
+        if address is None:
+            raise NoAnswer("there is no leader")
+        return await self.read(address, self._rack if address == known.leader else "")
+
+    def _whom(self, known: Known) -> Address | None:
+        if self._nearer is not None:
+            return known.replicas.get(self._nearer)
+        if known.replicas and self._client.random.random() < _FOLLOWER_CHANCE:
+            return self._client.random.choice(list(known.replicas.values()))
+        return known.leader
+
+    async def read(self, address: Address, rack: str = "") -> Found | None:
+        """What is committed next, as one node has it; None when it says no. Raises `NoAnswer`."""
+        topic, number = self._partition
+        wanted = fetch.FetchPartition(
+            partition=number, fetch_offset=self.next_offset, partition_max_bytes=1 << 20
+        )
+        request = fetch.FetchRequest(
+            max_wait_ms=200,
+            min_bytes=1,
+            isolation_level=int(self._is_committed_only),
+            topics=[fetch.FetchTopic(topic=topic, partitions=[wanted])],
+            rack_id=rack,
+        )
+        answer = await self._client.call(address, FETCH, request)
+        data = answer.responses[0].partitions[0]
+        if data.error_code != ErrorCode.NONE:
+            self._nearer = self._known = None
+            return None
+        if data.preferred_read_replica >= 0:
+            self._nearer = data.preferred_read_replica
+            return None
+        return self._take(bytes(data.records or b""), data.aborted_transactions or [])
+
+    def _take(self, batches: bytes, aborted: list[fetch.AbortedTransaction]) -> Found:
+        left_out = sorted(((each.first_offset, each.producer_id) for each in aborted), reverse=True)
+        aborting: set[int] = set()
+        found: Found = []
+        begin = self.next_offset
+        for pos, header in iter_batches_strict(batches):
+            while left_out and left_out[-1][0] <= header.last_offset:
+                aborting.add(left_out.pop()[1])
+            if header.is_control:
+                (marker,) = iter_records(batches, pos=pos)
+                if _MARKER.unpack_from(marker.key or b"")[1] == _ABORT:
+                    aborting.discard(header.producer_id)
+            elif not (self._is_committed_only and header.is_transactional and header.producer_id in aborting):
+                records = iter_records(batches, pos=pos)
+                found += [(each.offset, each.value or b"") for each in records if each.offset >= begin]
+            self.next_offset = max(self.next_offset, header.next_offset)
+        return found

@@ -1,0 +1,60 @@
+"""What a simulated cluster is made of: its topics, its settings, and who uses it."""
+
+from typing import Final
+
+from penstock.testing.simulation.cluster.checkers.records import PartitionName
+from penstock.testing.simulation.network import Weather
+
+ORDERS: Final = "orders"
+"""Written by idempotent producers, read by a group and by others."""
+LEDGER: Final = "ledger"
+"""Written in transactions."""
+GOSSIP: Final = "gossip"
+"""Written without waiting for followers: logs part."""
+DRAFTS: Final = "drafts"
+"""Elections may be unclean: it may lose anything, and must be of one mind all the same."""
+
+PARTITION_COUNTS: Final = {ORDERS: 3, LEDGER: 2, GOSSIP: 1, DRAFTS: 1}
+TOPIC_SETTINGS: Final[dict[str, dict[str, str]]] = {
+    GOSSIP: {"min_insync_replicas": "1"},
+    DRAFTS: {"min_insync_replicas": "1", "unclean_leader_election_enable": "true"},
+}
+PARTITIONS: Final[dict[str, list[PartitionName]]] = {
+    name: [(name, number) for number in range(count)] for name, count in PARTITION_COUNTS.items()
+}
+INTERNAL: Final[list[PartitionName]] = [
+    (name, number) for name in ("__consumer_offsets", "__transaction_state") for number in range(2)
+]
+
+GROUP: Final = "readers"
+SESSION_MS: Final = 3000
+REBALANCE_MS: Final = 4000
+
+SETTINGS: Final = (
+    "log.cleaner.enable=false",
+    "log.segment.bytes=4096",
+    "metadata.log.max.record.bytes.between.snapshots=6000",
+    "min.insync.replicas=2",
+    "num.partitions=1",
+    "replica.lag.time.max.ms=1000",
+    "replica.socket.timeout.ms=3000",
+    "replica.selector.class=org.apache.kafka.common.replica.RackAwareReplicaSelector",
+    "offsets.topic.num.partitions=2",
+    "transaction.state.log.num.partitions=2",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms=1000",
+    f"group.consumer.session.timeout.ms={SESSION_MS}",
+    f"group.consumer.min.session.timeout.ms={SESSION_MS}",
+    "group.consumer.heartbeat.interval.ms=500",
+    "group.consumer.min.heartbeat.interval.ms=500",
+    "group.consumer.assignment.interval.ms=0",
+)
+
+
+def weather_of(seed: int) -> Weather:
+    is_rough = seed % 4 == 1
+    return Weather(
+        slow_chance=0.02 if seed % 3 else 0.0,
+        slow_ms_max=300,
+        loss_chance=0.01 if is_rough else 0.0,
+        break_chance=0.002 if is_rough else 0.0,
+    )

@@ -1,0 +1,81 @@
+"""Everybody who uses a simulated cluster: they begin when it is there, and end when nothing fails any more."""
+
+import asyncio
+from random import Random
+
+from penstock.testing.simulation.cluster.clients.admin import Admin
+from penstock.testing.simulation.cluster.clients.client import Client
+from penstock.testing.simulation.cluster.clients.member import GroupOfConsumers
+from penstock.testing.simulation.cluster.clients.producer import CarelessProducer, Producer
+from penstock.testing.simulation.cluster.clients.reader import Reader
+from penstock.testing.simulation.cluster.clients.transactional import TransactionalProducer
+from penstock.testing.simulation.cluster.plan import (
+    DRAFTS,
+    GOSSIP,
+    GROUP,
+    INTERNAL,
+    LEDGER,
+    ORDERS,
+    PARTITION_COUNTS,
+    PARTITIONS,
+    REBALANCE_MS,
+    TOPIC_SETTINGS,
+)
+from penstock.testing.simulation.loop import SimulatedLoop
+from penstock.testing.simulation.nodes import CLIENT
+from penstock.testing.simulation.raft.checker import Violation
+
+
+class Usage:
+    def __init__(self, loop: SimulatedLoop, client: Client, node_ids: list[int], random: Random) -> None:
+        self._loop = loop
+        self._random = random
+        self._client = client
+        self._writing: list[asyncio.Task[None]] = []
+        self._others: list[asyncio.Task[None]] = []
+        history = client.history
+        movable = [each for name in PARTITIONS for each in PARTITIONS[name]] + INTERNAL
+        self.admin = Admin(client, node_ids, movable, PARTITIONS[DRAFTS][0])
+        self.producers = [Producer(client, each) for each in PARTITIONS[ORDERS]]
+        self.transactional = [
+            TransactionalProducer(client, f"t{number}", PARTITIONS[LEDGER], is_version_2=bool(number))
+            for number in range(2)
+        ]
+        self.careless = [CarelessProducer(client, PARTITIONS[name][0]) for name in (GOSSIP, DRAFTS)]
+        self.group = GroupOfConsumers(client, GROUP, ORDERS, REBALANCE_MS)
+        rack = f"rack-{random.choice(node_ids)}"
+        self.readers = [
+            Reader(client, each, history.records.reads, rack=rack)
+            for each in (PARTITIONS[ORDERS][0], *PARTITIONS[GOSSIP], *PARTITIONS[DRAFTS])
+        ] + [
+            Reader(client, each, history.transactions.reads, is_committed_only=True)
+            for each in PARTITIONS[LEDGER]
+        ]
+
+    async def create_topics(self) -> None:
+        for name, count in PARTITION_COUNTS.items():
+            while not await self.admin.create(name, count, **TOPIC_SETTINGS.get(name, {})):
+                await self._client.rest()
+
+    def begin(self) -> None:
+        run = self._loop.run_on
+        self._writing = [run(CLIENT, each.run(0.08)) for each in self.producers]
+        self._writing += [run(CLIENT, each.run(0.25)) for each in self.transactional]
+        self._others = [run(CLIENT, each.run(0.15)) for each in self.careless]
+        self._others += [run(CLIENT, each.run()) for each in self.readers]
+        self._others.append(run(CLIENT, self.admin.run(1.0)))
+        self._others.append(run(CLIENT, self.group.run(self._random.randint(1, 3))))
+
+    async def end(self, within_s: float) -> None:
+        """Let all writers finish what they are at; the others just end. Raises `Violation` when they cannot."""
+        writers: list[Producer | TransactionalProducer] = [*self.producers, *self.transactional]
+        for each in writers:
+            each.is_stopping = True
+        await asyncio.wait(self._writing, timeout=within_s)
+        self._client.history.check()
+        if stuck := [each for each in writers if not each.has_stopped]:
+            raise Violation("liveness", f"{type(stuck[0]).__name__} does not get on: {stuck[0].refusal}")
+        ending = [*self._others, *self.group.members]
+        for task in ending:
+            task.cancel()
+        await asyncio.gather(*ending, return_exceptions=True)

@@ -1,0 +1,102 @@
+"""Shows the checkers what nodes do: all nodes, over all their lives, by stepping in between their own methods."""
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from penstock.cluster.metadata.state import Partition
+from penstock.cluster.quorum import Quorum
+from penstock.cluster.raft.quorum_state import QuorumStateFile
+from penstock.cluster.raft.values import Election
+from penstock.cluster.replica import Replica
+from penstock.protocol.wire import Buffer
+from penstock.storage.log import Log
+from penstock.testing.simulation.cluster.history import History
+from penstock.testing.simulation.nodes import current_node
+
+OnVote = Callable[[str, Election], None]
+
+
+@contextlib.contextmanager
+def watching(history: History, on_vote: OnVote) -> Iterator[None]:
+    """`on_vote` is told when a node has written down a vote or an epoch, before it tells anybody."""
+    with contextlib.ExitStack() as stack:
+        for owner, name, watched in (
+            *_of_replicas(history),
+            *_of_quorum(history),
+            (QuorumStateFile, "write", _voting(on_vote)),
+        ):
+            original = getattr(owner, name)
+            stack.callback(setattr, owner, name, original)
+            setattr(owner, name, watched)
+        yield
+
+
+def _voting(on_vote: OnVote) -> Callable[..., None]:
+    write = QuorumStateFile.write
+
+    def watched(state: QuorumStateFile, election: Election) -> None:
+        write(state, election)
+        on_vote(current_node.get(), election)
+
+    return watched
+
+
+def _of_replicas(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
+    checker = history.replicas
+    follow, begin, advance = Replica.follow, Replica._begin_epoch, Replica._set_high_watermark  # noqa: SLF001
+    cut = Replica.truncated
+
+    def follows(replica: Replica, state: Partition) -> None:
+        follow(replica, state)
+        checker.follows(replica)
+
+    def begins(replica: Replica, log: Log) -> None:
+        begin(replica, log)
+        checker.leads(replica)
+
+    def advances(replica: Replica, high_watermark: int) -> None:
+        before = replica.high_watermark
+        advance(replica, high_watermark)
+        if replica.high_watermark > before:
+            checker.commits(replica)
+
+    def cuts(replica: Replica, end_offset: int) -> None:
+        before = replica.high_watermark
+        cut(replica, end_offset)
+        checker.cuts(replica, end_offset, before)
+
+    return [
+        (Replica, "follow", follows),
+        (Replica, "_begin_epoch", begins),
+        (Replica, "_set_high_watermark", advances),
+        (Replica, "truncated", cuts),
+    ]
+
+
+def _of_quorum(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
+    checker = history.metadata
+    apply, load, snapshot, changed = Quorum.apply, Quorum.load, Quorum.snapshot, Quorum.leader_changed
+
+    async def applies(quorum: Quorum, batches: Buffer) -> None:
+        checker.applies(current_node.get(), batches)
+        await apply(quorum, batches)
+
+    async def loads(quorum: Quorum, content: Iterable[bytes], end_offset: int) -> None:
+        await load(quorum, content, end_offset)
+        checker.has_image(current_node.get(), quorum._metadata.image)  # noqa: SLF001
+
+    def takes_snapshot(quorum: Quorum) -> Iterable[bytes]:
+        checker.has_image(current_node.get(), quorum._metadata.image)  # noqa: SLF001
+        return snapshot(quorum)
+
+    def changes(quorum: Quorum, leader_id: int | None, epoch: int) -> None:
+        checker.is_led_by(leader_id, epoch)
+        changed(quorum, leader_id, epoch)
+
+    return [
+        (Quorum, "apply", applies),
+        (Quorum, "load", loads),
+        (Quorum, "snapshot", takes_snapshot),
+        (Quorum, "leader_changed", changes),
+    ]
