@@ -17,6 +17,7 @@ _COMMANDS = (
     "consume",
     "group",
     "cluster",
+    "console",
     "txn",
     "config",
     "log",

@@ -1,0 +1,52 @@
+"""Whose credentials a request is served with: those of its session, or the console's own where nobody logs in."""
+
+import ssl
+from typing import Final
+
+from aiohttp import web
+
+from penstock.client.cluster import Client, ClientSettings, Security
+from penstock.console.refusals import UNAUTHORIZED, Refused
+from penstock.console.sessions import Sessions
+from penstock.observability.clock import Clock
+
+COOKIE: Final = "penstock_console"
+
+
+class Access:
+    def __init__(
+        self,
+        settings: ClientSettings,
+        *,
+        needs_login: bool,
+        security: Security,
+        path: str,
+        clock: Clock,
+    ) -> None:
+        self.settings = settings
+        self.needs_login = needs_login
+        self.tls: ssl.SSLContext | None = security.tls
+        self.path = path
+        self.clock = clock
+        self.sessions = Sessions(clock)
+        self._security = security
+        self._own: Client | None = None
+
+    def client(self, token: str | None) -> Client:
+        """The client of whoever asks; `Refused` when nobody is logged in who must be."""
+        if not self.needs_login:
+            if self._own is None:
+                self._own = Client(self.settings, security=self._security, clock=self.clock)
+            return self._own
+        session = self.sessions.find(token)
+        if session is None:
+            raise Refused(UNAUTHORIZED, "LOGIN_NEEDED", "Log in first: nobody is logged in, or not any more.")
+        return session.client
+
+    async def close(self) -> None:
+        await self.sessions.end_all()
+        if self._own is not None:
+            await self._own.close()
+
+
+ACCESS: Final = web.AppKey("console_access", Access)

@@ -1,0 +1,112 @@
+"""Messages browsed by offset or time, and one of them as a whole."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+from aiohttp import web
+
+from penstock.client.cluster import Client, TopicPartition
+from penstock.console.avro import decode_avro
+from penstock.console.kafka.reading import gather, read_on
+from penstock.console.paging import Page, format_cursor, newest_first, oldest_first, parse_cursor
+from penstock.console.positions import Bounds, bounds_of, clamped, first_offsets, parse_where
+from penstock.console.record_view import WHOLE_BYTES_MAX, record_view
+from penstock.console.refusals import NOT_FOUND, Refused, bad_request
+from penstock.console.web import CLIENT, answer, body_of, integer
+from penstock.protocol.records.record import Record
+
+_LIMIT: Final = 50
+_LIMIT_MAX: Final = 500
+_WIDER: Final = 4  # by how much a window is widened that compaction has left too few records in
+_WIDER_TIMES_MAX: Final = 6
+
+
+async def browse(request: web.Request) -> web.Response:
+    client, topic = request[CLIENT], request.match_info["topic"]
+    where = parse_where(request.query)
+    limit = integer(request, "limit", _LIMIT, 1, _LIMIT_MAX)
+    bounds = await bounds_of(client, topic, where)
+    cursor = parse_cursor(request.query["cursor"]) if "cursor" in request.query else None
+    if where.origin == "newest":
+        before = clamped(cursor, bounds) if cursor is not None else bounds.ends
+        page = await _backward(client, topic, bounds, before, limit)
+        is_more = any(offset > bounds.starts[partition] for partition, offset in page.cursor.items())
+    else:
+        starts = clamped(cursor, bounds) if cursor else await first_offsets(client, topic, where, bounds)
+        page = await _forward(client, topic, bounds, starts, limit)
+        is_more = any(offset < bounds.ends[partition] for partition, offset in page.cursor.items())
+    return answer(
+        {
+            "records": [record_view(partition, record) for partition, record in page.records],
+            "cursor": format_cursor(page.cursor) if is_more else None,
+        }
+    )
+
+
+async def _forward(client: Client, topic: str, bounds: Bounds, starts: Mapping[int, int], limit: int) -> Page:
+    found = await gather(client, topic, starts, bounds.ends, limit)
+    records = {partition: each.records for partition, each in found.items()}
+    return oldest_first(records, {partition: each.position for partition, each in found.items()}, limit)
+
+
+async def newest(client: Client, topic: str, limit: int) -> Page:
+    """The youngest messages of a topic, for other pages that show some."""
+    bounds = await bounds_of(client, topic, parse_where({}))
+    return await _backward(client, topic, bounds, bounds.ends, limit)
+
+
+async def _backward(
+    client: Client, topic: str, bounds: Bounds, before: Mapping[int, int], limit: int
+) -> Page:
+    window = limit
+    for _ in range(_WIDER_TIMES_MAX):
+        begins = {
+            partition: max(bounds.starts[partition], offset - window) for partition, offset in before.items()
+        }
+        found = await gather(client, topic, begins, before, window)
+        records: dict[int, list[Record]] = {partition: each.records for partition, each in found.items()}
+        is_all_read = all(begins[partition] == bounds.starts[partition] for partition in begins)
+        if is_all_read or sum(map(len, records.values())) >= limit:
+            break
+        window *= _WIDER
+    return newest_first(records, begins, limit)
+
+
+async def _record(request: web.Request) -> tuple[int, Record]:
+    topic = request.match_info["topic"]
+    partition, offset = int(request.match_info["partition"]), int(request.match_info["offset"])
+    fetched = await read_on(request[CLIENT], topic, {partition: offset})
+    record = next((each for found in fetched.values() for each in found.records), None)
+    if record is None or record.offset != offset:
+        where = TopicPartition(topic, partition)
+        raise Refused(NOT_FOUND, "NO_RECORD", f"{where} has no message at offset {offset} (any more).")
+    return partition, record
+
+
+async def show_record(request: web.Request) -> web.Response:
+    partition, record = await _record(request)
+    return answer({"record": record_view(partition, record, WHOLE_BYTES_MAX)})
+
+
+class AvroWish(msgspec.Struct, kw_only=True):
+    part: str = "value"
+    schema: str = ""
+
+
+async def show_avro(request: web.Request) -> web.Response:
+    wish = await body_of(request, AvroWish)
+    _, record = await _record(request)
+    data = record.key if wish.part == "key" else record.value
+    if data is None:
+        raise bad_request(f"The {wish.part} is null.")
+    return answer({"decoded": decode_avro(data, wish.schema)})
+
+
+_RECORD = r"topics/{topic}/records/{partition:\d{1,9}}/{offset:\d{1,18}}"
+
+ROUTES = (
+    ("GET", "topics/{topic}/messages", browse),
+    ("GET", _RECORD, show_record),
+    ("POST", _RECORD + "/avro", show_avro),
+)

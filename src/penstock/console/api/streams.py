@@ -1,0 +1,92 @@
+"""Messages as they arrive (`tail`), and messages that are looked for (`search`): streams of events.
+
+`tail`: `open`, then `records` with what arrived; more than a browser can show is counted as `skipped`.
+`search`: `match` with records, `progress`, and `done` with the reason why it ended. Closing the stream ends either.
+"""
+
+import asyncio
+from typing import Final
+
+from aiohttp import web
+
+from penstock.client.cluster import Client
+from penstock.console.kafka.reading import read_on
+from penstock.console.positions import Where, bounds_of, first_offsets, parse_where
+from penstock.console.record_view import record_view
+from penstock.console.refusals import bad_request
+from penstock.console.search import Needle, Scan
+from penstock.console.web import CLIENT, Events, event_response, event_stream
+
+_WAIT_MS: Final = 500
+_SHOWN_AT_ONCE_MAX: Final = 200
+_TAIL_PAUSE_S: Final = 0.2
+
+
+async def tail(request: web.Request) -> web.StreamResponse:
+    topic = request.match_info["topic"]
+    where = parse_where({"partition": request.query.get("partition", "all")})
+    response = event_response()
+    async with (
+        event_stream(response, request, f"Topic {topic} cannot be followed") as events,
+        request[CLIENT].branch() as client,
+    ):
+        await _follow(events, client, topic, where)
+    return response
+
+
+async def _follow(events: Events, client: Client, topic: str, where: Where) -> None:
+    """Until the browser has gone."""
+    positions = dict((await bounds_of(client, topic, where)).ends)
+    await events.send("open", {"partitions": len(positions)})
+    while True:
+        fetched = await read_on(client, topic, positions, wait_ms=_WAIT_MS)
+        arrived = [(p, record) for p, each in fetched.items() for record in each.records]
+        positions.update({p: each.next_offset for p, each in fetched.items()})
+        if arrived:
+            arrived.sort(key=lambda each: each[1].timestamp)
+            shown = [record_view(p, record) for p, record in arrived[-_SHOWN_AT_ONCE_MAX:]]
+            await events.send("records", {"records": shown, "skipped": len(arrived) - len(shown)})
+            await asyncio.sleep(_TAIL_PAUSE_S)
+
+
+async def search(request: web.Request) -> web.StreamResponse:
+    topic = request.match_info["topic"]
+    response = event_response()
+    async with event_stream(response, request, f"Topic {topic} cannot be searched") as events:
+        needle, where = _needle(request), parse_where(request.query)
+        async with request[CLIENT].branch() as client:
+            bounds = await bounds_of(client, topic, where)
+            begins = await first_offsets(client, topic, where, bounds)
+            await _scan(events, client, topic, Scan(needle, begins, bounds.ends))
+    return response
+
+
+async def _scan(events: Events, client: Client, topic: str, scan: Scan) -> None:
+    while (wanted := scan.wanted()) and scan.reason is None:
+        fetched = await read_on(client, topic, wanted)
+        if all(each.next_offset == wanted[p] for p, each in fetched.items()):
+            break  # what is there is not committed yet
+        matches = [
+            record_view(partition, record)
+            for partition, each in fetched.items()
+            for record in scan.taken(partition, each)
+        ]
+        if matches:
+            await events.send("match", matches)
+        await events.send("progress", scan.progress())
+    await events.send("done", {**scan.progress(), "reason": scan.reason or "Everything was searched"})
+
+
+def _needle(request: web.Request) -> Needle:
+    text, field = request.query.get("text", ""), request.query.get("field", "any")
+    if not text:
+        raise bad_request("There is nothing to search for.")
+    if field not in ("any", "key", "value"):
+        raise bad_request("field must be any, key or value.")
+    return Needle(text, field)
+
+
+ROUTES = (
+    ("GET", "topics/{topic}/tail", tail),
+    ("GET", "topics/{topic}/search", search),
+)

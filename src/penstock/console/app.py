@@ -1,0 +1,133 @@
+"""Puts the console together and mounts it on an aiohttp application.
+
+    connection = ClientSettings.from_properties({"bootstrap.servers": "127.0.0.1:9092"})
+    routes(app, ConsoleSettings(connection=connection))
+
+serves the pages at `/console/` and their JSON below `/console/api/`.
+"""
+
+import logging
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Final
+
+import msgspec
+from aiohttp import web
+from aiohttp.typedefs import Middleware
+
+from penstock.client.cluster import ANONYMOUS, ClientSettings, Security
+from penstock.console import guard
+from penstock.console.access import ACCESS, COOKIE, Access
+from penstock.console.api import configs, messages, overview, produce, session, streams, topics
+from penstock.console.refusals import FORBIDDEN, Refused, of_failure
+from penstock.console.web import BODY_BYTES_MAX, CLIENT, STREAMS, Streams, refused
+from penstock.observability.clock import Clock, SystemClock
+
+PATH: Final = "/console"
+_STATIC: Final = os.path.join(os.path.dirname(__file__), "static")
+_DEADLINE_MS: Final = 8_000  # a person waits
+_PAGES: Final = (overview, topics, configs, messages, produce, streams)
+_log: Final = logging.getLogger("penstock.console")
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class ConsoleSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the cluster is, and as whom the console acts.
+
+    With `needs_login` every user of the console logs in with a user name and a password of the cluster, and only the
+    TLS of `security` is used; without, the console acts as whoever `security` says. `allowed_hosts` are names under
+    which browsers may reach it (* for any), besides `localhost` and addresses.
+    """
+
+    connection: ClientSettings
+    security: Security = ANONYMOUS
+    needs_login: bool = False
+    allowed_hosts: frozenset[str] = frozenset()
+    pipeline_directories: tuple[str, ...] = ()
+
+
+def routes(app: web.Application, settings: ConsoleSettings, *, clock: Clock | None = None) -> None:
+    """Mount the console at `/console/`; `/` leads there unless something else is served at it."""
+    console = _console(settings, clock or SystemClock())
+    app.add_subapp(PATH, console)
+
+    async def to_console(_: web.Request) -> web.StreamResponse:
+        raise web.HTTPFound(f"{PATH}/")
+
+    app.router.add_get(PATH, to_console)
+    if not any(resource.canonical == "/" for resource in app.router.resources()):
+        app.router.add_get("/", to_console)
+
+
+def _console(settings: ConsoleSettings, clock: Clock) -> web.Application:
+    console = web.Application(middlewares=[_refusing(settings), _identifying], client_max_size=BODY_BYTES_MAX)
+    console[ACCESS] = Access(
+        msgspec.structs.replace(settings.connection, deadline_ms=_DEADLINE_MS, client_id="penstock-console"),
+        needs_login=settings.needs_login,
+        security=settings.security,
+        path=PATH,
+        clock=clock,
+    )
+    console[STREAMS] = Streams()
+    for page in _PAGES:
+        for method, path, handler in page.ROUTES:
+            console.router.add_route(method, f"/api/{path}", handler)
+    for method, path, handler in session.OPEN_ROUTES:
+        console.router.add_route(method, f"/api/{path}", handler)
+    console.router.add_get("/", _index)
+    console.router.add_static("/", _STATIC)
+    console.on_response_prepare.append(_with_headers)
+    console.cleanup_ctx.append(_closing)
+    return console
+
+
+async def _index(_: web.Request) -> web.StreamResponse:
+    return web.FileResponse(os.path.join(_STATIC, "index.html"))
+
+
+async def _with_headers(request: web.Request, response: web.StreamResponse) -> None:
+    response.headers.update(guard.SECURITY_HEADERS)
+    if not request.path.startswith(f"{PATH}/api/"):
+        response.headers["Cache-Control"] = "no-cache"  # asked again, answered with 304 while nothing changed
+
+
+def _refusing(settings: ConsoleSettings) -> Middleware:
+    @web.middleware
+    async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Refuses what other sites send, and answers failures in words."""
+        why = guard.objection(request.method, request.headers, settings.allowed_hosts)
+        if why is not None:
+            return refused(Refused(FORBIDDEN, "NOT_FROM_HERE", why))
+        try:
+            return await handler(request)
+        except web.HTTPException as error:
+            if error.status < 400 or not request.path.startswith(f"{PATH}/api/"):
+                raise
+            return refused(Refused(error.status, error.reason.upper().replace(" ", "_"), f"{error.reason}."))
+        except Exception as failure:  # noqa: BLE001 - whatever it is, the browser gets an answer
+            told = of_failure(failure, "The cluster did not do it")
+            if told is None:
+                _log.exception("console: %s %s failed", request.method, request.path)
+                told = Refused(500, "INTERNAL", "The console itself failed; its log has the details.")
+            return refused(told)
+
+    return middleware
+
+
+@web.middleware
+async def _identifying(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Gives the handler the client of whoever asks."""
+    if _needs_client(request):
+        request[CLIENT] = request.app[ACCESS].client(request.cookies.get(COOKIE))
+    return await handler(request)
+
+
+def _needs_client(request: web.Request) -> bool:
+    path = request.path.removeprefix(f"{PATH}/api/")
+    return path != request.path and path not in {path for _, path, _ in session.OPEN_ROUTES}
+
+
+async def _closing(console: web.Application) -> AsyncIterator[None]:
+    yield
+    await console[ACCESS].close()

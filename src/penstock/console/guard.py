@@ -1,0 +1,63 @@
+"""What keeps other web pages out of the console. Pure decisions about the headers of a request.
+
+- A page of another site must not reach it under a name of its own (DNS rebinding): the Host must be an address, or
+  `localhost`, or a name that was allowed.
+- A page of another site must not send anything in the user's name: what changes something must be JSON, and the
+  browser must say that it comes from here.
+- Nothing that a message holds may run: scripts come from this server's files alone.
+"""
+
+import ipaddress
+from collections.abc import Mapping
+from typing import Final
+
+SECURITY_HEADERS: Final = {
+    "Content-Security-Policy": (
+        "default-src 'self'; base-uri 'none'; object-src 'none'; form-action 'self'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+
+_SAFE_METHODS: Final = frozenset({"GET", "HEAD"})
+_OWN_SITE: Final = frozenset({"same-origin", "none"})
+
+
+def objection(method: str, headers: Mapping[str, str], allowed_hosts: frozenset[str]) -> str | None:
+    """Why the request is not served; None when nothing speaks against it."""
+    host = headers.get("Host", "")
+    if not _host_is_known(host, allowed_hosts):
+        return f"This console does not answer under the name {host!r}. Allow the name with --allow-host."
+    site = headers.get("Sec-Fetch-Site", "none")
+    if method in _SAFE_METHODS:
+        return None
+    if site not in _OWN_SITE:
+        return "Another site may not send requests to this console."
+    origin = headers.get("Origin")
+    if origin is not None and origin.partition("://")[2].lower() != host.lower():
+        return f"A page of {origin} may not send requests to this console."
+    content_type = headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if content_type != "application/json":
+        return "Only JSON is taken here (Content-Type: application/json)."
+    return None
+
+
+def _host_is_known(host: str, allowed_hosts: frozenset[str]) -> bool:
+    name = host_name(host)
+    if name == "localhost" or name in allowed_hosts or "*" in allowed_hosts:
+        return True
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def host_name(host: str) -> str:
+    """The name in a Host header, without the port and the brackets of an IPv6 address."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0].lower()
+    return host.partition(":")[0].lower()

@@ -1,0 +1,98 @@
+"""Topics and partitions as the cluster describes them now, and the offsets they reach from and to."""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from penstock.client.cluster import ANY, Client, ClientError, Disconnected, TopicPartition
+from penstock.console.refusals import check
+from penstock.protocol.messages import list_offsets, metadata
+
+DEADLINE_MS: Final = 8_000  # a person waits
+PARTITIONS_ASKED_MAX: Final = 20_000
+
+Described = metadata.MetadataResponse
+DescribedTopic = metadata.MetadataResponseTopic
+Offsets = dict[TopicPartition, int]
+
+
+async def describe(client: Client, names: Iterable[str] | None = None) -> Described:
+    """Brokers, and these topics (None: all that may be seen) with replicas and who is in sync. Creates none."""
+    topics = None if names is None else [metadata.MetadataRequestTopic(name=name) for name in names]
+    request = metadata.MetadataRequest(topics=topics, allow_auto_topic_creation=False)
+    described: Described = await client.request(ANY, request)
+    return described
+
+
+async def describe_topic(client: Client, name: str) -> DescribedTopic:
+    described = await describe(client, [name])
+    topic = described.topics[0]
+    check(topic.error_code, f"Topic {name} cannot be shown")
+    return topic
+
+
+def leaders_of(topics: Iterable[DescribedTopic]) -> dict[TopicPartition, int]:
+    """Who leads each partition that has a leader; bounded, so that a huge cluster is shown in part."""
+    found: dict[TopicPartition, int] = {}
+    for topic in topics:
+        for partition in topic.partitions:
+            if partition.leader_id >= 0 and topic.name is not None and len(found) < PARTITIONS_ASKED_MAX:
+                found[TopicPartition(topic.name, partition.partition_index)] = partition.leader_id
+    return found
+
+
+async def offsets_at(
+    client: Client,
+    leaders: Mapping[TopicPartition, int],
+    timestamp: int,
+    *,
+    is_committed_only: bool = False,
+) -> Offsets:
+    """The offset of each partition at a time, or at `EARLIEST` or `LATEST`; partitions that do not answer are left out.
+
+    -1 where no record is that young.
+    """
+    by_leader: dict[int, list[TopicPartition]] = {}
+    for where, leader in leaders.items():
+        by_leader.setdefault(leader, []).append(where)
+    asked = [
+        _ask(client, leader, _request(wanted, timestamp, is_committed_only))
+        for leader, wanted in by_leader.items()
+    ]
+    found: Offsets = {}
+    for response in await asyncio.gather(*asked):
+        for topic in response.topics if response is not None else ():
+            for partition in topic.partitions:
+                if not partition.error_code:
+                    found[TopicPartition(topic.name, partition.partition_index)] = partition.offset
+    return found
+
+
+async def ask_each(client: Client, brokers: Iterable[int], message: Any) -> dict[int, Any]:
+    """The answers of the brokers that answer."""
+    nodes = list(brokers)
+    answers = await asyncio.gather(*(_ask(client, node, message) for node in nodes))
+    return {node: answer for node, answer in zip(nodes, answers, strict=True) if answer is not None}
+
+
+async def _ask(client: Client, node: int, message: Any) -> Any:
+    """None when the broker is not there: a page shows what the others say."""
+    try:
+        return await client.request(node, message, error_of=lambda _: 0, deadline_ms=DEADLINE_MS / 2)
+    except (ClientError, Disconnected):
+        return None
+
+
+def _request(
+    wanted: Iterable[TopicPartition], timestamp: int, is_committed_only: bool
+) -> list_offsets.ListOffsetsRequest:
+    by_topic: dict[str, list[list_offsets.ListOffsetsPartition]] = {}
+    for where in wanted:
+        by_topic.setdefault(where.topic, []).append(
+            list_offsets.ListOffsetsPartition(partition_index=where.partition, timestamp=timestamp)
+        )
+    return list_offsets.ListOffsetsRequest(
+        replica_id=-1,
+        isolation_level=int(is_committed_only),
+        topics=[list_offsets.ListOffsetsTopic(name=name, partitions=each) for name, each in by_topic.items()],
+    )

@@ -1,0 +1,67 @@
+"""Reading records without being a consumer: from given offsets on, committed ones only, bounded."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from penstock.client.cluster import Client, FetchedPartition, FetchLimits, TopicPartition
+from penstock.console.refusals import check
+from penstock.protocol.records.record import Record
+
+# Small enough that decoding one answer holds up no one for long: the console may run on a broker's own loop.
+_PARTITION_BYTES_MAX: Final = 256 * 1024
+_ROUNDS_MAX: Final = 200
+
+
+async def read_on(
+    client: Client, topic: str, positions: Mapping[int, int], *, wait_ms: int = 0
+) -> dict[int, FetchedPartition]:
+    """As much as one fetch to each leader brings. With `wait_ms` the client must be a branch."""
+    limits = FetchLimits(wait_ms=wait_ms, partition_bytes_max=_PARTITION_BYTES_MAX, reads_committed_only=True)
+    fetched = await client.fetch(
+        {TopicPartition(topic, p): offset for p, offset in positions.items()}, limits
+    )
+    for where, found in fetched.items():
+        check(found.error, f"{where} cannot be read from offset {positions[where.partition]}")
+    return {where.partition: found for where, found in fetched.items()}
+
+
+class Gathered(msgspec.Struct, kw_only=True):
+    """Records of a partition, and up to where it was read."""
+
+    records: list[Record]
+    position: int
+
+
+async def gather(
+    client: Client, topic: str, starts: Mapping[int, int], ends: Mapping[int, int], count: int
+) -> dict[int, Gathered]:
+    """Up to `count` records of each partition from its start on, none at or beyond its end."""
+    found = {partition: Gathered(records=[], position=start) for partition, start in starts.items()}
+    for _ in range(_ROUNDS_MAX):
+        wanted = {
+            partition: each.position
+            for partition, each in found.items()
+            if each.position < ends[partition] and len(each.records) < count
+        }
+        if not wanted:
+            break
+        fetched = await read_on(client, topic, wanted)
+        if all(each.next_offset == wanted[partition] for partition, each in fetched.items()):
+            break  # what is there is not committed yet
+        for partition, each in fetched.items():
+            take(found[partition], each, ends[partition], count)
+    return found
+
+
+def take(into: Gathered, fetched: FetchedPartition, end: int, count: int) -> None:
+    """Add what was fetched, up to `count` records and not beyond `end`. Pure."""
+    for record in fetched.records:
+        if record.offset >= end:
+            break
+        if len(into.records) == count:
+            into.position = record.offset
+            return
+        into.records.append(record)
+    into.position = min(fetched.next_offset, end)

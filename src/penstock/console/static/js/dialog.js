@@ -1,0 +1,55 @@
+// Modal dialogs over <dialog>: the browser keeps the focus inside, gives it back, and closes on Escape.
+
+import { h, notice, put } from "./dom.js";
+
+export function openDialog(title, content, { wide = false } = {}) {
+  const heading = h("h2", { id: "dialog-title" }, title);
+  const close = h("button", { type: "button", class: "quiet", "aria-label": "Close" }, "✕");
+  const body = h("div", { class: "dialog-body" }, h("div", { class: "dialog-head" }, heading, close), content);
+  const dialog = h("dialog", { class: wide ? "wide" : "", "aria-labelledby": "dialog-title" }, body);
+  close.addEventListener("click", () => dialog.close());
+  dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+  return dialog;
+}
+
+// A form in a dialog. `submit` does the work; what it throws is shown in the dialog, which then stays open.
+export function openForm(title, fields, { submit, button = "Save", danger = false, wide = false }) {
+  const problem = h("div");
+  const send = h("button", { type: "submit", class: danger ? "danger primary" : "primary" }, button);
+  const cancel = h("button", { type: "button" }, "Cancel");
+  const form = h("form", { class: "dialog-form", novalidate: true }, fields, problem, h("div", { class: "dialog-foot" }, cancel, send));
+  form.style.display = "contents";
+  const dialog = openDialog(title, form, { wide });
+  cancel.addEventListener("click", () => dialog.close());
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    send.disabled = true;
+    put(problem);
+    try {
+      await submit(dialog);
+      dialog.close();
+    } catch (error) {
+      put(problem, notice(error.message, "bad"));
+    } finally {
+      send.disabled = false;
+    }
+  });
+  form.querySelector("input, select, textarea")?.focus();
+  return dialog;
+}
+
+// What cannot be undone is confirmed by typing the name of what is lost.
+export function confirmByName(title, warning, name, submit) {
+  const typed = h("input", { autocomplete: "off", spellcheck: "false", "aria-label": `Type ${name} to confirm` });
+  return openForm(title, [h("p", {}, warning), h("p", {}, "Type ", h("code", {}, name), " to confirm."), typed], {
+    button: "Delete",
+    danger: true,
+    submit: async (dialog) => {
+      if (typed.value !== name) throw new Error(`That is not ${name}.`);
+      await submit(dialog);
+    },
+  });
+}

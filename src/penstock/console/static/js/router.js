@@ -1,0 +1,66 @@
+// From the address behind # to a page. A page is loaded when it is first visited; leaving it aborts what it started.
+
+import { ApiError } from "./api.js";
+import { h, notice, put } from "./dom.js";
+
+const PAGES = [
+  [/^$/, () => import("./pages/overview.js"), "overview"],
+  [/^topics$/, () => import("./pages/topics.js"), "topics"],
+  [/^topics\/([^/]+)(?:\/(messages|partitions|config))?$/, () => import("./pages/topic.js"), "topics"],
+  [/^groups$/, () => import("./pages/groups.js"), "groups"],
+  [/^groups\/([^/]+)$/, () => import("./pages/group.js"), "groups"],
+  [/^brokers$/, () => import("./pages/brokers.js"), "brokers"],
+  [/^brokers\/(\d+)$/, () => import("./pages/broker.js"), "brokers"],
+  [/^acls$/, () => import("./pages/acls.js"), "acls"],
+  [/^pipelines$/, () => import("./pages/pipelines.js"), "pipelines"],
+  [/^pipelines\/([^/]+)$/, () => import("./pages/pipeline.js"), "pipelines"],
+];
+
+export function address(...parts) {
+  return `#/${parts.map(encodeURIComponent).join("/")}`;
+}
+
+export function go(...parts) {
+  window.location.hash = address(...parts);
+}
+
+export function follow(main) {
+  let visit = new AbortController();
+
+  async function show() {
+    visit.abort();
+    visit = new AbortController();
+    const { signal } = visit;
+    const where = window.location.hash.replace(/^#\/?/, "");
+    const [, load, section] = PAGES.find(([pattern]) => pattern.test(where)) ?? PAGES[0];
+    const found = (PAGES.find(([pattern]) => pattern.test(where)) ?? PAGES[0])[0].exec(where) ?? [];
+    mark(section);
+    try {
+      const page = await load();
+      if (signal.aborted) return;
+      const shown = await page.show(found.slice(1).map((part) => (part === undefined ? part : decodeURIComponent(part))), signal);
+      if (signal.aborted) return;
+      put(main, shown.element);
+      document.title = `${shown.title} · Penstock`;
+      main.dataset.page = section;
+      shown.shown?.();
+    } catch (error) {
+      if (signal.aborted || (error instanceof ApiError && error.status === 401)) return;
+      put(main, h("div", { class: "page" }, notice(error.message, "bad"), h("p", {}, h("button", { onclick: show }, "Try again"))));
+    }
+  }
+
+  window.addEventListener("hashchange", show);
+  show();
+  return () => {
+    visit.abort();
+    window.removeEventListener("hashchange", show);
+  };
+}
+
+function mark(section) {
+  for (const link of document.querySelectorAll("[data-section]")) {
+    if (link.dataset.section === section) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+}

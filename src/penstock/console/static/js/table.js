@@ -1,0 +1,70 @@
+// Tables that arrows walk: one row has the tab stop, up and down move it, Enter opens.
+
+import { h, put } from "./dom.js";
+
+// columns: [{title, cell(row) -> child, kind?, narrow?}]; kind is a class of the cells ("number", "mono", …).
+export function table(columns, { label, onOpen, empty = "Nothing here yet." } = {}) {
+  const body = h("tbody");
+  const none = h("div", { class: "empty", hidden: true }, empty);
+  const head = h("tr", {}, columns.map((column) => h("th", { scope: "col", class: classes(column) }, column.title)));
+  const element = h("div", { class: "table-scroll" }, h("table", { "aria-label": label }, h("thead", {}, head), body), none);
+  body.addEventListener("keydown", walk);
+
+  function render(row, isFresh) {
+    const line = h("tr", { class: [onOpen ? "openable" : "", isFresh ? "fresh" : ""].join(" "), tabindex: "-1" },
+      columns.map((column) => h("td", { class: classes(column) }, column.cell(row))));
+    if (onOpen) {
+      line.addEventListener("click", (event) => { if (!event.target.closest("a, button, input, select")) onOpen(row); });
+      line.addEventListener("keydown", (event) => { if (event.key === "Enter" && event.target === line) onOpen(row); });
+    }
+    return line;
+  }
+
+  function settle() {
+    none.hidden = body.children.length > 0;
+    if (body.firstElementChild && !body.querySelector('tr[tabindex="0"]')) body.firstElementChild.tabIndex = 0;
+  }
+
+  return {
+    element,
+    show(rows, emptyText = empty) {
+      const focused = body.contains(document.activeElement) ? [...body.children].indexOf(document.activeElement) : -1;
+      put(body, rows.map((row) => render(row, false)));
+      none.textContent = emptyText;
+      settle();
+      if (focused >= 0) focusRow(body.children[Math.min(focused, body.children.length - 1)]);
+    },
+    addFirst(rows, most) {
+      for (const row of rows) body.prepend(render(row, true));
+      while (body.children.length > most) body.lastElementChild.remove();
+      settle();
+    },
+    addLast(rows) {
+      for (const row of rows) body.append(render(row, false));
+      settle();
+    },
+    get length() { return body.children.length; },
+  };
+}
+
+function classes(column) {
+  return [column.kind ?? "", column.narrow === false ? "narrow-hidden" : ""].join(" ").trim() || undefined;
+}
+
+function walk(event) {
+  const line = event.target.closest("tr");
+  if (event.target !== line) return;
+  const lines = [...line.parentElement.children];
+  const at = lines.indexOf(line);
+  const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: lines.length - 1, PageDown: at + 10, PageUp: at - 10 }[event.key];
+  if (to === undefined) return;
+  event.preventDefault();
+  focusRow(lines[Math.max(0, Math.min(lines.length - 1, to))]);
+}
+
+function focusRow(line) {
+  if (!line) return;
+  for (const other of line.parentElement.children) other.tabIndex = -1;
+  line.tabIndex = 0;
+  line.focus();
+}

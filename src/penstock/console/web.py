@@ -1,0 +1,132 @@
+"""What the handlers of the console share: the client of the request, JSON in and out, streams of events."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, Final, TypeVar
+
+import msgspec
+from aiohttp import web
+
+from penstock.client.cluster import Client
+from penstock.console.refusals import TOO_MANY, Refused, bad_request, of_failure
+
+T = TypeVar("T")
+
+CLIENT: Final = web.RequestKey("console_client", Client)
+BODY_BYTES_MAX: Final = 4 * 1024 * 1024
+STREAMS_MAX: Final = 64
+_BEAT_S: Final = 15.0
+
+
+class Streams:
+    """How many streams of events are open; each keeps a connection to brokers busy."""
+
+    __slots__ = ("_open",)
+
+    def __init__(self) -> None:
+        self._open = 0
+
+    @contextlib.contextmanager
+    def one_more(self) -> Iterator[None]:
+        if self._open >= STREAMS_MAX:
+            raise Refused(TOO_MANY, "TOO_MANY", "Too many live views are open: close some of them.")
+        self._open += 1
+        try:
+            yield
+        finally:
+            self._open -= 1
+
+
+STREAMS: Final = web.AppKey("console_streams", Streams)
+
+
+async def body_of(request: web.Request, kind: type[T]) -> T:
+    """The JSON body as a value of this type."""
+    try:
+        return msgspec.json.decode(await request.read(), type=kind)
+    except msgspec.MsgspecError as error:
+        raise bad_request(f"The request cannot be read: {error}.") from None
+
+
+def answer(value: Any, status: int = 200) -> web.Response:
+    return web.Response(
+        body=msgspec.json.encode(value),
+        status=status,
+        content_type="application/json",
+        headers={"Cache-Control": "no-store"},
+    )
+
+
+def refused(error: Refused) -> web.Response:
+    return answer({"error": {"code": error.code, "message": error.message}}, error.status)
+
+
+def integer(request: web.Request, name: str, default: int, least: int, most: int) -> int:
+    """A number in the query, within bounds."""
+    text = request.query.get(name)
+    if text is None:
+        return default
+    try:
+        number = int(text)
+    except ValueError:
+        raise bad_request(f"{name} must be a number, not {text!r}.") from None
+    if not least <= number <= most:
+        raise bad_request(f"{name} must be between {least} and {most}.")
+    return number
+
+
+class Events:
+    """A stream of server-sent events; data is one JSON value."""
+
+    __slots__ = ("_response", "_sending")
+
+    def __init__(self, response: web.StreamResponse) -> None:
+        self._response = response
+        self._sending = asyncio.Lock()
+
+    async def send(self, name: str, data: Any) -> None:
+        await self._write(b"event: %b\ndata: %b\n\n" % (name.encode(), msgspec.json.encode(data)))
+
+    async def beat(self) -> None:
+        """A comment now and then shows both ends that the other one is there."""
+        while True:
+            await asyncio.sleep(_BEAT_S)
+            await self._write(b": still here\n\n")
+
+    async def _write(self, data: bytes) -> None:
+        async with self._sending:
+            await self._response.write(data)
+
+
+def event_response() -> web.StreamResponse:
+    """What an `event_stream` is sent in."""
+    return web.StreamResponse(
+        headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    )
+
+
+@contextlib.asynccontextmanager
+async def event_stream(
+    response: web.StreamResponse, request: web.Request, what: str
+) -> AsyncIterator[Events]:
+    """A stream for the body of the `async with`; what fails in there is told by an event `refused`.
+
+    An EventSource cannot see the body of an HTTP error, so errors come as events too.
+    """
+    await response.prepare(request)
+    events = Events(response)
+    beat = asyncio.ensure_future(events.beat())
+    try:
+        with request.app[STREAMS].one_more():
+            yield events
+    except ConnectionError:
+        pass  # the browser has gone
+    except Exception as failure:
+        told = of_failure(failure, what)
+        if told is None:
+            raise
+        with contextlib.suppress(ConnectionError):
+            await events.send("refused", {"code": told.code, "message": told.message})
+    finally:
+        beat.cancel()
