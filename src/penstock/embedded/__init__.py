@@ -1,5 +1,7 @@
 """Brokers and clusters inside a Python process; `docs/embedded.md` shows how they are used."""
 
 from penstock.embedded.broker import Broker
+from penstock.embedded.cluster import Cluster
+from penstock.embedded.topics import Record, Topic
 
-__all__ = ["Broker"]
+__all__ = ["Broker", "Cluster", "Record", "Topic"]

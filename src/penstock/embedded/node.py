@@ -10,13 +10,14 @@ import resource
 import socket
 import struct
 import weakref
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Collection, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from penstock.client.connection import Connection
 from penstock.config.broker import BrokerConfig
 from penstock.config.listeners import Endpoint
+from penstock.embedded.links import Links, NodeNetwork, SlowDispatch
 from penstock.embedded.loop_thread import LoopThread
 from penstock.embedded.places import Place
 from penstock.gateway.dialects import dialects
@@ -33,6 +34,8 @@ _RESET_ON_CLOSE = struct.pack(
     "ii", 1, 0
 )  # SO_LINGER, 0 seconds: the peer sees a reset, as when a machine dies
 _DYING_S_MAX = 5.0
+_JOINING_S_MAX = 30.0
+_LOOK_AGAIN_S = 0.005
 _DESCRIPTORS_MAX = 1 << 20
 _HOST = "127.0.0.1"
 
@@ -40,10 +43,13 @@ _HOST = "127.0.0.1"
 class Node:
     """`settings` are the broker's, by Kafka's names; the address is chosen here."""
 
-    def __init__(self, node_id: int, place: Place, settings: Mapping[str, str], clock: Clock) -> None:
+    def __init__(
+        self, node_id: int, place: Place, settings: Mapping[str, str], *, clock: Clock, links: Links
+    ) -> None:
         self.node_id = node_id
         self.place = place
         self._clock = clock
+        self._links = links
         self._port = _keep_port()
         self._settings = {
             **settings,
@@ -78,14 +84,25 @@ class Node:
     def start(self, join: Sequence[tuple[str, int]] = ()) -> None:
         """Serve when this returns. `join` names members of the cluster that this node is new to."""
         assert not self.is_running, f"node {self.node_id} runs already"
-        broker = EmbeddedBroker(BrokerConfig(self._settings), self.place, clock=self._clock, join=join)
+        broker = EmbeddedBroker(
+            BrokerConfig(self._settings),
+            self.place,
+            clock=self._clock,
+            network=NodeNetwork(self._links, self.port),
+            join=join,
+        )
         self._thread = LoopThread(f"penstock-{self.node_id}")
         try:
             self.submit(broker.start()).result()
         except BaseException:
-            self._end(broker.die())
+            self._end(broker.die(resets=True))
             raise
         self._broker = broker
+
+    def await_voters(self, node_ids: Collection[int]) -> None:
+        """Wait until the quorum consists of these: only then does it outlive one of them."""
+        assert self._broker is not None, "the node is not running"
+        self.submit(self._broker.has_voters(frozenset(node_ids))).result()
 
     def stop(self) -> None:
         """Stop gracefully, if it runs."""
@@ -95,7 +112,7 @@ class Node:
     def kill(self) -> None:
         """End it as a crash does, if it runs: connections are reset, what was not synced may be lost."""
         if self._broker is not None:
-            self._end(self._broker.die())
+            self._end(self._broker.die(resets=True))
 
     def _end(self, ending: Coroutine[Any, Any, None]) -> None:
         thread, self._thread, self._broker = self._thread, None, None
@@ -106,9 +123,10 @@ class Node:
             thread.end()
             self.place.recover()
 
-    def close(self) -> None:
-        """It does not come back: its port may be another's."""
-        self.kill()
+    def close(self, *, gracefully: bool) -> None:
+        """End it for good. Where nobody needs its data, it hands nothing over and syncs nothing."""
+        if self._broker is not None:
+            self._end(self._broker.retire() if gracefully else self._broker.die(resets=False))
         self._port.close()
 
 
@@ -116,15 +134,29 @@ class EmbeddedBroker(Broker):
     """Changes nothing of the process around it, and can be killed inside it."""
 
     def __init__(
-        self, config: BrokerConfig, place: Place, *, clock: Clock, join: Sequence[tuple[str, int]]
+        self,
+        config: BrokerConfig,
+        place: Place,
+        *,
+        clock: Clock,
+        network: NodeNetwork,
+        join: Sequence[tuple[str, int]],
     ) -> None:
         self._place = place
+        self._network = network
         self._outgoing: weakref.WeakSet[Connection] = weakref.WeakSet()
         self._offloads: list[ThreadOffload] = []
         self._listening: Server | None = None
         super().__init__(
             config, dialects=dialects, files=place.files, clock=clock, liveness=SystemClock(), join=join
         )
+
+    async def has_voters(self, node_ids: frozenset[int]) -> None:
+        """Return when it is so."""
+        async with asyncio.timeout(_JOINING_S_MAX):
+            # The quorum tells nobody of its voters.
+            while frozenset(self.services.quorum.driver.node.voters.ids) != node_ids:  # noqa: ASYNC110
+                await asyncio.sleep(_LOOK_AGAIN_S)
 
     # -- the end --------------------------------------------------------------------------------------
 
@@ -133,15 +165,20 @@ class EmbeddedBroker(Broker):
         try:
             await self.stop()
         finally:
-            await self.die()
+            await self.die(resets=False)
 
-    async def die(self) -> None:
-        """From the first step on nothing of it reaches disk or network; in the end nothing is left on the loop."""
+    async def die(self, *, resets: bool) -> None:
+        """From the first step on nothing of it reaches disk or network; in the end nothing is left on the loop.
+
+        `resets`: clients are to see that it died, and not an orderly end of their connections.
+        """
         self._place.cut()
         # What runs on a dead node fails in any place, and that is nothing to report.
         asyncio.get_running_loop().set_exception_handler(lambda _loop, _context: None)
         for tracked in list(self.connections):
-            _reset(tracked)
+            if resets:
+                _reset_on_close(tracked)
+            tracked.abort()
         for connection in self._outgoing:
             connection.abort()
         self._cleanup.pop_all()
@@ -175,22 +212,24 @@ class EmbeddedBroker(Broker):
 
     def _server(self) -> Server:
         self._listening = super()._server()
+        host = self._listening._host  # noqa: SLF001 - the broker takes no dispatcher as an argument
+        host.dispatcher = SlowDispatch(host.dispatcher, self._network.delay_s)
         return self._listening
 
     async def _dial(self, endpoint: Endpoint) -> Connection:
+        await self._network.passable(endpoint.port)
         connection = await super()._dial(endpoint)
+        self._network.watch_over(connection, endpoint.port)
         self._outgoing.add(connection)
         return connection
 
 
-def _reset(tracked: Tracked) -> None:
-    """Close without a word, so that the other side sees a reset and not an orderly end."""
+def _reset_on_close(tracked: Tracked) -> None:
     transport: asyncio.Transport | None = getattr(tracked, "_transport", None)
     channel = None if transport is None else transport.get_extra_info("socket")
     if channel is not None:
         with contextlib.suppress(OSError):
             channel.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
-    tracked.abort()
 
 
 def _keep_port() -> socket.socket:

@@ -1,0 +1,91 @@
+"""Time that a test can move forward, while it goes on by itself as time does.
+
+`advance` moves the time of records, retention, groups, transactions and flushes of all nodes at once. What nodes
+expect of each other, and connections, stay on the machine's time: else every jump would look like the silence of all.
+"""
+
+import asyncio
+import threading
+import time
+
+
+class Time:
+    """How far the time of one cluster is ahead of the machine's, and the clocks that follow it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._ahead_ms = 0.0
+        self._clocks: list[MovableClock] = []
+
+    @property
+    def ahead_ms(self) -> float:
+        return self._ahead_ms
+
+    def advance(self, delta_ms: float) -> None:
+        """What was to happen within `delta_ms` begins at once. May be called from any thread."""
+        if delta_ms < 0:
+            raise ValueError(f"time does not go back: {delta_ms} ms")
+        with self._lock:
+            self._ahead_ms += delta_ms
+            clocks = list(self._clocks)
+        for clock in clocks:
+            clock.look_again()
+
+    def clock(self) -> "MovableClock":
+        """The clock of one node."""
+        clock = MovableClock(self)
+        with self._lock:
+            self._clocks.append(clock)
+        return clock
+
+
+class MovableClock:
+    """A `Clock`; only the loop of its node sleeps by it."""
+
+    def __init__(self, moved: Time) -> None:
+        self._moved = moved
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._sleepers: set[asyncio.Future[None]] = set()
+
+    def now_ms(self) -> int:
+        return time.time_ns() // 1_000_000 + int(self._moved.ahead_ms)
+
+    def monotonic_ms(self) -> float:
+        return time.monotonic() * 1000 + self._moved.ahead_ms
+
+    async def sleep(self, delay_ms: float) -> None:
+        self._loop = asyncio.get_running_loop()
+        deadline_ms = self.monotonic_ms() + delay_ms
+        left_ms = delay_ms
+        while left_ms > 0:
+            await self._wait(left_ms)
+            left_ms = deadline_ms - self.monotonic_ms()
+        if delay_ms <= 0:
+            await asyncio.sleep(0)
+
+    async def _wait(self, delay_ms: float) -> None:
+        """So long, or until the time is moved."""
+        loop = asyncio.get_running_loop()
+        woken: asyncio.Future[None] = loop.create_future()
+        timer = loop.call_later(delay_ms / 1000, _wake, woken)
+        self._sleepers.add(woken)
+        try:
+            await woken
+        finally:
+            timer.cancel()
+            self._sleepers.discard(woken)
+
+    def look_again(self) -> None:
+        """Let sleepers compare their deadlines with a time that was moved."""
+        loop = self._loop
+        if loop is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(self._wake_all)
+
+    def _wake_all(self) -> None:
+        for sleeper in list(self._sleepers):
+            _wake(sleeper)
+
+
+def _wake(sleeper: "asyncio.Future[None]") -> None:
+    if not sleeper.done():
+        sleeper.set_result(None)
