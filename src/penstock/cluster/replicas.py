@@ -9,10 +9,11 @@ from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.image import MetadataImage, ResourceType
 from penstock.cluster.metadata.state import Partition, Topic
 from penstock.cluster.replica import Replica, Surroundings
+from penstock.cluster.throttle import MeanRate, ReplicationThrottle
 from penstock.cluster.topic_names import CLUSTER_METADATA
 from penstock.config.broker import BrokerConfig
 from penstock.config.overrides import topic_config
-from penstock.config.themes.replication import REPLICA_LAG_TIME_MAX_MS
+from penstock.config.themes import replication
 from penstock.config.topic import TopicConfig
 from penstock.observability.clock import Clock
 from penstock.protocol.errors import ErrorCode
@@ -48,8 +49,22 @@ class Replicas:
         self._store = store
         self._config = config
         self.surroundings = Surroundings(node_id, clock, flusher)
-        self.surroundings.lag_ms_max = lambda: self._config[REPLICA_LAG_TIME_MAX_MS]
+        self.surroundings.lag_ms_max = lambda: self._config[replication.REPLICA_LAG_TIME_MAX_MS]
         self.surroundings.may_join = self._may_join
+        self.leader_throttle = ReplicationThrottle(
+            node_id,
+            _rate(config),
+            clock,
+            bytes_per_second_max=lambda: self._config[replication.LEADER_REPLICATION_THROTTLED_RATE],
+            listed=lambda topic: topic.leader_replication_throttled_replicas,
+        )
+        self.follower_throttle = ReplicationThrottle(
+            node_id,
+            _rate(config),
+            clock,
+            bytes_per_second_max=lambda: self._config[replication.FOLLOWER_REPLICATION_THROTTLED_RATE],
+            listed=lambda topic: topic.follower_replication_throttled_replicas,
+        )
         self.cleaning_paused: CleaningPaused = lambda _topic, _partition: contextlib.nullcontext()
         """How to keep the cleaner away from a log while it is taken out; set by who makes the cleaner."""
         self._configs: dict[str, TopicConfig] = {}  # one for all partitions of a topic
@@ -232,6 +247,13 @@ class Replicas:
             for replica in partitions.values():
                 if replica.is_open:
                     replica.log.configure(config)
+
+
+def _rate(config: BrokerConfig) -> MeanRate:
+    return MeanRate(
+        config[replication.REPLICATION_QUOTA_WINDOW_NUM],
+        config[replication.REPLICATION_QUOTA_WINDOW_SIZE_SECONDS] * 1000,
+    )
 
 
 async def _breathe(number: int) -> None:

@@ -17,7 +17,9 @@ class TopicConfig(msgspec.Struct, frozen=True, kw_only=True):
     file_delete_delay_ms: int = 60_000
     flush_messages: int = 1  # Kafka's default is never; here what is acknowledged is synced
     flush_ms: int = LONG_MAX
+    follower_replication_throttled_replicas: frozenset[str] = frozenset()
     index_interval_bytes: int = 4096
+    leader_replication_throttled_replicas: frozenset[str] = frozenset()
     max_compaction_lag_ms: int = LONG_MAX
     max_message_bytes: int = 1_048_588
     message_timestamp_after_max_ms: int = 3_600_000

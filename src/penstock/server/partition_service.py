@@ -42,6 +42,7 @@ class PartitionService:
             peers,
             store,
             FetchSettings(lambda: services.config),
+            throttle=services.replicas.follower_throttle,
             clock=liveness,
         )
         self._in_sync = InSyncRequests(

@@ -11,7 +11,8 @@ from penstock.cluster.fetching.fetcher import Fetcher
 from penstock.cluster.fetching.session import FetchLimits, FetchSession
 from penstock.cluster.metadata.state import Partition
 from penstock.cluster.replica import Replica, Surroundings
-from penstock.config.topic import TopicConfig
+from penstock.cluster.throttle import MeanRate, ReplicationThrottle
+from penstock.config.topic import LONG_MAX, TopicConfig
 from penstock.observability.clock import ManualClock
 from penstock.observability.offload import InlineOffload
 from penstock.protocol.errors import ErrorCode
@@ -84,7 +85,22 @@ class Stage:
             clock=self.clock,
         )
         self._surroundings = Surroundings(2, self.clock, Flusher(InlineOffload(), self.clock))
-        self.fetcher = Fetcher(FetchSession(2, 7), self.leader.connect, self.store, Settings(), self.clock)
+        self.bytes_per_second_max = LONG_MAX
+        throttle = ReplicationThrottle(
+            2,
+            MeanRate(10, 1000),
+            self.clock,
+            bytes_per_second_max=lambda: self.bytes_per_second_max,
+            listed=lambda _topic: frozenset({"0:2"}),
+        )
+        self.fetcher = Fetcher(
+            FetchSession(2, 7),
+            self.leader.connect,
+            self.store,
+            Settings(),
+            throttle=throttle,
+            clock=self.clock,
+        )
         self.replica = self.make(0)
 
     def make(self, number: int, epoch: int = 3) -> Replica:
@@ -340,5 +356,36 @@ def test_a_partition_that_is_left_is_not_asked_for_any_more(tmp_path: Path) -> N
         request = await stage.asked(2)
         assert [topic.partitions for topic in request.forgotten_topics_data] == [[0]]
         assert stage.replica.log.log_end_offset == 0
+
+    run(tmp_path, scenario)
+
+
+def test_a_throttled_partition_is_not_asked_for_while_it_came_too_fast_and_others_are(tmp_path: Path) -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.bytes_per_second_max = 10
+        other = stage.make(1)
+        stage.fetcher.follow(stage.replica)
+        stage.fetcher.follow(other)
+        assert wanted(await stage.asked(1)) == [(0, 0, -1), (1, 0, -1)]
+        stage.leader.answer(records=records(0, "a"), high_watermark=1)
+        request = await stage.asked(2)
+        assert (wanted(request), request.forgotten_topics_data[0].partitions) == ([], [0])
+        stage.clock.advance(60_000)
+        stage.leader.answer(1, records=records(0, "b"), high_watermark=1)
+        assert wanted(await stage.asked(3)) == [(0, 1, 3), (1, 1, 3)]
+
+    run(tmp_path, scenario)
+
+
+def test_a_partition_that_is_in_sync_is_asked_for_however_fast_it_comes(tmp_path: Path) -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.bytes_per_second_max = 10
+        stage.replica.follow(
+            Partition(replicas=(1, 2), isr=(1, 2), leader=1, leader_epoch=4, partition_epoch=4)
+        )
+        stage.fetcher.follow(stage.replica)
+        await stage.asked(1)
+        stage.leader.answer(records=records(0, "a"), high_watermark=1)
+        assert wanted(await stage.asked(2)) == [(0, 1, 3)]
 
     run(tmp_path, scenario)

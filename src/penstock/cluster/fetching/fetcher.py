@@ -15,6 +15,7 @@ from penstock.cluster.fetching import position
 from penstock.cluster.fetching.position import Append, LogView, Rest, StartOver, Truncate
 from penstock.cluster.fetching.session import FetchLimits, FetchSession, PartitionKey
 from penstock.cluster.replica import Replica
+from penstock.cluster.throttle import ReplicationThrottle
 from penstock.observability.clock import Clock
 from penstock.observability.completion import Completion
 from penstock.protocol.errors import ErrorCode, ProtocolError
@@ -68,12 +69,15 @@ class Fetcher:
         connect: Callable[[], Awaitable[LeaderChannel]],
         store: LogStore,
         settings: FetcherSettings,
+        *,
+        throttle: ReplicationThrottle,
         clock: Clock,
     ) -> None:
         self._session = session
         self._connect = connect
         self._store = store
         self._settings = settings
+        self._throttle = throttle
         self._clock = clock
         self._followed: dict[PartitionKey, _Followed] = {}
         self._channel: LeaderChannel | None = None
@@ -153,6 +157,9 @@ class Fetcher:
             except (LogError, OSError) as error:
                 self._rest(followed, f"its log cannot be opened ({error})")
                 continue
+            if self._throttle.holds_back(followed.replica, self._session.broker_id):
+                self._rest(followed, "it is throttled")
+                continue
             wanted[key] = position.ask(
                 followed.replica.partition, view, followed.leader_epoch, self._settings.partition_bytes_max
             )
@@ -202,6 +209,7 @@ class Fetcher:
         except (LogError, OSError) as error:
             self._rest(followed, f"what its leader gave was not stored ({error})")
             return None
+        self._throttle.record(replica, len(answer.records))
         stored = None if appended is None else replica.stored(appended.last_offset)
         if stored is None:
             self._take_over(followed, answer)

@@ -10,6 +10,7 @@ from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.metadata.state import NO_LEADER
 from penstock.cluster.peers import PeerChannel, Peers
 from penstock.cluster.replica import Replica
+from penstock.cluster.throttle import ReplicationThrottle
 from penstock.config.broker import BrokerConfig
 from penstock.config.themes import replication
 from penstock.observability.clock import Clock
@@ -64,6 +65,7 @@ class Fetchers:
         store: LogStore,
         settings: FetchSettings,
         *,
+        throttle: ReplicationThrottle,
         clock: Clock,
     ) -> None:
         self._node_id = node_id
@@ -71,6 +73,7 @@ class Fetchers:
         self._peers = peers
         self._store = store
         self._settings = settings
+        self._throttle = throttle
         self._clock = clock
         self._running: dict[int, _Running] = {}
         self._leader_of: dict[tuple[bytes, int], int] = {}
@@ -120,7 +123,8 @@ class Fetchers:
                 lambda: self._connect(leader),
                 self._store,
                 self._settings,
-                self._clock,
+                throttle=self._throttle,
+                clock=self._clock,
             )
             task = asyncio.get_running_loop().create_task(fetcher.run(), name=f"fetch from broker {leader}")
             running = _Running(fetcher, task, self._image.brokers[leader].endpoints)

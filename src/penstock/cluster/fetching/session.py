@@ -37,6 +37,10 @@ class FetchSession:
         self._epoch = 0
         self._known: dict[PartitionKey, FetchPartition] = {}
 
+    @property
+    def broker_id(self) -> int:
+        return self._state.replica_id
+
     def request(self, wanted: Mapping[PartitionKey, FetchPartition], limits: FetchLimits) -> FetchRequest:
         """The next request: all of `wanted` in a new session, else what differs from the last request."""
         changed = {key: each for key, each in wanted.items() if self._known.get(key) != each}

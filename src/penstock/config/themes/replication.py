@@ -1,6 +1,6 @@
 """Broker settings about topics, replicas, the metadata quorum and leaving the cluster."""
 
-from penstock.config.property import Live
+from penstock.config.property import LONG_MAX, Live
 from penstock.config.theme import Theme
 
 TOPICS = Theme("Topics")
@@ -49,6 +49,28 @@ NUM_REPLICA_FETCHERS = REPLICAS.integer(
     1,
     "How many connections a follower keeps to each leader.",
     live=Live.CLUSTER_WIDE,
+)
+LEADER_REPLICATION_THROTTLED_RATE = REPLICAS.long(
+    "leader.replication.throttled.rate",
+    LONG_MAX,
+    "Bytes a second that this broker gives to followers that have fallen behind, of the replicas that "
+    "`leader.replication.throttled.replicas` of their topics names.",
+    at_least=0,
+    live=Live.CLUSTER_WIDE,
+)
+FOLLOWER_REPLICATION_THROTTLED_RATE = REPLICAS.long(
+    "follower.replication.throttled.rate",
+    LONG_MAX,
+    "Bytes a second that this broker fetches to catch up, of the replicas that "
+    "`follower.replication.throttled.replicas` of their topics names.",
+    at_least=0,
+    live=Live.CLUSTER_WIDE,
+)
+REPLICATION_QUOTA_WINDOW_NUM = REPLICAS.integer(
+    "replication.quota.window.num", 11, "Over how many samples these rates are measured.", at_least=1
+)
+REPLICATION_QUOTA_WINDOW_SIZE_SECONDS = REPLICAS.integer(
+    "replication.quota.window.size.seconds", 1, "How long each of these samples is.", at_least=1
 )
 REPLICA_HIGH_WATERMARK_CHECKPOINT_INTERVAL_MS = REPLICAS.long(
     "replica.high.watermark.checkpoint.interval.ms", 5000, "How often the high watermarks are written down."

@@ -122,8 +122,8 @@ def _respond(ctx: RequestContext, plan: FetchPlan, read: FetchRead) -> FetchResp
         )
         if not plan.is_worth_telling(wanted, result):
             continue
-        if data.records and (reading := read.replica_of(wanted)) is not None:
-            reading.bytes_out += len(data.records)
+        if data.records:
+            read.note_sent(wanted, len(data.records))
         if data.error_code:
             data = _failed_for(ctx, wanted, data, leaders)  # noqa: PLW2901
         _topic_of(topics, wanted).partitions.append(data)

@@ -5,8 +5,8 @@ Partitions are read in the order of the request: one whose records are on disk o
 read, or those in memory would eat up the limit and starve it.
 
 Who reads makes the difference. A follower reads up to the end of the log, from the leader only, and tells by it what it
-has on its disk. A consumer reads what is committed, from the leader or (KIP-392) from any replica; a leader that has
-one in the consumer's rack sends it there.
+has on its disk; one that is out of sync may be throttled (KIP-73). A consumer reads what is committed, from the leader
+or (KIP-392) from any replica; a leader that has one in the consumer's rack sends it there.
 """
 
 import asyncio
@@ -143,10 +143,15 @@ class FetchRead:
             replica.watch(reader, is_follower=self._reader.is_follower)
         return found
 
-    def replica_of(self, wanted: FetchPartition) -> Replica | None:
-        """What a client's records come from; None when it is a follower that reads."""
-        found = self._leader(wanted)
-        return found if isinstance(found, Replica) and not self._reader.is_follower else None
+    def note_sent(self, wanted: FetchPartition, size_bytes: int) -> None:
+        """Count what goes out of a partition, for whom it goes to."""
+        replica = self._leader(wanted)
+        if not isinstance(replica, Replica):
+            return
+        if self._reader.is_follower:
+            self._ctx.broker.replicas.leader_throttle.record(replica, size_bytes)
+        else:
+            replica.bytes_out += size_bytes
 
     def _read_on(self) -> None:
         for wanted in self._wanted[len(self.results) :]:
@@ -179,9 +184,8 @@ class FetchRead:
         if refusal is not None:
             return refusal
         limit = self._limit(leader)
-        if (
-            wanted.fetch_offset >= limit
-        ):  # up to the end of the log the offset exists, but is not readable yet
+        # Up to the end of the log the offset exists, but is not readable yet.
+        if wanted.fetch_offset >= limit or self._is_held_back(leader):
             return self._found(leader, wanted, None)
         try:
             found = leader.log.read(
@@ -223,6 +227,10 @@ class FetchRead:
                     self._found(leader, wanted, None), preferred_read_replica=nearer
                 )
         return None
+
+    def _is_held_back(self, leader: Replica) -> bool:
+        throttle = self._ctx.broker.replicas.leader_throttle
+        return self._reader.is_follower and throttle.holds_back(leader, self._reader.broker_id)
 
     def _nearer(self, leader: Replica, offset: int) -> int | None:
         broker = self._ctx.broker

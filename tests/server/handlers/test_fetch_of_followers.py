@@ -1,0 +1,68 @@
+"""Fetches that a follower sends, which the test plays: throttled when it is behind."""
+
+from pathlib import Path
+
+import msgspec
+
+from penstock.cluster.replica import Replica
+from penstock.protocol.messages.fetch import FetchPartition, PartitionData, ReplicaState
+from tests.server.live import (
+    Client,
+    Live,
+    TopicHandle,
+    batch,
+    fetch_request,
+    fetch_topic,
+    one,
+    running_broker,
+    values_in,
+)
+
+FOLLOWER = 9
+VERSION = 17
+
+
+def has_follower(live: Live, topic: TopicHandle, *, is_in_sync: bool) -> Replica:
+    leader = live.services.replicas.leader_of(topic.name, 0)
+    assert isinstance(leader, Replica)
+    state = leader.state
+    assert state is not None
+    leader.follow(
+        msgspec.structs.replace(
+            state,
+            replicas=(1, FOLLOWER),
+            isr=(1, FOLLOWER) if is_in_sync else (1,),
+            leader_epoch=state.leader_epoch + 1,
+        )
+    )
+    return leader
+
+
+async def fetch(client: Client, topic: TopicHandle, offset: int = 0) -> PartitionData:
+    wanted = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=1 << 20)
+    request = fetch_request(
+        [fetch_topic(topic, VERSION, {0: wanted})], replica_state=ReplicaState(replica_id=FOLLOWER)
+    )
+    response = await client.send(request, VERSION)
+    found: PartitionData = one([p for t in response.responses for p in t.partitions])
+    assert found.error_code == 0
+    return found
+
+
+async def test_a_follower_that_is_behind_gets_no_records_of_a_throttled_topic_above_the_rate(
+    tmp_path: Path,
+) -> None:
+    async with running_broker(tmp_path, {"leader.replication.throttled.rate": "10"}) as live:
+        client = await live.connect()
+        throttled = await client.create_topic(configs={"leader.replication.throttled.replicas": "0:1"})
+        free = await client.create_topic()
+        for topic in (throttled, free):
+            await client.produce(topic, batch(b"v"))
+            has_follower(live, topic, is_in_sync=False)
+        assert values_in(await fetch(client, throttled)) == [b"v"], "nothing was given before"
+        held_back = await fetch(client, throttled)
+        assert (held_back.records, held_back.high_watermark) == (b"", 1)
+        assert values_in(await fetch(client, free)) == [b"v"]
+        has_follower(live, throttled, is_in_sync=True)
+        assert values_in(await fetch(client, throttled)) == [b"v"], "or it would fall out of sync"
+        await client.close()
