@@ -111,6 +111,13 @@ class Operator:
         except (ClientError, ProtocolError, OSError) as error:
             raise CommandError(one_line(str(error))) from None
 
+    def ask_parts(self, api_key: int, request: Any) -> Any:
+        """The answer of an API whose errors are all in its parts."""
+        try:
+            return self._cluster.call_any(api_key, lambda _version: request, lambda _answer: 0)
+        except (ClientError, ProtocolError, OSError) as error:
+            raise CommandError(one_line(str(error))) from None
+
     def facts(self) -> ClusterFacts:
         described = self.ask(
             describe_cluster.API_KEY, describe_cluster.DescribeClusterRequest(include_fenced_brokers=True)

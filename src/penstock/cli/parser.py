@@ -20,6 +20,7 @@ _COMMANDS = (
     "console",
     "txn",
     "config",
+    "quota",
     "log",
     "pipeline",
     "table",
