@@ -17,7 +17,7 @@ class Broker(Hosted):
     """`topics` are made at the start, with so many partitions each. `config` has Kafka's names.
 
     `storage` is "memory", of which nothing outlives the process, or "temporary", a directory that is removed in the
-    end; `directory` names one that stays.
+    end; `directory` names one that stays. `port` is a free one unless it is given.
     """
 
     def __init__(
@@ -27,8 +27,11 @@ class Broker(Hosted):
         config: Mapping[str, Setting] | None = None,
         storage: Storage = "memory",
         directory: str | os.PathLike[str] | None = None,
+        port: int = 0,
     ) -> None:
-        super().__init__(1, topics=topics or {}, config=config or {}, storage=storage, directory=directory)
+        super().__init__(
+            1, topics=topics or {}, config=config or {}, storage=storage, directory=directory, port=port
+        )
 
     @property
     def node(self) -> Node:

@@ -8,7 +8,6 @@ Every node has a thread, an event loop, a port and a disk of its own; they talk 
 
 import os
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 
 from penstock.client.blocking.metadata import TopicPartition
 from penstock.embedded.hosted import Hosted, Setting, Storage
@@ -94,11 +93,11 @@ class Cluster(Hosted):
     # -- start ----------------------------------------------------------------------------------------
 
     def _start_nodes(self) -> None:
+        """One after the other: a quorum takes in one voter at a time, and who comes too early has to wait."""
         first, *others = self.nodes.values()
         first.start()
-        if others:
-            with ThreadPoolExecutor(len(others), "penstock-start") as starting:
-                for started in [starting.submit(each.start, [(first.host, first.port)]) for each in others]:
-                    started.result()
-        for node in self.nodes.values():
+        for number, node in enumerate(others, start=2):
+            node.start([(first.host, first.port)])
+            first.await_voters(range(1, number + 1))
+        for node in others:
             node.await_voters(self.nodes)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Literal, Self
 
 from penstock.client.blocking.cluster import Cluster as Client
+from penstock.client.blocking.errors import BrokerError
 from penstock.client.blocking.settings import ClientSettings
 from penstock.embedded.beside import beside_loop
 from penstock.embedded.clock import MovableClock, Time
@@ -15,6 +16,8 @@ from penstock.embedded.node import Node
 from penstock.embedded.places import Directory, Memory, Place
 from penstock.embedded.temporary import TemporaryDirectory
 from penstock.embedded.topics import Record, Topic
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages import delete_topics
 
 Setting = str | int | float | bool
 Storage = Literal["memory", "temporary"]
@@ -39,6 +42,7 @@ class Hosted:
         config: Mapping[str, Setting],
         storage: Storage,
         directory: str | os.PathLike[str] | None,
+        port: int = 0,
     ) -> None:
         if storage not in ("memory", "temporary"):
             raise ValueError(
@@ -49,6 +53,7 @@ class Hosted:
         self._settings = {name: _render(value) for name, value in {**DEFAULTS, **config}.items()}
         self._storage = storage
         self._directory = None if directory is None else os.path.abspath(directory)
+        self._port = port
         self._temporary: TemporaryDirectory | None = None
         self._time = Time()
         self._links = Links()
@@ -110,7 +115,8 @@ class Hosted:
 
     def _make_node(self, number: int) -> Node:
         clock = self._time.clock()
-        return Node(number, self._place(number, clock), self._settings, clock=clock, links=self._links)
+        place = self._place(number, clock)
+        return Node(number, place, self._settings, port=self._port, clock=clock, links=self._links)
 
     def _place(self, number: int, clock: MovableClock) -> Place:
         if self._directory is not None:
@@ -159,6 +165,18 @@ class Hosted:
             configs={key: _render(value) for key, value in (config or {}).items()},
         )
         return self.topic(name)
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic, if there is one."""
+        request = delete_topics.DeleteTopicsRequest(
+            topics=[delete_topics.DeleteTopicState(name=name)],
+            topic_names=[name],
+            timeout_ms=self.client.settings.request_timeout_ms,
+        )
+        answer = self.client.call_any(delete_topics.API_KEY, lambda _: request)
+        code = answer.responses[0].error_code
+        if code not in (ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION):
+            raise BrokerError(code, f"deleting {name}")
 
     def records(self, topic: str) -> list[Record]:
         """All that a topic holds now."""

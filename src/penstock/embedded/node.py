@@ -44,13 +44,20 @@ class Node:
     """`settings` are the broker's, by Kafka's names; the address is chosen here."""
 
     def __init__(
-        self, node_id: int, place: Place, settings: Mapping[str, str], *, clock: Clock, links: Links
+        self,
+        node_id: int,
+        place: Place,
+        settings: Mapping[str, str],
+        *,
+        clock: Clock,
+        links: Links,
+        port: int = 0,
     ) -> None:
         self.node_id = node_id
         self.place = place
         self._clock = clock
         self._links = links
-        self._port = _keep_port()
+        self._port = _keep_port(port)
         self._settings = {
             **settings,
             "node.id": str(node_id),
@@ -232,9 +239,9 @@ def _reset_on_close(tracked: Tracked) -> None:
             channel.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
 
 
-def _keep_port() -> socket.socket:
-    """A socket on a free port of the loopback interface. A server that sets SO_REUSEADDR may listen there, too."""
+def _keep_port(port: int) -> socket.socket:
+    """A socket on a port of the loopback interface, a free one for 0. Who sets SO_REUSEADDR may listen there, too."""
     kept = socket.socket()
     kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    kept.bind((_HOST, 0))
+    kept.bind((_HOST, port))
     return kept
