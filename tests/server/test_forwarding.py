@@ -16,6 +16,7 @@ from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.headers import decode_response_header
 from penstock.protocol.messages import create_topics, describe_quorum, produce
 from penstock.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
+from penstock.security.authorizer import AllowAll
 from penstock.security.principal import Principal, encode_principal
 from penstock.server.connection_host import CloseConnection, Exclusive, Peer
 from penstock.server.context import Services
@@ -98,6 +99,8 @@ def dispatcher(forward: Callable[[bytes], Awaitable[bytes]]) -> Dispatcher:
         access=SimpleNamespace(forward=put),
         metrics=SimpleNamespace(requests=RequestCounts()),
         clock=SystemClock(),
+        authorizer=AllowAll(),
+        quotas=SimpleNamespace(is_active=False),
     )
     return Dispatcher(cast("Services", services))
 

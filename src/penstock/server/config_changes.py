@@ -6,7 +6,9 @@ from typing import Protocol
 from penstock.cluster.controller.alter_configs import ConfigsAltered, ResourceChanges
 from penstock.cluster.metadata.image import ResourceType
 from penstock.protocol.errors import ErrorCode
+from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
+from penstock.server.permissions import settings_refusal
 from penstock.storage.log_errors import LogError
 
 
@@ -22,30 +24,31 @@ async def alter(
     ctx: RequestContext, resources: Sequence[ResourceChanges], decide: Decide, validate_only: bool
 ) -> list[ConfigsAltered]:
     """Give one answer for each resource, in their order."""
-    refused = {id(r): reason for r in resources if (reason := _refusal(ctx, r)) is not None}
+    refused = {id(r): refusal for r in resources if (refusal := _refusal(ctx, r)) is not None}
     try:
         decided = await decide([r for r in resources if id(r) not in refused], validate_only=validate_only)
     except LogError as error:  # the metadata log takes no records: nothing has changed
         return [_failed(r, error.code, str(error)) for r in resources]
     rest = iter(decided)
-    return [
-        _failed(r, ErrorCode.INVALID_REQUEST, refused[id(r)]) if id(r) in refused else next(rest)
-        for r in resources
-    ]
+    return [_failed(r, *refused[id(r)]) if id(r) in refused else next(rest) for r in resources]
 
 
-def _refusal(ctx: RequestContext, resource: ResourceChanges) -> str | None:
+def _refusal(ctx: RequestContext, resource: ResourceChanges) -> tuple[ErrorCode, str | None] | None:
     """Clients send a broker's settings to that broker; only it can tell whether it takes them."""
     is_other = resource.resource_type == ResourceType.BROKER and resource.resource_name not in (
         "",
         str(ctx.broker.node_id),
     )
-    if not is_other:
-        return None
-    return f"Unexpected broker id, expected {ctx.broker.node_id}, but received {resource.resource_name}"
+    if is_other:
+        return (
+            ErrorCode.INVALID_REQUEST,
+            f"Unexpected broker id, expected {ctx.broker.node_id}, but received {resource.resource_name}",
+        )
+    code = settings_refusal(ctx, Operation.ALTER_CONFIGS, resource.resource_type, resource.resource_name)
+    return (code, None) if code else None
 
 
-def _failed(resource: ResourceChanges, code: ErrorCode, message: str) -> ConfigsAltered:
+def _failed(resource: ResourceChanges, code: ErrorCode, message: str | None) -> ConfigsAltered:
     return ConfigsAltered(
         resource_type=resource.resource_type,
         resource_name=resource.resource_name,

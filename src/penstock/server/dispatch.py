@@ -21,7 +21,9 @@ from penstock.protocol.fetch_frame import encode_fetch_response
 from penstock.protocol.headers import RequestHeader, decode_request_header, encode_response_header
 from penstock.protocol.messages.api_versions import ApiVersionsResponse
 from penstock.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
+from penstock.security.operations import Operation
 from penstock.security.principal import decode_principal, encode_principal
+from penstock.security.resources import CLUSTER_NAME, ResourceType
 from penstock.server.connection_host import Answer, CloseConnection, Exclusive, Peer
 from penstock.server.context import RequestContext, Services
 from penstock.server.handlers import HANDLERS, advertised_versions
@@ -149,6 +151,8 @@ class Dispatcher:
         self, route: _Route, header: RequestHeader, request: EnvelopeRequest, peer: Peer
     ) -> Answer:
         """Answer what another broker forwards as if its client were connected here."""
+        if not self._is_broker(peer):
+            return route.encode(header, EnvelopeResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
         if not self._services.quorum.is_active:
             return route.encode(header, EnvelopeResponse(error_code=ErrorCode.NOT_CONTROLLER))
         try:
@@ -164,6 +168,12 @@ class Dispatcher:
             log.info("a forwarded request is refused: %s", error)
             return route.encode(header, EnvelopeResponse(error_code=ErrorCode.INVALID_REQUEST))
         return route.encode(header, EnvelopeResponse(response_data=data))
+
+    def _is_broker(self, peer: Peer) -> bool:
+        """Whether who is connected may speak for others."""
+        return self._services.authorizer.allows(
+            peer.principal, peer.host, Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER_NAME
+        )
 
     async def _answer_to_client(self, frame: bytearray, peer: Peer) -> bytes:
         header, _ = decode_request_header(memoryview(frame))

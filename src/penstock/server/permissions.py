@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+from penstock.cluster.metadata.image import ResourceType as ConfigResourceType
+from penstock.protocol.errors import ErrorCode
 from penstock.security.operations import (
     CLUSTER_OPERATIONS,
     GROUP_OPERATIONS,
@@ -44,6 +46,20 @@ def may_group(ctx: RequestContext, operation: Operation, group_id: str) -> bool:
 
 def may_transactional_id(ctx: RequestContext, operation: Operation, transactional_id: str) -> bool:
     return ctx.may(operation, ResourceType.TRANSACTIONAL_ID, transactional_id)
+
+
+def settings_refusal(ctx: RequestContext, operation: Operation, resource_type: int, name: str) -> ErrorCode:
+    """Why settings may not be read or changed. Those of brokers and of metrics subscriptions are the cluster's."""
+    match resource_type:
+        case ConfigResourceType.TOPIC if not may_topic(ctx, operation, name):
+            return ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        case ConfigResourceType.GROUP if not may_group(ctx, operation, name):
+            return ErrorCode.GROUP_AUTHORIZATION_FAILED
+        case (
+            ConfigResourceType.BROKER | ConfigResourceType.BROKER_LOGGER | ConfigResourceType.CLIENT_METRICS
+        ) if not ctx.may_in_cluster(operation):
+            return ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    return ErrorCode.NONE
 
 
 def denied_topics(

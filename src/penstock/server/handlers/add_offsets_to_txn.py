@@ -7,7 +7,9 @@ from penstock.cluster.coordination.placement import home_of
 from penstock.cluster.topic_names import CONSUMER_OFFSETS
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
+from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
+from penstock.server.permissions import may_group, may_transactional_id
 from penstock.server.transaction_errors import told
 from penstock.transactions.state import Producer, TopicPartition
 
@@ -15,6 +17,10 @@ _KNOWS_FENCED_FROM = 2
 
 
 async def handle(ctx: RequestContext, request: AddOffsetsToTxnRequest) -> AddOffsetsToTxnResponse:
+    if not may_transactional_id(ctx, Operation.WRITE, request.transactional_id):
+        return AddOffsetsToTxnResponse(error_code=ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    if not may_group(ctx, Operation.READ, request.group_id):
+        return AddOffsetsToTxnResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
     groups = ctx.broker.groups
     await groups.ready_home(request.group_id)
     count = groups.shards.partition_count

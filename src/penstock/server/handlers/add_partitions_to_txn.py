@@ -1,11 +1,13 @@
 """AddPartitionsToTxn (key 24), v0-v5: make partitions part of a transaction.
 
 v0-v3 come from producers, for one transaction. v4 and v5 come from brokers, for several, and may only ask whether the
-partitions are part of it (KIP-890). A request with a partition that does not exist changes nothing.
+partitions are part of it (KIP-890). A request with a partition that does not exist, or that its producer may not write
+to, changes nothing.
 """
 
 from collections.abc import Awaitable, Sequence
 
+from penstock.cluster.topic_names import is_internal
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
@@ -16,7 +18,9 @@ from penstock.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTopicResult,
     AddPartitionsToTxnTransaction,
 )
+from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
+from penstock.server.permissions import may_topic, may_transactional_id
 from penstock.server.transaction_errors import told
 from penstock.transactions.state import Producer, TopicPartition
 
@@ -28,6 +32,11 @@ def handle(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> Awaitable
     return _add_all(ctx, request) if ctx.version >= _BATCHED_FROM else _add_one(ctx, request)
 
 
+def _denied(ctx: RequestContext, topic: str) -> bool:
+    """Producers have no business with internal topics, whoever they are."""
+    return ctx.version < _BATCHED_FROM and (is_internal(topic) or not may_topic(ctx, Operation.WRITE, topic))
+
+
 async def _add_one(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse:
     transaction = AddPartitionsToTxnTransaction(
         transactional_id=request.v3_and_below_transactional_id,
@@ -35,10 +44,16 @@ async def _add_one(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> A
         producer_epoch=request.v3_and_below_producer_epoch,
         topics=request.v3_and_below_topics,
     )
+    if not may_transactional_id(ctx, Operation.WRITE, transaction.transactional_id):
+        refusal = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        codes = dict.fromkeys(_targets(transaction), refusal)
+        return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_results(transaction.topics, codes))
     return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=await _add(ctx, transaction))
 
 
 async def _add_all(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse:
+    if not ctx.may_in_cluster(Operation.CLUSTER_ACTION):
+        return AddPartitionsToTxnResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     return AddPartitionsToTxnResponse(
         results_by_transaction=[
             AddPartitionsToTxnResult(
@@ -52,18 +67,10 @@ async def _add_all(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> A
 async def _add(
     ctx: RequestContext, transaction: AddPartitionsToTxnTransaction
 ) -> list[AddPartitionsToTxnTopicResult]:
-    targets = [
-        TopicPartition(topic.name, number) for topic in transaction.topics for number in topic.partitions
-    ]
-    image = ctx.broker.controller.image
-    unknown = {target for target in targets if image.partition(*target) is None}
-    if unknown:
-        codes = {
-            target: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            if target in unknown
-            else ErrorCode.OPERATION_NOT_ATTEMPTED
-            for target in targets
-        }
+    targets = _targets(transaction)
+    refused = _refused(ctx, transaction)
+    if refused:
+        codes = {target: refused.get(target, ErrorCode.OPERATION_NOT_ATTEMPTED) for target in targets}
         return _results(transaction.topics, codes)
     producer = Producer(transaction.producer_id, transaction.producer_epoch)
     coordinator = ctx.broker.transactions
@@ -73,6 +80,26 @@ async def _add(
         code = await coordinator.add_partitions(transaction.transactional_id, producer, targets)
         codes = dict.fromkeys(targets, told(code, ctx.version, knows_fenced_from=_KNOWS_FENCED_FROM))
     return _results(transaction.topics, codes)
+
+
+def _targets(transaction: AddPartitionsToTxnTransaction) -> list[TopicPartition]:
+    return [TopicPartition(topic.name, number) for topic in transaction.topics for number in topic.partitions]
+
+
+def _refused(
+    ctx: RequestContext, transaction: AddPartitionsToTxnTransaction
+) -> dict[TopicPartition, ErrorCode]:
+    """The partitions that cannot be added, and why."""
+    image = ctx.broker.controller.image
+    refused: dict[TopicPartition, ErrorCode] = {}
+    for topic in transaction.topics:
+        is_denied = _denied(ctx, topic.name)
+        for number in topic.partitions:
+            if is_denied:
+                refused[TopicPartition(topic.name, number)] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            elif image.partition(topic.name, number) is None:
+                refused[TopicPartition(topic.name, number)] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return refused
 
 
 def _results(

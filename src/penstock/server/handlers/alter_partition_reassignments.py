@@ -1,15 +1,17 @@
 """AlterPartitionReassignments (key 45), v0-v1: move partitions to other brokers, or call it off (KIP-455, KIP-860)."""
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from itertools import groupby
 
 from penstock.cluster.controller.reassignments import Move, Moved
+from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
     ReassignablePartitionResponse,
     ReassignableTopicResponse,
 )
+from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.storage.log_errors import LogError
 
@@ -33,6 +35,10 @@ async def _reassign(
         for each in topic.partitions
     ]
     may_change = request.allow_replication_factor_change
+    if not ctx.may_in_cluster(Operation.ALTER):
+        refusal = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        refused = [Moved(topic=each.topic, partition=each.partition, error=refusal) for each in moves]
+        return _response(request, refused, refusal)
     try:
         moved = await ctx.broker.controller.reassign(moves, may_change_factor=may_change)
     except LogError as error:  # the metadata log takes no records: nothing has changed
@@ -40,8 +46,15 @@ async def _reassign(
             Moved(topic=each.topic, partition=each.partition, error=error.code, message=str(error))
             for each in moves
         ]
+    return _response(request, moved)
+
+
+def _response(
+    request: AlterPartitionReassignmentsRequest, moved: Sequence[Moved], code: ErrorCode = ErrorCode.NONE
+) -> AlterPartitionReassignmentsResponse:
     return AlterPartitionReassignmentsResponse(
-        allow_replication_factor_change=may_change,
+        allow_replication_factor_change=request.allow_replication_factor_change,
+        error_code=code,
         error_message=None,
         responses=[
             ReassignableTopicResponse(

@@ -9,6 +9,7 @@ from penstock.protocol.messages.broker_registration import (
     BrokerRegistrationRequest,
     BrokerRegistrationResponse,
 )
+from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.storage.log_errors import LogError
 
@@ -20,6 +21,8 @@ def handle(
 
 
 async def _register(ctx: RequestContext, request: BrokerRegistrationRequest) -> BrokerRegistrationResponse:
+    if not ctx.may_in_cluster(Operation.CLUSTER_ACTION):
+        return BrokerRegistrationResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     membership = ctx.broker.active.membership
     if membership is None:
         return BrokerRegistrationResponse(error_code=ErrorCode.NOT_CONTROLLER)

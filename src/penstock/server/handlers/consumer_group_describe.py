@@ -1,6 +1,6 @@
 """ConsumerGroupDescribe (key 69), v0-v1: epochs, members and assignments of KIP-848 groups.
 
-v1: which members still speak the classic protocol.
+v1: which members still speak the classic protocol. A group with a topic that may not be described is not described.
 """
 
 import msgspec
@@ -12,8 +12,10 @@ from penstock.protocol.messages.consumer_group_describe import (
     ConsumerGroupDescribeResponse,
     DescribedGroup,
 )
-from penstock.security.operations import GROUP_OPERATIONS, bit_field
+from penstock.security.operations import Operation
+from penstock.security.resources import ResourceType
 from penstock.server.context import RequestContext
+from penstock.server.permissions import denied_topics, may_group, permitted_operations
 
 
 def handle(ctx: RequestContext, request: ConsumerGroupDescribeRequest) -> ConsumerGroupDescribeResponse:
@@ -26,6 +28,8 @@ def _describe(ctx: RequestContext, request: ConsumerGroupDescribeRequest, group_
     groups = ctx.broker.groups
     if not groups.consumers.is_offered:
         return DescribedGroup(group_id=group_id, error_code=ErrorCode.UNSUPPORTED_VERSION)
+    if not may_group(ctx, Operation.DESCRIBE, group_id):
+        return DescribedGroup(group_id=group_id, error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
     if not group_id:
         return DescribedGroup(group_id=group_id, error_code=ErrorCode.INVALID_GROUP_ID)
     shard = groups.find(group_id)
@@ -41,6 +45,22 @@ def _describe(ctx: RequestContext, request: ConsumerGroupDescribeRequest, group_
         )
     now = groups.consumers.situation(group_id)
     found = described(group, now.image, now.settings)
+    if denied_topics(ctx, Operation.DESCRIBE, _topics_of(found)):
+        return DescribedGroup(
+            group_id=group_id,
+            error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+            error_message="The group has described topic(s) that the client is not authorized to describe.",
+        )
     if request.include_authorized_operations:
-        return msgspec.structs.replace(found, authorized_operations=bit_field(GROUP_OPERATIONS))
+        permitted = permitted_operations(ctx, ResourceType.GROUP, group_id)
+        return msgspec.structs.replace(found, authorized_operations=permitted)
     return found
+
+
+def _topics_of(group: DescribedGroup) -> set[str]:
+    return {
+        each.topic_name
+        for member in group.members
+        for assignment in (member.assignment, member.target_assignment)
+        for each in assignment.topic_partitions
+    }

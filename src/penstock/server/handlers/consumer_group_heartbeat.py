@@ -11,7 +11,9 @@ from penstock.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
 )
+from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
+from penstock.server.permissions import denied_topics, may_group
 
 
 def handle(
@@ -20,6 +22,10 @@ def handle(
     groups = ctx.broker.groups
     if not groups.consumers.is_offered:
         return ConsumerGroupHeartbeatResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
+    if not may_group(ctx, Operation.READ, request.group_id):
+        return ConsumerGroupHeartbeatResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    if denied_topics(ctx, Operation.DESCRIBE, request.subscribed_topic_names or ()):
+        return ConsumerGroupHeartbeatResponse(error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     shard = groups.find(request.group_id)
     if isinstance(shard, ErrorCode):
         return ConsumerGroupHeartbeatResponse(error_code=shard)

@@ -1,14 +1,18 @@
 """CreatePartitions (key 37), v0-v3: give topics more partitions."""
 
+from collections import Counter
 from collections.abc import Awaitable
 
 from penstock.cluster.controller.create_partitions import GrownTopic, PartitionsCreated
+from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
     CreatePartitionsTopicResult,
 )
+from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
+from penstock.server.permissions import may_topic
 from penstock.storage.log_errors import LogError
 
 _REFUSES_FROM = 3  # older clients know no THROTTLING_QUOTA_EXCEEDED (KIP-599)
@@ -19,6 +23,8 @@ def handle(ctx: RequestContext, request: CreatePartitionsRequest) -> Awaitable[C
 
 
 async def _grow(ctx: RequestContext, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+    counts = Counter(topic.name for topic in request.topics)
+    denied = [n for n, count in counts.items() if count == 1 and not may_topic(ctx, Operation.ALTER, n)]
     wanted = [
         GrownTopic(
             name=t.name,
@@ -26,6 +32,7 @@ async def _grow(ctx: RequestContext, request: CreatePartitionsRequest) -> Create
             assignments=None if t.assignments is None else [a.broker_ids for a in t.assignments],
         )
         for t in request.topics
+        if t.name not in denied
     ]
     quota = ctx.mutation_quota(strict_from=_REFUSES_FROM)
     try:
@@ -39,5 +46,11 @@ async def _grow(ctx: RequestContext, request: CreatePartitionsRequest) -> Create
         results=[
             CreatePartitionsTopicResult(name=t.name, error_code=t.error, error_message=t.message)
             for t in grown
+        ]
+        + [
+            CreatePartitionsTopicResult(
+                name=name, error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED, error_message=None
+            )
+            for name in denied
         ],
     )

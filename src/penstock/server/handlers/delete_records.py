@@ -12,7 +12,9 @@ from penstock.protocol.messages.delete_records import (
     DeleteRecordsResponse,
     DeleteRecordsTopicResult,
 )
+from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
+from penstock.server.permissions import may_topic
 from penstock.storage.log_errors import LogError
 
 
@@ -23,7 +25,11 @@ def handle(ctx: RequestContext, request: DeleteRecordsRequest) -> Awaitable[Dele
 async def _delete(ctx: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
     topics = []
     for topic in request.topics:
-        results = [await _delete_one(ctx, topic.name, wanted) for wanted in topic.partitions]
+        if may_topic(ctx, Operation.DELETE, topic.name):
+            results = [await _delete_one(ctx, topic.name, wanted) for wanted in topic.partitions]
+        else:
+            refusal = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            results = [_failed(wanted, refusal) for wanted in topic.partitions]
         topics.append(DeleteRecordsTopicResult(name=topic.name, partitions=results))
     return DeleteRecordsResponse(topics=topics)
 

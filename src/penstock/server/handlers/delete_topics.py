@@ -1,15 +1,23 @@
-"""DeleteTopics (key 20), v1-v6: remove topics, by name or (v6) by id."""
+"""DeleteTopics (key 20), v1-v6: remove topics, by name or (v6) by id.
 
-from collections.abc import Awaitable
+Whoever may not describe a topic is not told whether it exists, nor the name that an id belongs to.
+"""
+
+from collections import Counter
+from collections.abc import Awaitable, Sequence
 
 from penstock.cluster.controller.delete_topics import DoomedTopic, TopicDeleted
+from penstock.config.themes.replication import DELETE_TOPIC_ENABLE
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.delete_topics import (
     DeletableTopicResult,
     DeleteTopicsRequest,
     DeleteTopicsResponse,
 )
+from penstock.protocol.wire import ZERO_UUID
+from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
+from penstock.server.permissions import may_topic
 from penstock.storage.log_errors import LogError
 
 _REFUSES_FROM = 5  # older clients know no THROTTLING_QUOTA_EXCEEDED (KIP-599)
@@ -24,6 +32,8 @@ async def _delete(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTo
         doomed = [DoomedTopic(name=t.name, topic_id=t.topic_id) for t in request.topics]
     else:
         doomed = [DoomedTopic(name=name) for name in request.topic_names]
+    refused = _refused(ctx, doomed)
+    doomed = [each for each in doomed if each not in refused]
     quota = ctx.mutation_quota(strict_from=_REFUSES_FROM)
     try:
         deleted = await ctx.broker.controller.delete_topics(doomed, charge=quota.charge)
@@ -41,9 +51,31 @@ async def _delete(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTo
                 error_code=_code_for(ctx.version, t.error),
                 error_message=t.message,
             )
-            for t in deleted
+            for t in [*deleted, *refused.values()]
         ],
     )
+
+
+def _refused(ctx: RequestContext, doomed: Sequence[DoomedTopic]) -> dict[DoomedTopic, TopicDeleted]:
+    """Those that may not be deleted; what is wrong with a request goes first, whoever sends it."""
+    if not ctx.broker.config[DELETE_TOPIC_ENABLE] or ctx.may_in_cluster(Operation.DELETE):
+        return {}
+    image = ctx.broker.controller.image
+    refused = {}
+    for topic, count in Counter(doomed).items():
+        by_id = image.topics_by_id.get(topic.topic_id)
+        name = topic.name if by_id is None else by_id.name
+        if count > 1 or name is None or (topic.name is not None and topic.topic_id != ZERO_UUID):
+            continue
+        is_hidden = not may_topic(ctx, Operation.DESCRIBE, name)
+        is_there = by_id is not None or name in image.topics
+        if is_hidden or (is_there and not may_topic(ctx, Operation.DELETE, name)):
+            refused[topic] = TopicDeleted(
+                name=None if is_hidden and topic.name is None else name,
+                topic_id=topic.topic_id,
+                error=ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+            )
+    return refused
 
 
 def _code_for(version: int, code: ErrorCode) -> ErrorCode:

@@ -6,8 +6,9 @@ from penstock.protocol.messages.describe_cluster import (
     DescribeClusterRequest,
     DescribeClusterResponse,
 )
-from penstock.security.operations import CLUSTER_OPERATIONS, NOT_ASKED, bit_field
+from penstock.security.operations import NOT_ASKED
 from penstock.server.context import RequestContext
+from penstock.server.permissions import permitted_in_cluster
 
 _BROKERS = 1
 _CONTROLLERS = 2
@@ -46,6 +47,6 @@ def handle(ctx: RequestContext, request: DescribeClusterRequest) -> DescribeClus
         controller_id=ctx.broker.node_id,
         brokers=brokers,
         cluster_authorized_operations=(
-            bit_field(CLUSTER_OPERATIONS) if request.include_cluster_authorized_operations else NOT_ASKED
+            permitted_in_cluster(ctx) if request.include_cluster_authorized_operations else NOT_ASKED
         ),
     )

@@ -18,7 +18,9 @@ from penstock.protocol.messages.describe_configs import (
     DescribeConfigsResult,
     DescribeConfigsSynonym,
 )
+from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
+from penstock.server.permissions import settings_refusal
 
 
 def handle(ctx: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
@@ -28,7 +30,10 @@ def handle(ctx: RequestContext, request: DescribeConfigsRequest) -> DescribeConf
 def _describe(
     ctx: RequestContext, request: DescribeConfigsRequest, resource: DescribeConfigsResource
 ) -> DescribeConfigsResult:
-    found = _settings(ctx, resource)
+    refusal = settings_refusal(
+        ctx, Operation.DESCRIBE_CONFIGS, resource.resource_type, resource.resource_name
+    )
+    found = (refusal, None) if refusal else _settings(ctx, resource)
     if isinstance(found, tuple):
         code, message = found
         return DescribeConfigsResult(

@@ -13,8 +13,10 @@ from penstock.protocol.messages.describe_groups import (
     DescribeGroupsRequest,
     DescribeGroupsResponse,
 )
-from penstock.security.operations import GROUP_OPERATIONS, bit_field
+from penstock.security.operations import Operation
+from penstock.security.resources import ResourceType
 from penstock.server.context import RequestContext
+from penstock.server.permissions import may_group, permitted_operations
 
 _NOT_FOUND_FROM = 6
 
@@ -24,6 +26,8 @@ def handle(ctx: RequestContext, request: DescribeGroupsRequest) -> DescribeGroup
 
 
 def _describe(ctx: RequestContext, request: DescribeGroupsRequest, group_id: str) -> DescribedGroup:
+    if not may_group(ctx, Operation.DESCRIBE, group_id):
+        return DescribedGroup(group_id=group_id, error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
     found = describe(ctx.broker.groups, group_id)
     if found == ErrorCode.GROUP_ID_NOT_FOUND:
         found = DescribedGroup(group_id=group_id, group_state=State.DEAD.value)
@@ -36,5 +40,6 @@ def _describe(ctx: RequestContext, request: DescribeGroupsRequest, group_id: str
     elif isinstance(found, ErrorCode):
         return DescribedGroup(group_id=group_id, error_code=found)
     if request.include_authorized_operations:
-        return msgspec.structs.replace(found, authorized_operations=bit_field(GROUP_OPERATIONS))
+        permitted = permitted_operations(ctx, ResourceType.GROUP, group_id)
+        return msgspec.structs.replace(found, authorized_operations=permitted)
     return found

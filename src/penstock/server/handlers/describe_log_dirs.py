@@ -16,13 +16,18 @@ from penstock.protocol.messages.describe_log_dirs import (
     DescribeLogDirsResult,
     DescribeLogDirsTopic,
 )
+from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.storage.checkpoints import PartitionName
 
 log = logging.getLogger(__name__)
 
 
-def handle(ctx: RequestContext, request: DescribeLogDirsRequest) -> Awaitable[DescribeLogDirsResponse]:
+def handle(
+    ctx: RequestContext, request: DescribeLogDirsRequest
+) -> DescribeLogDirsResponse | Awaitable[DescribeLogDirsResponse]:
+    if not ctx.may_in_cluster(Operation.DESCRIBE):
+        return DescribeLogDirsResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     return _describe(ctx, os.path.abspath(ctx.broker.replicas.directory), _wanted(ctx, request))
 
 

@@ -10,7 +10,9 @@ from penstock.protocol.messages.describe_producers import (
     ProducerState,
     TopicResponse,
 )
+from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
+from penstock.server.permissions import may_topic
 
 
 def handle(ctx: RequestContext, request: DescribeProducersRequest) -> DescribeProducersResponse:
@@ -30,6 +32,10 @@ def _describe(ctx: RequestContext, topic: str, index: int) -> PartitionResponse:
     if invalid is not None:
         return PartitionResponse(
             partition_index=index, error_code=ErrorCode.INVALID_TOPIC_EXCEPTION, error_message=invalid
+        )
+    if not may_topic(ctx, Operation.READ, topic):
+        return PartitionResponse(
+            partition_index=index, error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED, error_message=None
         )
     leader = ctx.broker.replicas.leader_of(topic, index)
     if not isinstance(leader, Replica):

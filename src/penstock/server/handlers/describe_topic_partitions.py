@@ -1,7 +1,8 @@
 """DescribeTopicPartitions (key 75), v0: topics with all their partitions, a page at a time (KIP-966).
 
 Topics come in order of name. A page ends at `response_partition_limit` partitions; `next_cursor` says where the next
-one begins, and a request's cursor skips what lies before it.
+one begins, and a request's cursor skips what lies before it. Topics that may not be described are left out of all
+topics; of those asked for, it is not told whether they exist.
 """
 
 from penstock.cluster.metadata.state import Topic
@@ -15,9 +16,11 @@ from penstock.protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsResponseTopic,
     ResponseCursor,
 )
-from penstock.security.operations import NOT_ASKED, TOPIC_OPERATIONS, bit_field
+from penstock.security.operations import NOT_ASKED, Operation
+from penstock.security.resources import ResourceType
 from penstock.server.context import RequestContext
 from penstock.server.handlers.metadata import offline
+from penstock.server.permissions import denied_topics, permitted_operations
 
 
 def handle(ctx: RequestContext, request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:
@@ -28,15 +31,20 @@ def handle(ctx: RequestContext, request: DescribeTopicPartitionsRequest) -> Desc
         if cursor.partition_index < 0 or (request.topics and cursor.topic_name not in names):
             return _page([_failed(t.name, ErrorCode.INVALID_REQUEST) for t in request.topics], None)
         names = [n for n in names if n >= cursor.topic_name]
+    denied = denied_topics(ctx, Operation.DESCRIBE, names)
     first_partition = cursor.partition_index if cursor and names[:1] == [cursor.topic_name] else 0
     room = max(1, min(request.response_partition_limit, ctx.broker.config[MAX_REQUEST_PARTITION_SIZE_LIMIT]))
     topics: list[DescribeTopicPartitionsResponseTopic] = []
     for name in names:
+        if name in denied:
+            if request.topics:
+                topics.append(_failed(name, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+            continue
         if room == 0:
             return _page(topics, ResponseCursor(topic_name=name, partition_index=0))
         topic = image.topics.get(name)
         if topic is None:
-            topics.append(_unknown(name))
+            topics.append(_unknown(ctx, name))
             continue
         indexes = sorted(i for i in topic.partitions if i >= first_partition)
         first_partition = 0
@@ -53,13 +61,13 @@ def _page(
     return DescribeTopicPartitionsResponse(topics=topics, next_cursor=cursor)
 
 
-def _unknown(name: str) -> DescribeTopicPartitionsResponseTopic:
+def _unknown(ctx: RequestContext, name: str) -> DescribeTopicPartitionsResponseTopic:
     code = (
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if invalid_name_reason(name) is None
         else ErrorCode.INVALID_TOPIC_EXCEPTION
     )
-    return _failed(name, code, bit_field(TOPIC_OPERATIONS))
+    return _failed(name, code, permitted_operations(ctx, ResourceType.TOPIC, name))
 
 
 def _failed(name: str, code: ErrorCode, operations: int = NOT_ASKED) -> DescribeTopicPartitionsResponseTopic:
@@ -92,5 +100,5 @@ def _describe(ctx: RequestContext, topic: Topic, indexes: list[int]) -> Describe
         is_internal=is_internal(topic.name),
         error_code=0,
         partitions=partitions,
-        topic_authorized_operations=bit_field(TOPIC_OPERATIONS),
+        topic_authorized_operations=permitted_operations(ctx, ResourceType.TOPIC, topic.name),
     )

@@ -7,7 +7,9 @@ from penstock.protocol.messages.describe_transactions import (
     TopicData,
     TransactionState,
 )
+from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
+from penstock.server.permissions import may_topic, may_transactional_id
 
 
 def handle(ctx: RequestContext, request: DescribeTransactionsRequest) -> DescribeTransactionsResponse:
@@ -19,6 +21,11 @@ def handle(ctx: RequestContext, request: DescribeTransactionsRequest) -> Describ
 
 
 def _describe(ctx: RequestContext, transactional_id: str) -> TransactionState:
+    """Of its partitions only those whose topics may be described."""
+    if not may_transactional_id(ctx, Operation.DESCRIBE, transactional_id):
+        return TransactionState(
+            error_code=ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, transactional_id=transactional_id
+        )
     transaction = ctx.broker.transactions.get(transactional_id)
     if isinstance(transaction, ErrorCode):
         return TransactionState(error_code=transaction, transactional_id=transactional_id)
@@ -32,5 +39,9 @@ def _describe(ctx: RequestContext, transactional_id: str) -> TransactionState:
         transaction_start_time_ms=transaction.started_ms,
         producer_id=transaction.producer_id,
         producer_epoch=transaction.producer_epoch,
-        topics=[TopicData(topic=name, partitions=numbers) for name, numbers in topics.items()],
+        topics=[
+            TopicData(topic=name, partitions=numbers)
+            for name, numbers in topics.items()
+            if may_topic(ctx, Operation.DESCRIBE, name)
+        ],
     )

@@ -12,6 +12,7 @@ from penstock.protocol.messages.elect_leaders import (
     PartitionResult,
     ReplicaElectionResult,
 )
+from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.storage.log_errors import LogError
 
@@ -21,10 +22,28 @@ _ELECTIONS = {0: Election.PREFERRED, 1: Election.UNCLEAN}
 def handle(
     ctx: RequestContext, request: ElectLeadersRequest
 ) -> ElectLeadersResponse | Awaitable[ElectLeadersResponse]:
+    if not ctx.may_in_cluster(Operation.ALTER):
+        return _refused(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     election = _ELECTIONS.get(request.election_type)
     if election is None:
         return ElectLeadersResponse(error_code=ErrorCode.INVALID_REQUEST)
     return _elect(ctx, request, election)
+
+
+def _refused(request: ElectLeadersRequest, code: ErrorCode) -> ElectLeadersResponse:
+    return ElectLeadersResponse(
+        error_code=code,
+        replica_election_results=[
+            ReplicaElectionResult(
+                topic=each.topic,
+                partition_result=[
+                    PartitionResult(partition_id=number, error_code=code, error_message=None)
+                    for number in each.partitions
+                ],
+            )
+            for each in request.topic_partitions or ()
+        ],
+    )
 
 
 async def _elect(

@@ -4,8 +4,11 @@ Answered when the decision is in the log: from then on it is carried out whateve
 producer goes on with the id and epoch of the answer (transaction version 2, KIP-890).
 """
 
+from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
+from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
+from penstock.server.permissions import may_transactional_id
 from penstock.server.transaction_errors import told
 from penstock.transactions.state import TRANSACTION_VERSION_2, Producer
 
@@ -14,6 +17,8 @@ _RAISES_EPOCH_FROM = 5
 
 
 async def handle(ctx: RequestContext, request: EndTxnRequest) -> EndTxnResponse:
+    if not may_transactional_id(ctx, Operation.WRITE, request.transactional_id):
+        return EndTxnResponse(error_code=ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     answer = await ctx.broker.transactions.end(
         request.transactional_id,
         Producer(request.producer_id, request.producer_epoch),

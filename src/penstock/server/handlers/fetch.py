@@ -33,7 +33,8 @@ _READS_FOLLOWERS_FROM = 11  # KIP-392
 
 def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Awaitable[FetchResponse]:
     if is_about_quorum(request):
-        return quorum.handle(ctx, request)
+        answer: FetchResponse | Awaitable[FetchResponse] = quorum.handle(ctx, request)
+        return answer
     plan = ctx.broker.fetch_sessions.plan(request, ctx.version, ctx.broker.clock.monotonic_ms())
     if plan.error_code:
         return FetchResponse(error_code=plan.error_code)

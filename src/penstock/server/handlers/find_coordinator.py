@@ -12,7 +12,9 @@ from penstock.protocol.messages.find_coordinator import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
 )
+from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
+from penstock.server.permissions import may_group, may_transactional_id
 
 _GROUP, _TRANSACTION = 0, 1
 _BATCHED_FROM = 4
@@ -39,6 +41,10 @@ async def _find_all(ctx: RequestContext, request: FindCoordinatorRequest) -> Fin
 async def _find(ctx: RequestContext, key_type: int, key: str) -> Coordinator:
     if key_type not in (_GROUP, _TRANSACTION):
         return _none(key, ErrorCode.INVALID_REQUEST)
+    if key_type == _GROUP and not may_group(ctx, Operation.DESCRIBE, key):
+        return _none(key, ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    if key_type == _TRANSACTION and not may_transactional_id(ctx, Operation.DESCRIBE, key):
+        return _none(key, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     coordinator = ctx.broker.groups if key_type == _GROUP else ctx.broker.transactions
     await coordinator.ready_home(key)
     broker = ctx.broker.controller.image.brokers.get(coordinator.leader_of(key))

@@ -11,7 +11,10 @@ from penstock.config.themes.coordinators import TRANSACTION_TWO_PHASE_COMMIT_ENA
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from penstock.protocol.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
+from penstock.security.operations import Operation
+from penstock.security.resources import ResourceType
 from penstock.server.context import RequestContext
+from penstock.server.permissions import may_transactional_id
 from penstock.server.transaction_errors import told
 from penstock.storage.log_errors import LogError
 from penstock.transactions.state import Producer
@@ -25,14 +28,26 @@ def handle(
     if (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == NO_PRODUCER_EPOCH):
         return _failed(ErrorCode.INVALID_REQUEST)  # KIP-360: both or neither
     if request.transactional_id is None:
-        return _allocate(ctx)
+        return _allocate(ctx) if _may_allocate(ctx) else _failed(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    if not may_transactional_id(ctx, Operation.WRITE, request.transactional_id):
+        return _failed(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     if not request.transactional_id:
         return _failed(ErrorCode.INVALID_REQUEST)
     if request.keep_prepared_txn:
         return _failed(ErrorCode.UNSUPPORTED_VERSION)
-    if request.enable2_pc and not ctx.broker.config[TRANSACTION_TWO_PHASE_COMMIT_ENABLE]:
+    if request.enable2_pc and not (
+        may_transactional_id(ctx, Operation.TWO_PHASE_COMMIT, request.transactional_id)
+        and ctx.broker.config[TRANSACTION_TWO_PHASE_COMMIT_ENABLE]
+    ):
         return _failed(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     return _init(ctx, request, request.transactional_id)
+
+
+def _may_allocate(ctx: RequestContext) -> bool:
+    """Whoever may write to any topic may do so idempotently (KIP-679)."""
+    return ctx.may_in_cluster(Operation.IDEMPOTENT_WRITE) or ctx.broker.authorizer.allows_some(
+        ctx.peer.principal, ctx.peer.host, Operation.WRITE, ResourceType.TOPIC
+    )
 
 
 async def _allocate(ctx: RequestContext) -> InitProducerIdResponse:

@@ -10,8 +10,11 @@ from collections.abc import Awaitable
 
 import msgspec
 
+from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
+from penstock.server.permissions import may_group
 
 log = logging.getLogger(__name__)
 
@@ -21,6 +24,9 @@ _NULL_PROTOCOL_FROM = 7
 def handle(
     ctx: RequestContext, request: JoinGroupRequest
 ) -> JoinGroupResponse | Awaitable[JoinGroupResponse]:
+    if not may_group(ctx, Operation.READ, request.group_id):
+        refused = JoinGroupResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED, protocol_name=None)
+        return _in_version(refused, ctx.version)
     if request.reason:
         log.debug(
             "member %r of group %r joins because: %s", request.member_id, request.group_id, request.reason

@@ -6,8 +6,11 @@ v5: with reasons (KIP-800), for our log only.
 
 import logging
 
+from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
+from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
+from penstock.server.permissions import may_group
 
 log = logging.getLogger(__name__)
 
@@ -15,6 +18,8 @@ _SEVERAL_FROM = 3
 
 
 def handle(ctx: RequestContext, request: LeaveGroupRequest) -> LeaveGroupResponse:
+    if not may_group(ctx, Operation.READ, request.group_id):
+        return LeaveGroupResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
     members = request.members
     if ctx.version < _SEVERAL_FROM:
         members = [MemberIdentity(member_id=request.member_id)]

@@ -11,6 +11,7 @@ from penstock.protocol.messages.list_config_resources import (
     ListConfigResourcesRequest,
     ListConfigResourcesResponse,
 )
+from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 
 _SUPPORTED = (
@@ -23,6 +24,8 @@ _SUPPORTED = (
 
 
 def handle(ctx: RequestContext, request: ListConfigResourcesRequest) -> ListConfigResourcesResponse:
+    if not ctx.may_in_cluster(Operation.DESCRIBE_CONFIGS):
+        return ListConfigResourcesResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     wanted = (
         (request.resource_types or list(_SUPPORTED)) if ctx.version >= 1 else [ResourceType.CLIENT_METRICS]
     )

@@ -24,7 +24,9 @@ from penstock.protocol.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
+from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
+from penstock.server.permissions import may_topic
 from penstock.storage.log_errors import LogError
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = range(-1, -7, -1)
@@ -44,8 +46,11 @@ async def _list(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffsets
     topics = []
     for topic in request.topics:
         partitions = []
+        is_allowed = may_topic(ctx, Operation.DESCRIBE, topic.name)
         for wanted in topic.partitions:
-            if counts[topic.name, wanted.partition_index] > 1:
+            if not is_allowed:
+                found = _failed(wanted, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+            elif counts[topic.name, wanted.partition_index] > 1:
                 found = _failed(wanted, ErrorCode.INVALID_REQUEST)
             else:
                 found = await _list_one(ctx, topic.name, wanted, request)

@@ -1,18 +1,24 @@
 """ListPartitionReassignments (key 46), v0: which partitions are on the move, of those named or of all."""
 
 from penstock.cluster.controller.reassignments import reassigning
+from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
     OngoingPartitionReassignment,
     OngoingTopicReassignment,
 )
+from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 
 
 def handle(
     ctx: RequestContext, request: ListPartitionReassignmentsRequest
 ) -> ListPartitionReassignmentsResponse:
+    if not ctx.may_in_cluster(Operation.DESCRIBE):
+        return ListPartitionReassignmentsResponse(
+            error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED, error_message=None
+        )
     asked = (
         None
         if request.topics is None

@@ -1,7 +1,7 @@
 """ListTransactions (key 66), v0-v2: the transactional ids that this broker coordinates.
 
 Filters, all of which must hold: by state and by producer id, v1 by how long a transaction has been running (KIP-994),
-v2 by a pattern for the whole transactional id (KIP-1152).
+v2 by a pattern for the whole transactional id (KIP-1152). Ids that may not be described are left out.
 """
 
 import asyncio
@@ -13,7 +13,9 @@ from penstock.protocol.messages.list_transactions import (
     ListTransactionsResponse,
     TransactionState,
 )
+from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
+from penstock.server.permissions import may_transactional_id
 from penstock.transactions.state import Transaction
 from penstock.transactions.states import STATE_NAMES
 
@@ -38,6 +40,7 @@ async def handle(ctx: RequestContext, request: ListTransactionsRequest) -> ListT
             and (not request.state_filters or transaction.state in states)
             and (request.duration_filter < 0 or now_ms - transaction.started_ms > request.duration_filter)
             and (pattern is None or pattern.matches(transaction.transactional_id))
+            and may_transactional_id(ctx, Operation.DESCRIBE, transaction.transactional_id)
         )
 
     wanted = []

@@ -20,7 +20,9 @@ from penstock.protocol.messages.offset_commit import (
     OffsetCommitResponseTopic,
 )
 from penstock.protocol.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
+from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
+from penstock.server.permissions import may_group, may_topic
 
 _BY_ID_FROM = 10
 
@@ -28,6 +30,8 @@ _BY_ID_FROM = 10
 def handle(
     ctx: RequestContext, request: OffsetCommitRequest
 ) -> OffsetCommitResponse | Completion[OffsetCommitResponse]:
+    if not may_group(ctx, Operation.READ, request.group_id):
+        return _refused(request, ErrorCode.GROUP_AUTHORIZATION_FAILED)
     now_ms = ctx.broker.clock.now_ms()
     expire_ms = -1 if request.retention_time_ms < 0 else now_ms + request.retention_time_ms
     commits: list[tuple[OffsetCommitKey, OffsetCommitValue]] = []
@@ -64,11 +68,34 @@ def _resolve(ctx: RequestContext, topic: OffsetCommitRequestTopic) -> tuple[str,
         by_id = image.topics_by_id.get(topic.topic_id)
         if by_id is None:
             return "", topic.topic_id, ErrorCode.UNKNOWN_TOPIC_ID
-        return by_id.name, by_id.topic_id, ErrorCode.NONE
+        return by_id.name, by_id.topic_id, _denied(ctx, by_id.name)
+    if _denied(ctx, topic.name):
+        return topic.name, topic.topic_id, ErrorCode.TOPIC_AUTHORIZATION_FAILED
     by_name = image.topics.get(topic.name)
     if by_name is None:
         return topic.name, topic.topic_id, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return topic.name, by_name.topic_id, ErrorCode.NONE
+
+
+def _denied(ctx: RequestContext, topic: str) -> ErrorCode:
+    is_allowed = may_topic(ctx, Operation.READ, topic)
+    return ErrorCode.NONE if is_allowed else ErrorCode.TOPIC_AUTHORIZATION_FAILED
+
+
+def _refused(request: OffsetCommitRequest, code: ErrorCode) -> OffsetCommitResponse:
+    return OffsetCommitResponse(
+        topics=[
+            OffsetCommitResponseTopic(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partitions=[
+                    OffsetCommitResponsePartition(partition_index=p.partition_index, error_code=code)
+                    for p in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
 
 
 def _check(ctx: RequestContext, topic: str, wanted: OffsetCommitRequestPartition) -> ErrorCode:

@@ -10,7 +10,9 @@ from penstock.protocol.messages.offset_delete import (
     OffsetDeleteResponsePartition,
     OffsetDeleteResponseTopic,
 )
+from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
+from penstock.server.permissions import denied_topics, may_group
 
 
 def handle(ctx: RequestContext, request: OffsetDeleteRequest) -> Awaitable[OffsetDeleteResponse]:
@@ -18,8 +20,16 @@ def handle(ctx: RequestContext, request: OffsetDeleteRequest) -> Awaitable[Offse
 
 
 async def _delete(ctx: RequestContext, request: OffsetDeleteRequest) -> OffsetDeleteResponse:
+    if not may_group(ctx, Operation.DELETE, request.group_id):
+        return OffsetDeleteResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    denied = denied_topics(ctx, Operation.READ, (topic.name for topic in request.topics))
     image = ctx.broker.controller.image
-    wanted = [(topic.name, p.partition_index) for topic in request.topics for p in topic.partitions]
+    wanted = [
+        (topic.name, p.partition_index)
+        for topic in request.topics
+        if topic.name not in denied
+        for p in topic.partitions
+    ]
     existing = [each for each in wanted if image.partition(*each) is not None]
     answer = delete_offsets(ctx.broker.groups, request.group_id, existing)
     codes = await answer if isinstance(answer, Awaitable) else answer
@@ -32,9 +42,9 @@ async def _delete(ctx: RequestContext, request: OffsetDeleteRequest) -> OffsetDe
                 partitions=[
                     OffsetDeleteResponsePartition(
                         partition_index=p.partition_index,
-                        error_code=codes.get(
-                            (topic.name, p.partition_index), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-                        ),
+                        error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED
+                        if topic.name in denied
+                        else codes.get((topic.name, p.partition_index), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
                     )
                     for p in topic.partitions
                 ],

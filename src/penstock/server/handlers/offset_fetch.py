@@ -1,7 +1,8 @@
 """OffsetFetch (key 9), v1-v10: how far groups have read.
 
 v2: all topics of a group (null). v7: wait for open transactions (`require_stable`, KIP-447). v8: several groups, each
-with its error. v10: topics by id. An offset that was never committed is -1, without an error.
+with its error. v10: topics by id. An offset that was never committed is -1, without an error. Topics that may not be
+described are left out of all topics of a group.
 """
 
 from collections.abc import Awaitable, Sequence
@@ -20,7 +21,9 @@ from penstock.protocol.messages.offset_fetch import (
     OffsetFetchResponseTopics,
 )
 from penstock.protocol.wire import ZERO_UUID
+from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
+from penstock.server.permissions import may_group, may_topic
 
 _ERROR_FROM = 2
 _GROUPS_FROM = 8
@@ -89,6 +92,10 @@ def _refused_v1(topics: Sequence[OffsetFetchRequestTopics], code: ErrorCode) -> 
 async def _fetch_group(
     ctx: RequestContext, group: OffsetFetchRequestGroup, require_stable: bool
 ) -> OffsetFetchResponseGroup:
+    if not may_group(ctx, Operation.DESCRIBE, group.group_id):
+        return OffsetFetchResponseGroup(
+            group_id=group.group_id, error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED
+        )
     unknown: list[OffsetFetchResponseTopics] = []
     wanted: list[tuple[str, int]] | None = None
     if group.topics is not None:
@@ -96,7 +103,9 @@ async def _fetch_group(
         for topic in group.topics:
             name = _name_of(ctx, topic)
             if name is None:
-                unknown.append(_unknown(topic))
+                unknown.append(_refused(topic, ErrorCode.UNKNOWN_TOPIC_ID))
+            elif not may_topic(ctx, Operation.DESCRIBE, name):
+                unknown.append(_refused(topic, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
             else:
                 wanted += [(name, partition) for partition in topic.partition_indexes]
     answer = fetch(
@@ -110,6 +119,8 @@ async def _fetch_group(
     fetched = await answer if isinstance(answer, Awaitable) else answer
     if isinstance(fetched, ErrorCode):
         return OffsetFetchResponseGroup(group_id=group.group_id, error_code=fetched)
+    if wanted is None:
+        fetched = [each for each in fetched if may_topic(ctx, Operation.DESCRIBE, each.topic)]
     return OffsetFetchResponseGroup(group_id=group.group_id, topics=_by_topic(ctx, fetched) + unknown)
 
 
@@ -120,13 +131,12 @@ def _name_of(ctx: RequestContext, topic: OffsetFetchRequestTopics) -> str | None
     return None if known is None else known.name
 
 
-def _unknown(topic: OffsetFetchRequestTopics) -> OffsetFetchResponseTopics:
+def _refused(topic: OffsetFetchRequestTopics, code: ErrorCode) -> OffsetFetchResponseTopics:
     return OffsetFetchResponseTopics(
+        name=topic.name,
         topic_id=topic.topic_id,
         partitions=[
-            OffsetFetchResponsePartitions(
-                partition_index=p, committed_offset=-1, error_code=ErrorCode.UNKNOWN_TOPIC_ID
-            )
+            OffsetFetchResponsePartitions(partition_index=p, committed_offset=-1, error_code=code)
             for p in topic.partition_indexes
         ],
     )

@@ -1,6 +1,7 @@
 """OffsetForLeaderEpoch (key 23), v2-v4: where an epoch ended, so that a client or follower can find divergence."""
 
 from penstock.cluster.replica import Replica
+from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.offset_for_leader_epoch import (
     EpochEndOffset,
     OffsetForLeaderEpochRequest,
@@ -8,18 +9,34 @@ from penstock.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopicResult,
 )
+from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
+from penstock.server.permissions import denied_topics
 
 
 def handle(ctx: RequestContext, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
+    denied = _denied(ctx, request)
     return OffsetForLeaderEpochResponse(
         topics=[
             OffsetForLeaderTopicResult(
-                topic=topic.topic, partitions=[_end_of_epoch(ctx, topic.topic, p) for p in topic.partitions]
+                topic=topic.topic,
+                partitions=[
+                    EpochEndOffset(partition=p.partition, error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+                    if topic.topic in denied
+                    else _end_of_epoch(ctx, topic.topic, p)
+                    for p in topic.partitions
+                ],
             )
             for topic in request.topics
         ]
     )
+
+
+def _denied(ctx: RequestContext, request: OffsetForLeaderEpochRequest) -> set[bytes | str]:
+    """Brokers may ask about every topic, consumers about those they may describe (KIP-320)."""
+    if ctx.may_in_cluster(Operation.CLUSTER_ACTION):
+        return set()
+    return denied_topics(ctx, Operation.DESCRIBE, (topic.topic for topic in request.topics))
 
 
 def _end_of_epoch(ctx: RequestContext, topic: str, wanted: OffsetForLeaderPartition) -> EpochEndOffset:

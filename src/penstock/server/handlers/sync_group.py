@@ -6,7 +6,9 @@ v5: the protocol that the member believes in must be named (KIP-559).
 from penstock.observability.completion import Completion
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
+from penstock.server.permissions import may_group
 
 _PROTOCOL_REQUIRED_FROM = 5
 
@@ -17,4 +19,6 @@ def handle(
     is_named = request.protocol_type is not None and request.protocol_name is not None
     if ctx.version >= _PROTOCOL_REQUIRED_FROM and not is_named:
         return SyncGroupResponse(error_code=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    if not may_group(ctx, Operation.READ, request.group_id):
+        return SyncGroupResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
     return ctx.broker.groups.sync(request)

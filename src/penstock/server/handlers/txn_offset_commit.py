@@ -21,7 +21,9 @@ from penstock.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 )
+from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
+from penstock.server.permissions import denied_topics, may_group, may_transactional_id
 from penstock.transactions.state import Producer, TopicPartition
 
 _KNOWS_LOADING_FROM = 2
@@ -30,8 +32,12 @@ _ADDS_FROM = 5
 
 
 async def handle(ctx: RequestContext, request: TxnOffsetCommitRequest) -> TxnOffsetCommitResponse:
+    refusal = _refusal(ctx, request)
+    denied = denied_topics(ctx, Operation.READ, (topic.name for topic in request.topics))
     codes = {
-        TopicPartition(topic.name, wanted.partition_index): _check(ctx, topic.name, wanted)
+        TopicPartition(topic.name, wanted.partition_index): refusal
+        or (ErrorCode.TOPIC_AUTHORIZATION_FAILED if topic.name in denied else ErrorCode.NONE)
+        or _check(ctx, topic.name, wanted)
         for topic in request.topics
         for wanted in topic.partitions
     }
@@ -60,6 +66,14 @@ async def handle(ctx: RequestContext, request: TxnOffsetCommitRequest) -> TxnOff
             for topic in request.topics
         ]
     )
+
+
+def _refusal(ctx: RequestContext, request: TxnOffsetCommitRequest) -> ErrorCode:
+    if not may_transactional_id(ctx, Operation.WRITE, request.transactional_id):
+        return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    if not may_group(ctx, Operation.READ, request.group_id):
+        return ErrorCode.GROUP_AUTHORIZATION_FAILED
+    return ErrorCode.NONE
 
 
 def _check(ctx: RequestContext, topic: str, wanted: TxnOffsetCommitRequestPartition) -> ErrorCode:

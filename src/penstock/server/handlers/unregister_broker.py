@@ -3,7 +3,9 @@
 from collections.abc import Awaitable
 
 from penstock.cluster.controller.decision import Refusal
+from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
+from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.storage.log_errors import LogError
 
@@ -13,6 +15,8 @@ def handle(ctx: RequestContext, request: UnregisterBrokerRequest) -> Awaitable[U
 
 
 async def _unregister(ctx: RequestContext, request: UnregisterBrokerRequest) -> UnregisterBrokerResponse:
+    if not ctx.may_in_cluster(Operation.ALTER):
+        return UnregisterBrokerResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED, error_message=None)
     try:
         await ctx.broker.controller.unregister_broker(request.broker_id)
     except (Refusal, LogError) as error:

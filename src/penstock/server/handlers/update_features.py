@@ -6,12 +6,14 @@ Version 0 has a flag that allows downgrades where later ones name the kind of ch
 from collections.abc import Awaitable
 
 from penstock.cluster.controller.features import FeaturesUpdated, FeatureUpdate, UpgradeType
+from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.update_features import (
     FeatureUpdateKey,
     UpdatableFeatureResult,
     UpdateFeaturesRequest,
     UpdateFeaturesResponse,
 )
+from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.storage.log_errors import LogError
 
@@ -23,6 +25,8 @@ def handle(ctx: RequestContext, request: UpdateFeaturesRequest) -> Awaitable[Upd
 
 
 async def _update(ctx: RequestContext, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
+    if not ctx.may_in_cluster(Operation.ALTER):
+        return UpdateFeaturesResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED, error_message=None)
     updates = [
         FeatureUpdate(name=each.feature, level=each.max_version_level, upgrade_type=_kind(ctx, each))
         for each in request.feature_updates
