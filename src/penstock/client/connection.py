@@ -6,17 +6,21 @@ pool: that is the caller's business.
 
 import asyncio
 import itertools
+import ssl
 import struct
 from collections import deque
 from typing import Any, cast
 
 from penstock.client.answers import decode_answer
+from penstock.client.blocking.settings import SaslSettings
+from penstock.client.introduction import introduction
 from penstock.protocol import apis
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.headers import RequestHeader, decode_response_header, encode_request_header
 
 _SIZE = struct.Struct(">i")
 _FRAME_BYTES_MAX = 512 * 1024 * 1024
+_RENEW_AT = 0.85  # of the time that a login holds
 
 
 class Disconnected(ConnectionError):
@@ -42,12 +46,51 @@ class Connection(asyncio.Protocol):
         self._received = bytearray()
         self._pending: deque[_Pending] = deque()
         self._lost: str | None = None
+        self._expiry: asyncio.TimerHandle | None = None
         self._transport: asyncio.Transport
 
     @classmethod
-    async def open(cls, host: str, port: int, *, client_id: str = "penstock") -> "Connection":
-        _, connection = await asyncio.get_running_loop().create_connection(lambda: cls(client_id), host, port)
+    async def open(
+        cls,
+        host: str,
+        port: int,
+        *,
+        client_id: str = "penstock",
+        tls: ssl.SSLContext | None = None,
+        sasl: SaslSettings | None = None,
+    ) -> "Connection":
+        """Raises `OSError`, and with `sasl` also `ClientError` when the login is refused."""
+        _, connection = await asyncio.get_running_loop().create_connection(
+            lambda: cls(client_id), host, port, ssl=tls, server_hostname=host if tls is not None else None
+        )
+        if sasl is not None:
+            try:
+                await connection.log_in(f"{host}:{port}", sasl)
+            except BaseException:
+                connection.abort()
+                raise
         return connection
+
+    async def log_in(self, address: str, sasl: SaslSettings) -> None:
+        """Where logins run out, the connection is given up in time: a new one is cheaper than a pause of this one."""
+        steps = introduction(address, sasl)
+        ask = next(steps)
+        while True:
+            answer = await self.call(*ask)
+            try:
+                ask = steps.send(answer)
+            except StopIteration as done:
+                lifetime_ms: int = done.value.session_lifetime_ms
+                break
+        if lifetime_ms > 0:
+            delay_s = lifetime_ms * _RENEW_AT / 1000
+            self._expiry = asyncio.get_running_loop().call_later(delay_s, self._retire)
+
+    def _retire(self) -> None:
+        """Take no new calls; those under way are still answered."""
+        self._lost = "its login has to be renewed"
+        if not self._pending:
+            self._transport.close()
 
     def call(self, api_key: int, version: int, request: Any) -> "asyncio.Future[Any]":
         """Send a request; await what it gives for the decoded response."""
@@ -93,6 +136,8 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._lost = str(exc) if exc else "the broker closed the connection"
+        if self._expiry is not None:
+            self._expiry.cancel()
         while self._pending:
             _fail(self._pending.popleft().future, Disconnected(self._lost))
 
@@ -125,6 +170,8 @@ class Connection(asyncio.Protocol):
             self._give_up(pending, wrong)
         elif not pending.future.done():
             pending.future.set_result(response)
+        if self._lost is not None and not self._pending:
+            self._transport.close()  # it was retired
 
     def _give_up(self, pending: _Pending, error: ProtocolError) -> None:
         _fail(pending.future, error)

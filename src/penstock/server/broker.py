@@ -37,12 +37,14 @@ from penstock.groups.coordinator import GroupCoordinator
 from penstock.observability.clock import Clock, SystemClock
 from penstock.observability.exposition import Histogram
 from penstock.observability.offload import ThreadOffload
+from penstock.security.dialer import Dialer
 from penstock.server.authorizing import make_authorizer
 from penstock.server.connection_host import ConnectionHost, Dialect, Limits, Tracked
 from penstock.server.context import Services
 from penstock.server.descriptors import raise_limit, share_out
 from penstock.server.dispatch import Dispatcher
 from penstock.server.fetch_sessions import FetchSessions
+from penstock.server.identity import Identity
 from penstock.server.listeners import advertised_endpoints
 from penstock.server.metrics.broker import BrokerMetrics
 from penstock.server.partition_service import PartitionService
@@ -108,6 +110,8 @@ class Broker:
         self.connections: Collection[Tracked] = ()
         self.services: Services
         self._lifecycle: Lifecycle
+        self.identity: Identity
+        self._dialer: Dialer
 
     async def start(self) -> None:
         """Serve when this returns. Raises `StartFailed`, and then nothing is left running."""
@@ -138,6 +142,10 @@ class Broker:
         return raise_limit()
 
     def _directory(self) -> str:
+    def _settings(self) -> BrokerConfig:
+        """As they hold now; before there is a controller, as they were given."""
+        return self.services.config if hasattr(self, "services") else self._config
+
         directories = self._config.log_dirs
         if len(directories) != 1:
             raise ConfigError(
@@ -151,6 +159,9 @@ class Broker:
         flusher = Flusher(syncs, self._clock, max(1, self._descriptors.for_logs // 4), self._ring())
         listener = self._config.inter_broker_listener
         store = await self._open_store(reads, listener)
+        self._dialer = Dialer(
+            self._settings, self._liveness, client_id=f"penstock-broker-{self._config.node_id}"
+        )
         self._cleanup.push_async_callback(store.close, flusher)
         metadata = MetadataLog(MetadataImage(store.cluster_id), self._clock)
         controller = Controller(metadata, self._config, self._random)
@@ -159,6 +170,7 @@ class Broker:
         self._cleanup.push_async_callback(peers.close)
         self.services = self._make_services(store, controller, replicas, peers, flusher.seconds)
         server = self._server()
+        self.identity = await self._identify(controller, reads)
         self.endpoints = await server.listen(list(self._config.listeners))
         self._cleanup.push_async_callback(server.stop, _DRAIN_MS_MAX)
         advertised = advertised_endpoints(self.endpoints, self._config.advertised_listeners)
@@ -208,10 +220,20 @@ class Broker:
         return store
 
     async def _dial(self, endpoint: Endpoint) -> Connection:
-        return await Connection.open(
-            endpoint.host, endpoint.port, client_id=f"penstock-broker-{self._config.node_id}"
+        return await self._dialer.open(endpoint)
+
+    async def _identify(self, controller: Controller, reads: ThreadOffload) -> Identity:
+        identity = Identity(
+            lambda: controller.config,
+            self._dialer,
+            lambda: controller.image.credentials,
+            reads,
+            self._liveness,
         )
 
+        self._cleanup.callback(identity.stop)
+        await identity.start()
+        return identity
     def _make_services(
         self,
         store: LogStore,
@@ -345,6 +367,7 @@ class Broker:
             self.services.metrics.requests,
         )
         self.connections = host.connections
+            security=self.identity.listeners,
         return Server(host, self._liveness, idle_ms_max=self._config[network.CONNECTIONS_MAX_IDLE_MS])
 
     def _cleaner(self, store: LogStore, replicas: Replicas, reads: ThreadOffload) -> Cleaner:

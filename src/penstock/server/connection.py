@@ -19,8 +19,11 @@ from collections.abc import Awaitable
 from functools import partial
 from typing import cast
 
+import msgspec
+
 from penstock.observability.completion import Completion
 from penstock.protocol.errors import ProtocolError
+from penstock.security.sasl.listener import ListenerLogins
 from penstock.server.connection_host import (
     Answer,
     Buffer,
@@ -28,8 +31,10 @@ from penstock.server.connection_host import (
     ConnectionHost,
     Dialect,
     Exclusive,
+    Farewell,
     Peer,
 )
+from penstock.server.login_gate import LoginGate
 from penstock.server.read_turns import ConnectionGone
 
 log = logging.getLogger(__name__)
@@ -38,6 +43,10 @@ _SIZE = struct.Struct(">i")
 _BODY_FIRST_BYTES = 1024 * 1024  # a peer that only announces a big frame is not given that much memory yet
 _WRITE_HIGH_WATER_BYTES = 4 * 1024 * 1024
 _WRITE_AT_ONCE_BYTES = 64 * 1024
+_LOGIN_FIRST = (
+    b'{"error":"authentication_required","message":"this listener asks for a login, which JSON lines have not: '
+    b'use a Kafka client, or a listener without SASL"}\n'
+)
 
 
 class Slot:
@@ -58,6 +67,7 @@ class Connection(asyncio.BufferedProtocol):
     def __init__(self, host: ConnectionHost, listener: str) -> None:
         self._host = host
         self._limits = host.limits
+        self._dispatcher = host.dispatcher
         self._clock = host.clock
         self._listener = listener
         self._slots: deque[Slot] = deque()
@@ -91,6 +101,23 @@ class Connection(asyncio.BufferedProtocol):
         refusal = self._host.admits(self.peer.host)
         if refusal is not None:
             self.close(refusal)
+        security = self._host.security.get(self._listener)
+        if security is not None and security.logins is not None:
+            self._ask_for_login(security.logins)
+
+    def _ask_for_login(self, logins: ListenerLogins) -> None:
+        """Until it is done, requests are few and small."""
+        self.peer.login = logins.begin()
+        limits = self._limits
+        self._limits = msgspec.structs.replace(limits, frame_bytes_max=logins.frame_bytes_max)
+        self._dispatcher = LoginGate(
+            self._dispatcher,
+            self.peer.login,
+            failed_delay_ms=logins.failed_delay_ms,
+            seldom=logins.seldom,
+            clock=self._clock,
+            on_done=lambda: setattr(self, "_limits", limits),
+        )
 
     def connection_lost(self, exc: Exception | None) -> None:
         log.debug("%s disconnected%s", self.peer, f": {exc}" if exc else "")
@@ -106,16 +133,17 @@ class Connection(asyncio.BufferedProtocol):
         # A client may half-close after its last request: its answers are still owed (`nc -N` does this).
         self._is_stopping = True
         self.peer.leave()
-        if not self._slots:
-            return False
+        if not self._slots or self._transport.get_extra_info("sslcontext") is not None:
+            return False  # TLS has no half-closed connections
         if self._drained is None:
             self._drained = asyncio.get_running_loop().create_future()
             self._drained.add_done_callback(lambda _: self._transport.close())
         return True
 
     def close(self, reason: str) -> None:
-        """Close at once because of something the client did or did not do."""
-        log.warning("closing the connection of %s: %s", self.peer, reason)
+        """Close at once because of something the client did or did not do; no reason when it was told already."""
+        if reason:
+            log.warning("closing the connection of %s: %s", self.peer, reason)
         self._is_stopping = True
         self._transport.close()
 
@@ -161,6 +189,10 @@ class Connection(asyncio.BufferedProtocol):
         if self._is_first_read:
             self._is_first_read = False
             dialect = self._host.dialects.get(self._host.receive_buffer[0])
+            if dialect is not None and self.peer.login is not None:
+                self._transport.write(_LOGIN_FIRST)
+                self.close("it speaks a dialect that has no login, on a listener that asks for one")
+                return
             if dialect is not None:
                 self._switch(dialect, bytes(self._host.receive_view[:size]))
                 return
@@ -216,7 +248,7 @@ class Connection(asyncio.BufferedProtocol):
         self._in_flight_bytes += slot.request_bytes
         self.peer.turns.accepted += 1
         try:
-            answer = self._host.dispatcher.dispatch(frame, self.peer)
+            answer = self._dispatcher.dispatch(frame, self.peer)
         except Exception as error:  # noqa: BLE001  one connection's trouble must not be another's
             self._fail(slot, error)
             return
@@ -270,7 +302,12 @@ class Connection(asyncio.BufferedProtocol):
 
     def _fail(self, slot: Slot, error: BaseException) -> None:
         """End the connection when all before this request is answered; take no more."""
-        if isinstance(error, ProtocolError | CloseConnection):
+        if isinstance(error, Farewell):
+            slot.answer = error.answer
+            end = Slot(0)
+            end.failure = str(error)
+            self._slots.append(end)  # a login is exclusive: nothing else is behind it
+        elif isinstance(error, ProtocolError | CloseConnection):
             slot.failure = str(error)
             self._host.counts.protocol_errors += 1
         elif isinstance(error, ConnectionGone):

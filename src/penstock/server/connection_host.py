@@ -9,6 +9,8 @@ import msgspec
 from penstock.observability.clock import Clock
 from penstock.observability.completion import Completion
 from penstock.security.principal import ANONYMOUS
+from penstock.security.sasl.login import Login
+from penstock.server.listener_security import ListenerSecurity
 from penstock.server.metrics.requests import RequestCounts
 from penstock.server.read_turns import ReadTurns
 
@@ -20,6 +22,14 @@ _SHARED_BUFFER_BYTES = 256 * 1024
 
 class CloseConnection(Exception):
     """Raised by dispatch when a request leaves no way to go on; the message is the reason that is logged."""
+
+
+class Farewell(CloseConnection):
+    """The last answer of a connection that is closed with it."""
+
+    def __init__(self, reason: str, answer: "Answer") -> None:
+        super().__init__(reason)
+        self.answer = answer
 
 
 class Exclusive:
@@ -42,13 +52,28 @@ class Dispatch(Protocol):
 class Peer:
     """Who is on the other side. Handlers keep what a connection must remember here."""
 
-    __slots__ = ("host", "is_leaving", "listener", "long_polls", "mute", "port", "principal", "turns")
+    __slots__ = (
+        "host",
+        "is_leaving",
+        "listener",
+        "login",
+        "long_polls",
+        "mute",
+        "port",
+        "principal",
+        "software_name",
+        "software_version",
+        "turns",
+    )
 
     def __init__(self, listener: str, host: str, port: int) -> None:
         self.listener = listener
         self.host = host
         self.port = port
         self.principal = ANONYMOUS  # until a certificate or a login says who it is
+        self.login: Login | None = None  # where the listener asks for one
+        self.software_name = "unknown"  # until it says so in ApiVersions (KIP-511)
+        self.software_version = "unknown"
         self.is_leaving = False  # nobody waits for news any more: answer with what there is
         self.long_polls: set[asyncio.Future[None]] = set()
         self.turns = ReadTurns()
@@ -115,6 +140,7 @@ class ConnectionHost:
         "limits",
         "receive_buffer",
         "receive_view",
+        "security",
     )
 
     def __init__(
@@ -124,8 +150,12 @@ class ConnectionHost:
         clock: Clock,
         dialects: Mapping[int, Dialect],
         counts: RequestCounts,
+        *,
+        security: Mapping[str, ListenerSecurity] | None = None,
     ) -> None:
+        """`security` is what listeners ask of those who connect, by name; the others ask nothing."""
         self.dispatcher = dispatcher
+        self.security = security or {}
         self.limits = limits
         self.clock = clock
         self.dialects = dialects

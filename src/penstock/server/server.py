@@ -12,6 +12,7 @@ from penstock.config.listeners import Endpoint
 from penstock.observability.clock import Clock
 from penstock.server.connection import Connection
 from penstock.server.connection_host import ConnectionHost
+from penstock.server.tls_listener import TlsListener
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +29,7 @@ class Server:
         self._host = host
         self._clock = clock
         self._idle_ms_max = idle_ms_max
-        self._servers: list[asyncio.Server] = []
+        self._servers: list[asyncio.Server | TlsListener] = []
         self._sweeper: asyncio.Task[None] | None = None
 
     async def listen(self, endpoints: list[Endpoint]) -> list[Endpoint]:
@@ -38,15 +39,18 @@ class Server:
             listening = _bind(endpoint)
             port: int = listening.getsockname()[1]
             name = endpoint.name
-            server = await asyncio.get_running_loop().create_server(
-                partial(Connection, self._host, name),
-                sock=listening,
-                backlog=_BACKLOG,
-                start_serving=False,
-            )
-            self._servers.append(server)
+            self._servers.append(await self._listener(name, listening))
             bound.append(msgspec.structs.replace(endpoint, port=port))
         return bound
+
+    async def _listener(self, name: str, listening: socket.socket) -> asyncio.Server | TlsListener:
+        security = self._host.security.get(name)
+        if security is not None and security.tls is not None:
+            listening.listen(_BACKLOG)
+            return TlsListener(self._host, name, security, listening)
+        return await asyncio.get_running_loop().create_server(
+            partial(Connection, self._host, name), sock=listening, backlog=_BACKLOG, start_serving=False
+        )
 
     async def start(self) -> None:
         for server in self._servers:
@@ -73,6 +77,9 @@ class Server:
     async def _sweep(self) -> None:
         while True:
             await self._clock.sleep(min(_IDLE_SWEEP_MS, self._idle_ms_max))
+            for security in self._host.security.values():
+                if security.tls is not None:
+                    security.tls.look()
             oldest_ms = self._clock.monotonic_ms() - self._idle_ms_max
             for connection in list(self._host.connections):
                 if connection.last_active_ms < oldest_ms and not connection.is_waiting_for_answers:

@@ -53,6 +53,14 @@ from penstock.cluster.controller.health import (
 from penstock.cluster.controller.internal_topics import auto_created_topic
 from penstock.cluster.controller.partition_change import Election
 from penstock.cluster.controller.reassignments import Move, Moved, decide_reassignments
+from penstock.cluster.controller.scram_credentials import (
+    CredentialAltered,
+    Deletion,
+    NewUser,
+    Upsertion,
+    decide_alter_credentials,
+    decide_first_users,
+)
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.image import MetadataImage, ResourceType
 from penstock.cluster.metadata.log import MetadataLog, Subscriber
@@ -103,9 +111,17 @@ class Controller:
         """Give the settings a topic works with."""
         return topic_config(self.config, self.image.topic_settings(name))
 
-    async def bootstrap(self, levels: Mapping[str, int] | None = None) -> None:
-        """Make an empty log a cluster's. Raises `MetadataError` when it is from a version that works differently."""
+    async def bootstrap(
+        self, levels: Mapping[str, int] | None = None, *, users: Sequence[NewUser] = ()
+    ) -> None:
+        """Make an empty log a cluster's, with its first users if any are named.
+
+        Raises `MetadataError` when it is from a version that works differently.
+        """
+        is_new = not self.image.features.finalized
         await self._mutate(lambda: decide_bootstrap(self.image, levels))
+        if users and is_new:
+            await self._mutate(lambda: decide_first_users(self.image, users, self._randomness))
 
     async def register_broker(self, broker: BrokerRegistration, *, fenced: bool) -> int:
         return await self._mutate(
@@ -170,6 +186,13 @@ class Controller:
     ) -> list[QuotasAltered]:
         return await self._mutate(
             lambda: decide_alter_quotas(self.image, changes), validate_only=validate_only
+        )
+
+    async def alter_scram_credentials(
+        self, deletions: Sequence[Deletion], upsertions: Sequence[Upsertion]
+    ) -> list[CredentialAltered]:
+        return await self._mutate(
+            lambda: decide_alter_credentials(self.image, deletions, upsertions, self._randomness)
         )
 
     async def create_acls(self, entries: Sequence[AccessControlEntry]) -> list[AclCreated]:

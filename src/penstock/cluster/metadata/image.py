@@ -12,10 +12,10 @@ from penstock.cluster.metadata.state import (
     Features,
     Partition,
     RegisteredBroker,
-    ScramCredential,
     Topic,
 )
 from penstock.security.acl import AccessControlEntry
+from penstock.security.scram_credentials import ScramCredential
 
 QuotaEntity = tuple[tuple[str, str | None], ...]
 _NOTHING: Mapping[str, str] = {}

@@ -12,11 +12,11 @@ from penstock.cluster.metadata.image import MetadataImage, ResourceType
 from penstock.cluster.metadata.state import (
     Partition,
     RegisteredBroker,
-    ScramCredential,
     Topic,
 )
 from penstock.protocol.messages import metadata_records as mr
 from penstock.security.acl import AccessControlEntry
+from penstock.security.scram_credentials import ScramCredential
 
 
 def apply(image: MetadataImage, records: Iterable[mr.MetadataRecord], last_offset: int) -> MetadataDelta:

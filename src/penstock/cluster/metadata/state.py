@@ -172,10 +172,3 @@ class Features:
         self.epoch = -1
         self.finalized: dict[str, int] = {}
         self.supported: Mapping[str, tuple[int, int]] = SUPPORTED_FEATURES
-
-
-class ScramCredential(msgspec.Struct, frozen=True, kw_only=True):
-    salt: bytes
-    stored_key: bytes
-    server_key: bytes
-    iterations: int

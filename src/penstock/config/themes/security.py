@@ -101,6 +101,16 @@ SASL_OAUTHBEARER_CLOCK_SKEW_SECONDS = SASL.integer(
 SASL_OAUTHBEARER_SCOPE_CLAIM_NAME = SASL.string(
     "sasl.oauthbearer.scope.claim.name", "scope", "The claim that holds the scopes."
 )
+SASL_OAUTHBEARER_ALGORITHMS = SASL.names(
+    "penstock.sasl.oauthbearer.algorithms",
+    ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"),
+    "The algorithms that tokens may be signed by; those with shared secrets, and `none`, are never taken.",
+)
+SCRAM_DECOY_SECRET = SASL.password(
+    "penstock.scram.decoy.secret",
+    "What the salts of users who do not exist are derived of. Made by the cluster with its first user.",
+    live=Live.CLUSTER_WIDE,
+)
 SASL_OAUTHBEARER_SUB_CLAIM_NAME = SASL.string(
     "sasl.oauthbearer.sub.claim.name", "sub", "The claim that holds the user's name."
 )

@@ -1,0 +1,44 @@
+"""Whose SCRAM logins are taken: the users that cluster metadata has, and this broker's own among brokers.
+
+Brokers log in to each other before any of them knows the metadata: a node that joins, or all of them after the whole
+cluster stood still. So on the listener of brokers the user and password that this broker itself shows to others are
+good too, unless metadata has that user: all brokers of a cluster have the same ones in their files.
+"""
+
+import secrets
+from collections.abc import Callable, Mapping
+
+from penstock.security.scram_credentials import (
+    SALT_BYTES,
+    ScramCredential,
+    ScramMechanism,
+    credential_of_password,
+    decoy_credential,
+)
+
+
+class ScramUsers:
+    def __init__(
+        self,
+        stored: Callable[[], Mapping[tuple[str, int], ScramCredential]],
+        secret: Callable[[], str | None],
+    ) -> None:
+        """`stored` are the credentials of the image, by user and mechanism; `secret` is the cluster's for decoys."""
+        self._stored = stored
+        self._secret = secret
+        self._secret_until_then = (
+            secrets.token_bytes()
+        )  # nobody has a credential yet: there is nothing to learn
+        self._own: dict[tuple[str, str, int], ScramCredential] = {}
+
+    def set_own(self, listener: str, mechanism: ScramMechanism, user: str, password: str) -> None:
+        """What brokers show to each other on `listener`."""
+        salt = secrets.token_bytes(SALT_BYTES)
+        self._own = {(listener, user, mechanism): credential_of_password(mechanism, password, salt)}
+
+    def known(self, mechanism: ScramMechanism, listener: str, user: str) -> ScramCredential | None:
+        return self._stored().get((user, mechanism)) or self._own.get((listener, user, mechanism))
+
+    def decoy(self, mechanism: ScramMechanism, user: str) -> ScramCredential:
+        secret = self._secret()
+        return decoy_credential(mechanism, user, secret.encode() if secret else self._secret_until_then)

@@ -1,0 +1,63 @@
+"""AlterUserScramCredentials (key 51), v0: give users passwords for SCRAM, or take them away (KIP-554).
+
+The client sends the salted password, never the password itself. Needs ALTER on the cluster.
+"""
+
+from collections.abc import Awaitable
+
+from penstock.cluster.controller.scram_credentials import CredentialAltered, Deletion, Upsertion
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    AlterUserScramCredentialsResponse,
+    AlterUserScramCredentialsResult,
+)
+from penstock.security.operations import Operation
+from penstock.server.context import RequestContext
+from penstock.storage.log_errors import LogError
+
+
+def handle(
+    ctx: RequestContext, request: AlterUserScramCredentialsRequest
+) -> Awaitable[AlterUserScramCredentialsResponse]:
+    return _alter(ctx, request)
+
+
+async def _alter(
+    ctx: RequestContext, request: AlterUserScramCredentialsRequest
+) -> AlterUserScramCredentialsResponse:
+    if not ctx.may_in_cluster(Operation.ALTER):
+        return _all(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster authorization failed.")
+    try:
+        altered = await ctx.broker.controller.alter_scram_credentials(
+            [Deletion(user=each.name, mechanism=each.mechanism) for each in request.deletions],
+            [
+                Upsertion(
+                    user=each.name,
+                    mechanism=each.mechanism,
+                    iterations=each.iterations,
+                    salt=bytes(each.salt),
+                    salted_password=bytes(each.salted_password),
+                )
+                for each in request.upsertions
+            ],
+        )
+    except LogError as error:  # the metadata log takes no records: nothing has changed
+        return _all(request, error.code, str(error))
+    return _response(altered)
+
+
+def _all(
+    request: AlterUserScramCredentialsRequest, code: ErrorCode, message: str
+) -> AlterUserScramCredentialsResponse:
+    users = dict.fromkeys([*(d.name for d in request.deletions), *(u.name for u in request.upsertions)])
+    return _response([CredentialAltered(user=user, error=code, message=message) for user in users])
+
+
+def _response(altered: list[CredentialAltered]) -> AlterUserScramCredentialsResponse:
+    return AlterUserScramCredentialsResponse(
+        results=[
+            AlterUserScramCredentialsResult(user=each.user, error_code=each.error, error_message=each.message)
+            for each in altered
+        ]
+    )

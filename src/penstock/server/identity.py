@@ -1,0 +1,41 @@
+"""Who this broker is, and who others are to it: the parts of authentication, put together."""
+
+from collections.abc import Callable, Mapping
+
+from penstock.config.broker import BrokerConfig
+from penstock.config.themes import security
+from penstock.observability.clock import Clock
+from penstock.observability.offload import Offload
+from penstock.security.dialer import Dialer
+from penstock.security.scram_credentials import SCRAM_BY_NAME, ScramCredential
+from penstock.security.scram_users import ScramUsers
+from penstock.security.token_keys import TokenKeys
+from penstock.server.listener_security import ListenerSecurity, secure_listeners
+
+
+class Identity:
+    def __init__(
+        self,
+        config: Callable[[], BrokerConfig],
+        dialer: Dialer,
+        credentials: Callable[[], Mapping[tuple[str, int], ScramCredential]],
+        offload: Offload,
+        clock: Clock,
+    ) -> None:
+        """Raises `ConfigError` when a listener asks for what the settings do not have."""
+        settings = config()
+        users = ScramUsers(credentials, lambda: config()[security.SCRAM_DECOY_SECRET])
+        own = dialer.own_login
+        if own is not None and own.mechanism in SCRAM_BY_NAME:
+            listener = settings.inter_broker_listener
+            users.set_own(listener, SCRAM_BY_NAME[own.mechanism], own.username, own.password)
+        self._keys = TokenKeys(offload, clock)
+        self.listeners: dict[str, ListenerSecurity] = secure_listeners(
+            settings.listeners, config, users, self._keys, clock
+        )
+
+    async def start(self) -> None:
+        await self._keys.start()
+
+    def stop(self) -> None:
+        self._keys.stop()

@@ -1,0 +1,170 @@
+"""A listener that speaks TLS: accepts, shakes hands, and only then lets a connection be one.
+
+A connection is counted from the moment that it is accepted, so that half-open ones have the same limits as others, and
+its handshake has a time limit. A handshake that fails is counted and told in one line of the log, and a client that
+tries again and again once in a minute. Each connection gets the certificates that are the newest when it comes.
+"""
+
+import asyncio
+import contextlib
+import logging
+import socket
+import ssl
+
+from penstock.observability.seldom import Seldom
+from penstock.security.principal_rules import NoRuleFits
+from penstock.server.connection import Connection
+from penstock.server.connection_host import ConnectionHost, Peer
+from penstock.server.listener_security import ListenerSecurity, ListenerTls
+
+log = logging.getLogger(__name__)
+
+_HANDSHAKE_S_MAX = 10.0
+_CLOSE_S_MAX = 3.0
+_ACCEPT_AGAIN_S = 0.1
+
+
+class TlsListener:
+    """What the server does with any listener: start, close, wait until it is closed."""
+
+    def __init__(
+        self, host: ConnectionHost, listener: str, security: ListenerSecurity, listening: socket.socket
+    ) -> None:
+        assert security.tls is not None, "the listener speaks TLS"
+        self._host = host
+        self._listener = listener
+        self._security = security
+        self._tls: ListenerTls = security.tls
+        self._listening = listening
+        self._seldom = Seldom(host.clock)
+        self._accepting: asyncio.Task[None] | None = None
+        self._handshakes: set[asyncio.Task[None]] = set()
+
+    async def start_serving(self) -> None:
+        self._accepting = asyncio.get_running_loop().create_task(
+            self._accept(), name=f"accept-{self._listener}"
+        )
+
+    def close(self) -> None:
+        if self._accepting is not None:
+            self._accepting.cancel()
+        for task in self._handshakes:
+            task.cancel()
+
+    async def wait_closed(self) -> None:
+        tasks = [*self._handshakes, *([self._accepting] if self._accepting is not None else [])]
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._listening.close()
+
+    async def _accept(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                accepted, address = await loop.sock_accept(self._listening)
+            except OSError as error:  # no descriptors are left: others may free some
+                log.error("listener %s cannot accept: %s", self._listener, error)  # noqa: TRY400
+                await asyncio.sleep(_ACCEPT_AGAIN_S)
+                continue
+            handshake = _Handshake(
+                Peer(self._listener, str(address[0]), int(address[1])), accepted, self._host
+            )
+            task = loop.create_task(self._shake_hands(handshake), name="tls-handshake")
+            self._handshakes.add(task)
+            task.add_done_callback(self._handshakes.discard)
+            await asyncio.sleep(0)  # a crowd at the door does not stop those who are in
+
+    async def _shake_hands(self, handshake: "_Handshake") -> None:
+        peer = handshake.peer
+        try:
+            refusal = self._host.admits(peer.host)
+            if refusal is not None:
+                handshake.close(refusal)
+                return
+            await asyncio.get_running_loop().connect_accepted_socket(
+                lambda: _TlsConnection(self._host, handshake, self._security),
+                handshake.accepted,
+                ssl=self._tls.context(),
+                ssl_handshake_timeout=_HANDSHAKE_S_MAX,
+                ssl_shutdown_timeout=_CLOSE_S_MAX,
+            )
+        except OSError as error:
+            self._failed(peer, _reason(error))
+        finally:
+            self._host.connections.discard(handshake)
+
+    def _failed(self, peer: Peer, reason: str) -> None:
+        self._security.counts.failed_tls_handshakes += 1
+        if times := self._seldom.times((peer.host, reason)):
+            again = "" if times == 1 else f" ({times} times since this was told last)"
+            log.warning("no TLS with %s on listener %s: %s%s", peer, peer.listener, reason, again)
+
+
+class _Handshake:
+    """A connection that is not one yet, for those who count and end connections."""
+
+    def __init__(self, peer: Peer, accepted: socket.socket, host: ConnectionHost) -> None:
+        self.peer = peer
+        self.accepted = accepted
+        self.last_active_ms = host.clock.monotonic_ms()
+        self._host = host
+        accepted.setblocking(False)
+        host.connections.add(self)
+
+    @property
+    def is_waiting_for_answers(self) -> bool:
+        return False
+
+    def close(self, reason: str) -> None:
+        log.warning("closing the connection of %s: %s", self.peer, reason)
+        self.abort()
+
+    def abort(self) -> None:
+        self._host.connections.discard(self)
+        with contextlib.suppress(OSError):
+            self.accepted.shutdown(socket.SHUT_RDWR)  # the transport that has it closes it
+
+    async def drain_and_close(self) -> None:
+        self.abort()
+
+
+class _TlsConnection(Connection):
+    """Takes the place of its handshake."""
+
+    def __init__(self, host: ConnectionHost, handshake: _Handshake, security: ListenerSecurity) -> None:
+        super().__init__(host, handshake.peer.listener)
+        self._handshake = handshake
+        self._security = security
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._host.connections.discard(self._handshake)
+        super().connection_made(transport)
+        assert self._security.tls is not None, "the listener speaks TLS"
+        try:
+            self.peer.principal = self._security.tls.principal_of(transport.get_extra_info("ssl_object"))
+        except NoRuleFits as error:
+            self._security.counts.failed_tls_handshakes += 1
+            self.close(str(error))
+        else:
+            self._security.counts.tls_handshakes += 1
+
+
+_HINTS = {
+    "WRONG_VERSION_NUMBER": "it does not speak TLS: its security.protocol must be SSL or SASL_SSL",
+    "HTTP_REQUEST": "it speaks HTTP",
+    "TLSV1_ALERT_UNKNOWN_CA": "it does not trust this broker's certificate (unknown authority)",
+    "SSLV3_ALERT_CERTIFICATE_UNKNOWN": "it does not trust this broker's certificate",
+    "SSLV3_ALERT_BAD_CERTIFICATE": "it does not take this broker's certificate",
+    "PEER_DID_NOT_RETURN_A_CERTIFICATE": "it showed no certificate (ssl.client.auth=required)",
+    "NO_SHARED_CIPHER": "it has no cipher suite in common with this broker",
+    "UNSUPPORTED_PROTOCOL": "it has no TLS version in common with this broker (ssl.enabled.protocols)",
+}
+
+
+def _reason(error: OSError) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted ({error.verify_message})"
+    if isinstance(error, ssl.SSLError):
+        return _HINTS.get(error.reason or "", (error.reason or str(error)).replace("_", " ").lower())
+    if isinstance(error, ConnectionAbortedError):
+        return f"the handshake took longer than {_HANDSHAKE_S_MAX:g} s"
+    return "it went away during the handshake"
