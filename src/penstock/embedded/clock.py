@@ -21,6 +21,9 @@ class Time:
     def ahead_ms(self) -> float:
         return self._ahead_ms
 
+    def now_ms(self) -> int:
+        return time.time_ns() // 1_000_000 + int(self._ahead_ms)
+
     def advance(self, delta_ms: float) -> None:
         """What was to happen within `delta_ms` begins at once. May be called from any thread."""
         if delta_ms < 0:
@@ -48,7 +51,7 @@ class MovableClock:
         self._sleepers: set[asyncio.Future[None]] = set()
 
     def now_ms(self) -> int:
-        return time.time_ns() // 1_000_000 + int(self._moved.ahead_ms)
+        return self._moved.now_ms()
 
     def monotonic_ms(self) -> float:
         return time.monotonic() * 1000 + self._moved.ahead_ms

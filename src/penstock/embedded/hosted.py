@@ -186,6 +186,10 @@ class Hosted:
         """Move the time of records, retention, groups and transactions forward, on all nodes."""
         self._time.advance(delta_ms)
 
+    def now_ms(self) -> int:
+        """The time as the nodes have it."""
+        return self._time.now_ms()
+
 
 def _render(value: Setting) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)

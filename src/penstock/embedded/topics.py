@@ -19,7 +19,7 @@ from penstock.client.blocking.retry import Retry
 from penstock.client.connection import Disconnected
 from penstock.client.partitioner import partition_of
 from penstock.embedded.beside import beside_loop
-from penstock.protocol.errors import is_retriable
+from penstock.protocol.errors import ErrorCode, is_retriable
 from penstock.protocol.messages import fetch, produce
 from penstock.protocol.records.batch import iter_batches
 from penstock.protocol.records.builder import NewRecord, build_batch
@@ -211,9 +211,11 @@ class _Reader:
                 for where in group:
                     self._cluster.forget_leader(where)
                 raise
-            for topic in answer.responses:
-                for data in topic.partitions:
-                    self._take(TopicPartition(self._topic, data.partition_index), data)
+            answers = [data for topic in answer.responses for data in topic.partitions]
+            for data in answers:
+                self._take(TopicPartition(self._topic, data.partition_index), data)
+            if not answer.throttle_time_ms and not any(data.records for data in answers):
+                self._skip_to_ends(answers)
 
     def _request(self, wanted: list[TopicPartition], wait_ms: int) -> fetch.FetchRequest:
         partitions = [
@@ -233,6 +235,9 @@ class _Reader:
         )
 
     def _take(self, where: TopicPartition, data: fetch.PartitionData) -> None:
+        if data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:  # deleted meanwhile
+            self._positions[where] = self._cluster.list_offsets({where: EARLIEST})[where].offset
+            return
         self._topic._check(data.error_code, where, "reading")  # noqa: SLF001 - the same module's
         records = data.records
         if not records:
@@ -247,6 +252,13 @@ class _Reader:
             ]
         for _, header in iter_batches(records):
             self._positions[where] = header.next_offset
+
+    def _skip_to_ends(self, answers: Iterable[fetch.PartitionData]) -> None:
+        """There is nothing more: compaction may have taken the last records before the end."""
+        for data in answers:
+            where = TopicPartition(self._topic, data.partition_index)
+            end = data.last_stable_offset if self._committed_only else data.high_watermark
+            self._positions[where] = max(self._positions[where], end)
 
     def _what_came(self, count: int, accepted: int, timeout_s: float) -> str:
         came = _some([each.value for each in self._found]) if self._found else "nothing"
