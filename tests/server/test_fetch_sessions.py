@@ -3,6 +3,8 @@
 import random
 from collections.abc import Set as AbstractSet
 
+import msgspec
+
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.fetch import FetchPartition as WirePartition
 from penstock.protocol.messages.fetch import FetchRequest, FetchTopic, ForgottenTopic
@@ -139,3 +141,19 @@ def test_a_full_cache_gives_no_session_until_the_oldest_is_idle_long_enough() ->
     assert cache.plan(request(0, 0, ("t", 0, 0)), V12, 1000).session_id == 0
     assert cache.plan(request(0, 0, ("t", 0, 0)), V12, 200_000).session_id > 0
     assert len(cache) == 1
+
+
+def test_a_follower_that_had_to_cut_its_log_is_told_the_high_watermark_again() -> None:
+    """Seed 149 of the simulated clusters: it could not take it over, and was not told until the next record came."""
+    many = sessions()
+    session_id = many.plan(request(0, 0, ("t", 0, 9)), V12, 0).session_id
+    plan = many.plan(request(session_id, 1), V12, 0)
+    diverging = FetchResult(
+        error_code=0, high_watermark=5, log_start_offset=0, has_records=False, must_tell=True
+    )
+    assert plan.is_worth_telling(plan.partitions[0], diverging)
+    agreeing = msgspec.structs.replace(diverging, must_tell=False)
+    plan = many.plan(request(session_id, 2, ("t", 0, 5)), V12, 0)
+    assert plan.is_worth_telling(plan.partitions[0], agreeing)
+    plan = many.plan(request(session_id, 3), V12, 0)
+    assert not plan.is_worth_telling(plan.partitions[0], agreeing)

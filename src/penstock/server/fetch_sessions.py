@@ -98,8 +98,10 @@ class FetchPlan(msgspec.Struct, kw_only=True):
             or partition.told_high_watermark != result.high_watermark
             or partition.told_log_start != result.log_start_offset
         )
-        # After an error the next healthy answer is told even when its offsets did not move.
-        partition.told_high_watermark = -1 if result.error_code else result.high_watermark
+        # After an error the next healthy answer is told even when its offsets did not move. So it is for a follower
+        # that has to cut its log first: it could not take the high watermark over.
+        is_taken_over = result.error_code == 0 and not result.must_tell
+        partition.told_high_watermark = result.high_watermark if is_taken_over else -1
         partition.told_log_start = result.log_start_offset
         if self.session is not None and result.has_records:
             # Whoever was served goes to the end, so that a byte limit starves nobody.
