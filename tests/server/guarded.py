@@ -8,7 +8,9 @@ from typing import Any
 from penstock.client.answers import decode_answer
 from penstock.protocol.headers import decode_response_header
 from penstock.protocol.messages.create_acls import AclCreation, CreateAclsRequest
+from penstock.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from penstock.protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
+from penstock.protocol.messages.offset_commit import OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from penstock.security.acl import AccessControlEntry, PermissionType
 from penstock.security.acl_authorizer import STANDARD_AUTHORIZER
 from penstock.security.operations import Operation
@@ -16,7 +18,7 @@ from penstock.security.principal import Principal
 from penstock.security.resources import PatternType, ResourceType
 from penstock.server.connection_host import Exclusive, Peer
 from penstock.server.dispatch import Dispatcher
-from tests.server.live import Live, api_of, running_broker
+from tests.server.live import Live, TopicHandle, api_of, running_broker
 from tests.server.raw import frame_of
 
 ADMIN = Principal("admin")
@@ -61,6 +63,16 @@ class Guarded:
     async def allow(self, *entries: AccessControlEntry) -> None:
         response = await self.admin.send(CreateAclsRequest(creations=[_creation(e) for e in entries]))
         assert [r for r in response.results if r.error_code] == []
+
+    async def create_topic(self, name: str) -> TopicHandle:
+        asked = CreatableTopic(name=name, num_partitions=1, replication_factor=1)
+        (made,) = (await self.admin.send(CreateTopicsRequest(topics=[asked]))).topics
+        assert made.error_code == 0, made
+        return TopicHandle(name, made.topic_id)
+
+    def offset_of(self, topic: str, offset: int) -> OffsetCommitRequestTopic:
+        partition = OffsetCommitRequestPartition(partition_index=0, committed_offset=offset)
+        return OffsetCommitRequestTopic(name=topic, partitions=[partition])
 
     async def forget(self, who: Principal) -> None:
         """Remove all that ACLs say of somebody."""

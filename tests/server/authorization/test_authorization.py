@@ -1,0 +1,168 @@
+"""Every API, everybody who may ask, every resource: who is served and who is told what."""
+
+import asyncio
+import contextlib
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pytest
+
+from penstock.protocol.messages.find_coordinator import FindCoordinatorRequest
+from penstock.protocol.messages.init_producer_id import InitProducerIdRequest
+from penstock.protocol.messages.offset_commit import OffsetCommitRequest
+from penstock.security.acl import AccessControlEntry, PermissionType
+from penstock.security.acl_authorizer import AclAuthorizer
+from penstock.security.principal import Principal
+from penstock.security.resources import PatternType
+from penstock.server.handlers import HANDLERS
+from tests.security.acl_support import acl
+from tests.server.authorization import (
+    rows_of_groups,
+    rows_of_the_cluster,
+    rows_of_topics,
+    rows_of_transactions,
+)
+from tests.server.authorization.row import GROUP, TOPIC, TRANSACTIONAL_ID, Need, Place, Row, refusals
+from tests.server.guarded import ADMIN, Guarded, guarded_broker
+
+TABLE = [
+    each
+    for module in (rows_of_topics, rows_of_groups, rows_of_transactions, rows_of_the_cluster)
+    for each in module.ROWS
+    if each.key in HANDLERS
+]
+GUARDED_ROWS = [each for each in TABLE if each.needs]
+SETTINGS = {"transaction.two.phase.commit.enable": "true"}
+
+every_row = pytest.mark.parametrize("row", TABLE, ids=str)
+every_guarded_row = pytest.mark.parametrize("row", GUARDED_ROWS, ids=str)
+_numbers = itertools.count()
+
+
+@pytest.fixture(scope="module")
+def place(runner: asyncio.Runner, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    stack = contextlib.AsyncExitStack()
+    directory = tmp_path_factory.mktemp("guarded")
+    guarded = runner.run(stack.enter_async_context(guarded_broker(directory, SETTINGS)))
+    yield runner.run(furnished(guarded))
+    runner.run(stack.aclose())
+
+
+async def furnished(guarded: Guarded) -> Place:
+    """A topic, a group that committed an offset of it, and a transactional id."""
+    topic = await guarded.create_topic(TOPIC)
+    for key_type, key in ((0, GROUP), (1, TRANSACTIONAL_ID)):
+        await guarded.admin.send(FindCoordinatorRequest(key_type=key_type, coordinator_keys=[key]))
+    await guarded.admin.send(
+        InitProducerIdRequest(
+            transactional_id=TRANSACTIONAL_ID, transaction_timeout_ms=1000, producer_id=-1, producer_epoch=-1
+        )
+    )
+    await guarded.admin.send(
+        OffsetCommitRequest(group_id=GROUP, topics=[guarded.offset_of(TOPIC, 1)]), version=9
+    )
+    return Place(guarded, topic)
+
+
+def entry(
+    who: Principal, need: Need, permission: PermissionType = PermissionType.ALLOW
+) -> AccessControlEntry:
+    return acl(str(who), need.operation, need.name, resource_type=need.resource_type, permission=permission)
+
+
+def prefixed(who: Principal, need: Need) -> AccessControlEntry:
+    return acl(
+        str(who),
+        need.operation,
+        need.name[:7],
+        resource_type=need.resource_type,
+        pattern_type=PatternType.PREFIXED,
+    )
+
+
+class Asked:
+    """What somebody new, of whom these ACLs speak, is told."""
+
+    def __init__(self, place: Place, row: Row) -> None:
+        self._place = place
+        self._row = row
+        self.who = Principal(f"somebody-{next(_numbers)}")
+
+    async def answer(self, entries: Iterable[AccessControlEntry] = ()) -> Any:
+        authorizer = self._place.guarded.services.authorizer
+        assert isinstance(authorizer, AclAuthorizer)
+        if self._row.before is not None:
+            await self._row.before(self._place)
+        acls = {number.to_bytes(16, "big"): each for number, each in enumerate(entries)}
+        authorizer.follow(acls, acls)
+        try:
+            return await self._place.guarded.caller(self.who).send(
+                self._row.request(self._place), self._row.version
+            )
+        finally:
+            authorizer.follow({}, acls)
+
+
+def assert_served(row: Row, answer: Any) -> None:
+    assert refusals(answer) == set()
+    if row.shows is not None:
+        assert row.shows(answer), answer
+
+
+def assert_refused(row: Row, answer: Any, missing: Need) -> None:
+    if missing.refusal is not None:
+        assert refusals(answer) == {missing.refusal}
+    else:
+        assert row.shows is not None
+        assert not row.shows(answer), answer
+
+
+def test_every_api_has_a_row() -> None:
+    """A new API comes with the permissions that it needs, or stands here without any."""
+    assert set(HANDLERS) - {each.key for each in TABLE} == set()
+
+
+@every_row
+async def test_nobody_is_served_except_where_nothing_is_needed(place: Place, row: Row) -> None:
+    answer = await Asked(place, row).answer()
+    if row.needs:
+        assert_refused(row, answer, row.needs[0])
+    else:
+        assert_served(row, answer)
+
+
+@every_guarded_row
+async def test_who_has_exactly_the_permissions_is_served(place: Place, row: Row) -> None:
+    asked = Asked(place, row)
+    assert_served(row, await asked.answer(entry(asked.who, need) for need in row.needs))
+
+
+@every_guarded_row
+async def test_permissions_for_what_a_name_begins_with_serve_as_well(place: Place, row: Row) -> None:
+    asked = Asked(place, row)
+    assert_served(row, await asked.answer(prefixed(asked.who, need) for need in row.needs))
+
+
+@every_guarded_row
+async def test_each_permission_is_needed(place: Place, row: Row) -> None:
+    for missing in row.needs:
+        asked = Asked(place, row)
+        others = [entry(asked.who, need) for need in row.needs if need != missing]
+        assert_refused(row, await asked.answer(others), missing)
+
+
+@every_guarded_row
+async def test_a_denial_of_any_of_them_refuses_whoever_else_is_allowed(place: Place, row: Row) -> None:
+    for denied in row.needs:
+        asked = Asked(place, row)
+        allowed = [entry(asked.who, need) for need in row.needs]
+        denial = entry(asked.who, denied, PermissionType.DENY)
+        assert_refused(row, await asked.answer([*allowed, denial]), denied)
+
+
+@every_row
+async def test_a_super_user_is_served_whatever_is_denied(place: Place, row: Row) -> None:
+    asked = Asked(place, row)
+    asked.who = ADMIN
+    assert_served(row, await asked.answer(entry(ADMIN, need, PermissionType.DENY) for need in row.needs))
