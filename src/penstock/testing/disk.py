@@ -124,6 +124,11 @@ class FaultyDisk:
     # -- what a test looks at -------------------------------------------------------------------------
 
     @property
+    def has_power(self) -> bool:
+        """False after a power cut; `crash` gives the disk that the next start finds."""
+        return not self._device.dead
+
+    @property
     def operation_count(self) -> int:
         """Changing operations begun so far."""
         return self._device.operation_count
