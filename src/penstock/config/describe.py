@@ -9,7 +9,7 @@ import msgspec
 from penstock.config.broker import BrokerConfig, ConfigSource, Found
 from penstock.config.overrides import in_topic_unit
 from penstock.config.property import Live, Property, render
-from penstock.config.table import BROKER, GROUP, TOPIC, broker_property
+from penstock.config.table import BROKER, CLIENT_METRICS, GROUP, TOPIC, broker_property
 
 
 class Synonym(msgspec.Struct, frozen=True):
@@ -47,6 +47,16 @@ def describe_group(
 ) -> list[Described]:
     """Give a group's settings."""
     return [_described(broker, prop, overrides, ConfigSource.GROUP) for prop in _selected(GROUP, names)]
+
+
+def describe_client_metrics(
+    broker: BrokerConfig, overrides: Mapping[str, str], names: Iterable[str] | None = None
+) -> list[Described]:
+    """Give the settings of a subscription to clients' metrics."""
+    return [
+        _described(broker, prop, overrides, ConfigSource.CLIENT_METRICS)
+        for prop in _selected(CLIENT_METRICS, names)
+    ]
 
 
 def describe_broker(broker: BrokerConfig, names: Iterable[str] | None = None) -> list[Described]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from penstock.config.property import LONG_MAX, Property, render
 from penstock.config.table import BROKER_THEMES
 from penstock.config.theme import Theme
-from penstock.config.themes import group, topic
+from penstock.config.themes import client_metrics, group, topic
 
 _INTRODUCTION = """\
 # Configuration
@@ -25,7 +25,7 @@ broker runs: `read-only` needs a restart, `per-broker` can be altered for one br
 def configuration_reference() -> str:
     """Give the whole page."""
     parts = [_INTRODUCTION]
-    for theme in (topic.THEME, group.THEME, *BROKER_THEMES):
+    for theme in (topic.THEME, group.THEME, client_metrics.THEME, *BROKER_THEMES):
         parts.append(f"\n## {theme.title}\n\n")
         parts.extend(_rows(theme))
     return "".join(parts)

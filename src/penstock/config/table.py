@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from penstock.config.property import ConfigError, Property
 from penstock.config.theme import Theme
 from penstock.config.themes import (
+    admin,
+    client_metrics,
     compatibility,
     coordinators,
     group,
@@ -22,6 +24,7 @@ BROKER_THEMES: tuple[Theme, ...] = (
     *replication.THEMES,
     *coordinators.THEMES,
     *security.THEMES,
+    *admin.THEMES,
     *compatibility.THEMES,
 )
 
@@ -38,6 +41,7 @@ def _by_name(*themes: Theme) -> dict[str, Property[object]]:
 BROKER: Mapping[str, Property[object]] = _by_name(*BROKER_THEMES)
 TOPIC: Mapping[str, Property[object]] = _by_name(topic.THEME)
 GROUP: Mapping[str, Property[object]] = _by_name(group.THEME)
+CLIENT_METRICS: Mapping[str, Property[object]] = _by_name(client_metrics.THEME)
 
 _LISTENER_PREFIX = "listener.name."
 _PER_LISTENER = {

@@ -50,6 +50,7 @@ from penstock.server.metrics.broker import BrokerMetrics
 from penstock.server.partition_service import PartitionService
 from penstock.server.quotas import QuotaKeeper
 from penstock.server.server import ListenFailed, Server
+from penstock.server.telemetry import Telemetry
 from penstock.storage.cleaner import Cleaner, CleanerSettings
 from penstock.storage.compaction_worker import Compactor, ProcessCompactor
 from penstock.storage.files import FileSystem, RealFileSystem
@@ -109,9 +110,9 @@ class Broker:
         self.endpoints: list[Endpoint] = []
         self.connections: Collection[Tracked] = ()
         self.services: Services
-        self._lifecycle: Lifecycle
         self.identity: Identity
         self._dialer: Dialer
+        self._lifecycle: Lifecycle
 
     async def start(self) -> None:
         """Serve when this returns. Raises `StartFailed`, and then nothing is left running."""
@@ -141,11 +142,11 @@ class Broker:
     def _descriptor_limit(self) -> int:
         return raise_limit()
 
-    def _directory(self) -> str:
     def _settings(self) -> BrokerConfig:
         """As they hold now; before there is a controller, as they were given."""
         return self.services.config if hasattr(self, "services") else self._config
 
+    def _directory(self) -> str:
         directories = self._config.log_dirs
         if len(directories) != 1:
             raise ConfigError(
@@ -158,10 +159,10 @@ class Broker:
         syncs = self._threads(_SYNC_THREADS, "penstock-sync")
         flusher = Flusher(syncs, self._clock, max(1, self._descriptors.for_logs // 4), self._ring())
         listener = self._config.inter_broker_listener
-        store = await self._open_store(reads, listener)
         self._dialer = Dialer(
             self._settings, self._liveness, client_id=f"penstock-broker-{self._config.node_id}"
         )
+        store = await self._open_store(reads, listener)
         self._cleanup.push_async_callback(store.close, flusher)
         metadata = MetadataLog(MetadataImage(store.cluster_id), self._clock)
         controller = Controller(metadata, self._config, self._random)
@@ -169,8 +170,8 @@ class Broker:
         peers = Peers(metadata.image, self._dial, listener)
         self._cleanup.push_async_callback(peers.close)
         self.services = self._make_services(store, controller, replicas, peers, flusher.seconds)
-        server = self._server()
         self.identity = await self._identify(controller, reads)
+        server = self._server()
         self.endpoints = await server.listen(list(self._config.listeners))
         self._cleanup.push_async_callback(server.stop, _DRAIN_MS_MAX)
         advertised = advertised_endpoints(self.endpoints, self._config.advertised_listeners)
@@ -230,10 +231,10 @@ class Broker:
             reads,
             self._liveness,
         )
-
         self._cleanup.callback(identity.stop)
         await identity.start()
         return identity
+
     def _make_services(
         self,
         store: LogStore,
@@ -273,6 +274,7 @@ class Broker:
             authorizer=make_authorizer(controller),
             metrics=self._metrics(flush_seconds),
             quotas=QuotaKeeper(self._config, self._clock),
+            telemetry=Telemetry(self._clock, self._random),
         )
 
     def _metrics(self, flush_seconds: Histogram) -> BrokerMetrics:
@@ -365,9 +367,9 @@ class Broker:
             self._liveness,
             self._dialects(self.services),
             self.services.metrics.requests,
+            security=self.identity.listeners,
         )
         self.connections = host.connections
-            security=self.identity.listeners,
         return Server(host, self._liveness, idle_ms_max=self._config[network.CONNECTIONS_MAX_IDLE_MS])
 
     def _cleaner(self, store: LogStore, replicas: Replicas, reads: ThreadOffload) -> Cleaner:

@@ -18,6 +18,7 @@ from penstock.server.connection_host import Peer
 from penstock.server.fetch_sessions import FetchSessions
 from penstock.server.metrics.broker import BrokerMetrics
 from penstock.server.quotas import MutationQuota, QuotaKeeper
+from penstock.server.telemetry import Telemetry
 from penstock.transactions.admission import Admissions
 from penstock.transactions.coordinator import TransactionCoordinator
 from penstock.transactions.markers import LocalMarkers
@@ -45,6 +46,7 @@ class Services:
         "quotas",
         "random",
         "replicas",
+        "telemetry",
         "transactions",
     )
 
@@ -66,6 +68,7 @@ class Services:
         authorizer: Authorizer,
         metrics: BrokerMetrics,
         quotas: QuotaKeeper,
+        telemetry: Telemetry,
     ) -> None:
         self.clock = clock
         self.random = randomness
@@ -82,6 +85,7 @@ class Services:
         self.authorizer = authorizer
         self.metrics = metrics
         self.quotas = quotas
+        self.telemetry = telemetry
         self.is_ready = False
         self.quorum: Quorum
         self.access: ControllerAccess

@@ -9,6 +9,7 @@ from penstock.cluster.controller_access import ControllerAccess
 from penstock.cluster.fetching.fetchers import Fetchers, FetchSettings
 from penstock.cluster.in_sync_requests import InSyncRequests
 from penstock.cluster.metadata.delta import MetadataDelta
+from penstock.cluster.metadata.image import ResourceType
 from penstock.cluster.metadata.log import MetadataLog
 from penstock.cluster.peers import Peers
 from penstock.config.themes.replication import REPLICA_LAG_TIME_MAX_MS
@@ -59,6 +60,7 @@ class PartitionService:
         services.replicas.surroundings.on_in_sync_change = self._in_sync.note
         services.replicas.load()
         services.quotas.follow(self._metadata.image.quotas)
+        services.telemetry.follow(self._metadata.image.settings_of(ResourceType.CLIENT_METRICS))
         self._metadata.subscribe(self._follow)
         upkeep = Upkeep(self._store, services.replicas, services.controller, cleaner, self._clock)
         self._cleanup.push_async_callback(upkeep.stop)
@@ -100,6 +102,8 @@ class PartitionService:
         self._fetchers.follow(changed)
         if delta.quotas_changed:
             services.quotas.follow(self._metadata.image.quotas)
+        if any(kind == ResourceType.CLIENT_METRICS for kind, _ in delta.configs_changed):
+            services.telemetry.follow(self._metadata.image.settings_of(ResourceType.CLIENT_METRICS))
         if delta.brokers_changed:
             self._fetchers.brokers_changed(delta.brokers_changed, lambda: services.replicas)
 

@@ -10,13 +10,14 @@ from penstock.cluster.controller.decision import Decision, Refusal
 from penstock.cluster.metadata.image import MetadataImage, ResourceType
 from penstock.cluster.topic_names import invalid_name_reason
 from penstock.config.broker import BrokerConfig
+from penstock.config.client_metrics import parse_subscription
 from penstock.config.overrides import (
     validate_dynamic_broker_settings,
     validate_group_overrides,
     validate_topic_overrides,
 )
 from penstock.config.property import ConfigError, Kind, Property, render
-from penstock.config.table import GROUP, TOPIC, broker_property
+from penstock.config.table import CLIENT_METRICS, GROUP, TOPIC, broker_property
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.metadata_records import ConfigRecord, MetadataRecord
 
@@ -88,10 +89,18 @@ def _decide(
     return Decision(records, results)
 
 
+_ALTERABLE = (ResourceType.TOPIC, ResourceType.BROKER, ResourceType.GROUP, ResourceType.CLIENT_METRICS)
+_TABLES = {
+    ResourceType.TOPIC: TOPIC,
+    ResourceType.GROUP: GROUP,
+    ResourceType.CLIENT_METRICS: CLIENT_METRICS,
+}
+
+
 def _check_form(resource: ResourceChanges, occurrences: int) -> None:
     if occurrences > 1:
         raise Refusal(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
-    if resource.resource_type not in (ResourceType.TOPIC, ResourceType.BROKER, ResourceType.GROUP):
+    if resource.resource_type not in _ALTERABLE:
         raise Refusal(ErrorCode.INVALID_REQUEST, f"Unknown resource type {resource.resource_type}")
     names = [change.name for change in resource.changes]
     if len(set(names)) != len(names):
@@ -138,9 +147,8 @@ def _edit_list(current: str, value: str, operation: Operation) -> str:
 
 
 def _property(resource_type: int, name: str) -> Property[object] | None:
-    if resource_type == ResourceType.TOPIC:
-        return TOPIC.get(name)
-    return GROUP.get(name) if resource_type == ResourceType.GROUP else broker_property(name)
+    table = _TABLES.get(ResourceType(resource_type))
+    return broker_property(name) if table is None else table.get(name)
 
 
 def _check_result(
@@ -157,13 +165,17 @@ def _check_result(
             if not name:
                 raise Refusal(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
             validate_group_overrides(config, after)
+        elif resource.resource_type == ResourceType.CLIENT_METRICS:
+            if not name:
+                raise Refusal(ErrorCode.INVALID_REQUEST, "Subscription name can't be empty")
+            parse_subscription(after)
         else:
             _check_broker_name(image, name)
             _check_broker_settings(config, name, after)
     except ConfigError as error:
-        # KAFKA-13609: of a broker's settings Kafka says INVALID_REQUEST where INVALID_CONFIG would be expected.
-        is_broker = resource.resource_type == ResourceType.BROKER
-        code = ErrorCode.INVALID_REQUEST if is_broker else ErrorCode.INVALID_CONFIG
+        # KAFKA-13609: of these settings Kafka says INVALID_REQUEST where INVALID_CONFIG would be expected.
+        is_odd = resource.resource_type in (ResourceType.BROKER, ResourceType.CLIENT_METRICS)
+        code = ErrorCode.INVALID_REQUEST if is_odd else ErrorCode.INVALID_CONFIG
         raise Refusal(code, str(error)) from error
 
 

@@ -84,6 +84,10 @@ class MetadataImage:
         """What a topic sets itself."""
         return self.configs.get((ResourceType.TOPIC, name), _NOTHING)
 
+    def settings_of(self, kind: ResourceType) -> dict[str, Mapping[str, str]]:
+        """What was set for each resource of a kind, by name."""
+        return {name: values for (each, name), values in self.configs.items() if each == kind}
+
     def group_settings(self, name: str) -> Mapping[str, str]:
         return self.configs.get((ResourceType.GROUP, name), _NOTHING)
 

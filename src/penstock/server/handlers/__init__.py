@@ -103,6 +103,8 @@ HANDLERS: dict[int, Handler] = dict(
         _entry(67, "allocate_producer_ids", is_early=True, is_internal=True),
         _entry(68, "consumer_group_heartbeat"),
         _entry(69, "consumer_group_describe"),
+        _entry(71, "get_telemetry_subscriptions"),
+        _entry(72, "push_telemetry"),
         _entry(74, "list_config_resources"),
         _entry(75, "describe_topic_partitions"),
         _entry(80, "quorum", is_early=True, is_forwarded=True),

@@ -25,6 +25,9 @@ def handle(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersionsRespo
         and _SOFTWARE.fullmatch(request.client_software_version)
     ):
         return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
+    if ctx.version >= 3:
+        ctx.peer.software_name = request.client_software_name
+        ctx.peer.software_version = request.client_software_version
     features = ctx.broker.controller.image.features
     return ApiVersionsResponse(
         api_keys=advertised_versions(),

@@ -5,6 +5,7 @@ from penstock.cluster.topic_names import invalid_name_reason
 from penstock.config.describe import (
     Described,
     describe_broker,
+    describe_client_metrics,
     describe_cluster_defaults,
     describe_group,
     describe_topic,
@@ -85,7 +86,10 @@ def _settings(
             return ErrorCode.INVALID_REQUEST, "The name must not be empty"
         case ResourceType.GROUP:
             return describe_group(config, image.group_settings(name), names)
-        case ResourceType.BROKER_LOGGER | ResourceType.CLIENT_METRICS:
+        case ResourceType.CLIENT_METRICS:
+            settings = image.configs.get((ResourceType.CLIENT_METRICS, name), {})
+            return describe_client_metrics(config, settings, names)
+        case ResourceType.BROKER_LOGGER:
             return []
         case kind:
             return ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {kind}"

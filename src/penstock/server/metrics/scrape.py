@@ -6,6 +6,7 @@ the start stays closed. Partitions and groups may be thousands: the loop gets it
 
 import asyncio
 import os
+import re
 import resource
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
@@ -43,6 +44,8 @@ async def scrape(services: Services) -> AsyncIterator[str]:
     async for piece in _in_pieces(_partitions(services)):
         yield piece
     async for piece in _in_pieces(_groups(services)):
+        yield piece
+    async for piece in _in_pieces(_clients(services)):
         yield piece
 
 
@@ -240,3 +243,21 @@ def _groups(services: Services) -> Iterator[tuple[Family, Iterable[Sample]]]:
 
 def _of(group_id: str, topic: str, partition: int) -> Labels:
     return {"group": group_id, "topic": topic, "partition": str(partition)}
+
+
+# -- what clients tell of themselves (KIP-714)
+
+
+def _clients(services: Services) -> Iterator[tuple[Family, Iterable[Sample]]]:
+    families: dict[tuple[str, Kind], list[Sample]] = {}
+    for client, (name, attributes), kind, value in services.telemetry.series():
+        labels = {_NOT_IN_NAMES.sub("_", key): text for key, text in attributes}
+        labels |= {"client_id": client.client_id, "client_instance_id": client.instance_id.hex()}
+        is_counter = kind == "counter"
+        full = f"client_{_NOT_IN_NAMES.sub('_', name)}{'_total' if is_counter else ''}"
+        families.setdefault((full, "counter" if is_counter else "gauge"), []).append((labels, value))
+    for (name, kind_of), samples in families.items():
+        yield _family(name, kind_of, "Told by clients"), samples
+
+
+_NOT_IN_NAMES = re.compile("[^a-zA-Z0-9_]")

@@ -1,0 +1,29 @@
+"""Settings of one subscription to metrics of clients (resource type CLIENT_METRICS, KIP-714)."""
+
+from penstock.config.property import Live
+from penstock.config.theme import Theme
+
+THEME = Theme("Client metrics subscriptions", live=Live.CLUSTER_WIDE)
+
+INTERVAL_MS_DEFAULT = 300_000
+MATCHED = (
+    "client_instance_id",
+    "client_id",
+    "client_software_name",
+    "client_software_version",
+    "client_source_address",
+    "client_source_port",
+)
+"""What of a client a pattern can be about."""
+
+METRICS = THEME.names(
+    "metrics", (), "Names of metrics, or what they begin with, that clients shall send; `*` is all."
+)
+INTERVAL_MS = THEME.integer(
+    "interval.ms", INTERVAL_MS_DEFAULT, "How often they shall send them.", at_least=100, at_most=3_600_000
+)
+MATCH = THEME.names(
+    "match",
+    (),
+    f"Which clients, as name=regular expression; the names are {', '.join(MATCHED)}. Empty is all clients.",
+)

@@ -1,0 +1,159 @@
+"""Clients that send metrics of their own (KIP-714)."""
+
+import asyncio
+import random
+
+import pytest
+from confluent_kafka import Producer
+
+from penstock.observability.clock import ManualClock
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from penstock.server.connection_host import Peer
+from penstock.server.metrics.scrape import scrape
+from penstock.server.telemetry import Client, Telemetry
+from tests.observability.test_otlp import FIXED, data, field
+from tests.server.live import Client as Connection
+from tests.server.live import Live, code
+
+CLIENT_METRICS = 16
+ZERO = bytes(16)
+COUNT_OF_TWO = data(
+    field(1, b"org.x.count") + field(7, field(1, FIXED + (2).to_bytes(8, "little")) + b"\x10\x01")
+)
+
+
+class Sender:
+    """A client with a telemetry of its own, without a broker."""
+
+    def __init__(self, **subscription: str) -> None:
+        self.clock = ManualClock()
+        self.telemetry = Telemetry(self.clock, random.Random(1))
+        self.telemetry.follow({"s": {"metrics": "*", "interval.ms": "1000", **subscription}})
+        self.peer = Peer("PLAINTEXT", "127.0.0.1", 40_000)
+
+    def ask(self, instance_id: bytes = ZERO) -> Client:
+        found = self.telemetry.subscribe(instance_id, self.peer, "app")
+        assert isinstance(found, Client)
+        return found
+
+    def push(
+        self,
+        client: Client,
+        metrics: bytes = COUNT_OF_TWO,
+        *,
+        subscription_id: int | None = None,
+        is_terminating: bool = False,
+        codec: int = 0,
+    ) -> str:
+        return self.telemetry.push(
+            self.peer,
+            "app",
+            instance_id=client.instance_id,
+            subscription_id=client.subscription_id if subscription_id is None else subscription_id,
+            is_terminating=is_terminating,
+            codec=codec,
+            metrics=metrics,
+        ).name
+
+    def values(self) -> list[tuple[str, float]]:
+        return [(name, value) for _, (name, _), _, value in self.telemetry.series()]
+
+
+def test_deltas_add_up() -> None:
+    sender = Sender()
+    client = sender.ask()
+    for _ in range(3):
+        assert sender.push(client) == "NONE"
+        sender.clock.advance(1000)
+    assert sender.values() == [("org.x.count", 6.0)]
+
+
+def test_who_comes_too_early_must_wait_but_the_last_push_is_taken() -> None:
+    sender = Sender()
+    client = sender.ask()
+    assert sender.push(client) == "NONE"
+    assert (
+        sender.telemetry.subscribe(client.instance_id, sender.peer, "app")
+        is ErrorCode.THROTTLING_QUOTA_EXCEEDED
+    )
+    sender.clock.advance(500)
+    assert sender.push(client) == "THROTTLING_QUOTA_EXCEEDED"
+    assert sender.push(client, is_terminating=True) == "NONE"
+    assert sender.push(client) == "INVALID_REQUEST", "it has said goodbye"
+
+
+def test_a_changed_subscription_is_told_at_once() -> None:
+    sender = Sender()
+    client = sender.ask()
+    before = client.subscription_id
+    sender.telemetry.follow({"s": {"metrics": "org.x", "interval.ms": "2000"}})
+    sender.clock.advance(10)
+    client = sender.ask(client.instance_id)
+    assert (client.metrics, client.interval_ms) == (("org.x",), 2000)
+    assert client.subscription_id != before
+    assert sender.push(client, subscription_id=before) == "UNKNOWN_SUBSCRIPTION_ID"
+
+
+@pytest.mark.parametrize(
+    ("match", "is_chosen"),
+    [("client_id=app", True), ("client_id=ap", False), ("client_source_address=127.*,client_id=a.*", True)],
+)
+def test_patterns_choose_clients(match: str, is_chosen: bool) -> None:
+    client = Sender(match=match).ask()
+    assert client.metrics == (("*",) if is_chosen else ())
+
+
+def test_what_is_not_metrics_is_refused() -> None:
+    sender = Sender()
+    client = sender.ask()
+    assert sender.push(client, b"\x0a\x05abc") == "INVALID_RECORD"
+    sender.clock.advance(1000)
+    assert sender.push(client, codec=9) == "UNSUPPORTED_COMPRESSION_TYPE"
+    sender.clock.advance(1000)
+    assert sender.push(client, b"x", codec=4) == "INVALID_RECORD"
+
+
+def test_a_client_that_fell_silent_is_not_told_of_any_more() -> None:
+    sender = Sender()
+    sender.push(sender.ask())
+    sender.clock.advance(60_001)
+    assert sender.values() == []
+
+
+async def set_subscription(client: Connection, **settings: str | None) -> str:
+    configs = [
+        AlterableConfig(name=name.replace("_", "."), config_operation=int(value is None), value=value)
+        for name, value in settings.items()
+    ]
+    resource = AlterConfigsResource(resource_type=CLIENT_METRICS, resource_name="all", configs=configs)
+    response = await client.send(IncrementalAlterConfigsRequest(resources=[resource]))
+    return code(response.responses[0].error_code)
+
+
+async def test_metrics_of_a_real_client_reach_prometheus(live: Live, client: Connection) -> None:
+    topic = await client.create_topic()
+    assert await set_subscription(client, metrics="*", interval_ms="200") == "NONE"
+    producer = Producer({"bootstrap.servers": f"{live.host}:{live.port}", "client.id": "talkative"})
+    producer.produce(topic.name, b"x")
+    body = ""
+    while "penstock_client_" not in body:
+        await asyncio.to_thread(producer.poll, 0.05)
+        body = "".join([piece async for piece in scrape(live.services)])
+    await asyncio.to_thread(producer.flush)
+    assert await set_subscription(client, metrics=None, interval_ms=None) == "NONE"
+    assert 'client_id="talkative"' in body
+    assert "_total{" in body
+
+
+@pytest.mark.parametrize(
+    "settings", [{"interval_ms": "99"}, {"match": "shoe_size=9"}, {"match": "client_id=("}, {"x": "1"}]
+)
+async def test_a_subscription_that_makes_no_sense_is_refused(
+    client: Connection, settings: dict[str, str]
+) -> None:
+    assert await set_subscription(client, **settings) == "INVALID_REQUEST"
