@@ -47,7 +47,8 @@ class BrokerProcess:
         self.start_durations_s: list[float] = []
         self.start_cpu_s: list[float] = []  # the part of them that a busy machine does not lengthen
         self._directory = directory
-        self._settings = dict(settings or {})
+        # Many brokers run at once, and one admin port of the default number is not theirs to share.
+        self._settings = {"penstock.admin.listener": "", **(settings or {})}
         self._arguments = list(arguments)
         self._port = port or free_port()
         self._process: subprocess.Popen[str] | None = None

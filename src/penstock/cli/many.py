@@ -4,15 +4,18 @@ The first is node 1 (or `--node-id`) at the address of `--listen`; each further 
 and a directory of its own beside the first one's. A broker that dies is told about and left dead: the others go on.
 """
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import threading
 from types import FrameType
+from typing import IO
 
 from penstock.cli.errors import EXIT_USAGE, CommandError
-from penstock.cli.serve import DATA_DEFAULT, LISTEN_DEFAULT, UpOptions
+from penstock.cli.serve import DATA_DEFAULT, LISTEN_DEFAULT, UpOptions, load_settings
+from penstock.config.themes.admin import ADMIN_LISTENER, admin_address
 
 _READY = "ready on "
 _STOP_S_MAX = 30.0
@@ -63,7 +66,7 @@ def _start(options: UpOptions, number: int, addresses: list[str]) -> "subprocess
     ]  # fmt: skip
     if options.config is not None:
         command += ["--config", options.config]
-    for setting in options.settings:
+    for setting in (*options.settings, *_admin_listener(options, number)):
         command += ["--set", setting]
     for address in [*options.join, *addresses[:1]]:
         command += ["--join", address]
@@ -73,12 +76,31 @@ def _start(options: UpOptions, number: int, addresses: list[str]) -> "subprocess
     )
 
 
+def _admin_listener(options: UpOptions, number: int) -> list[str]:
+    """The first broker has the admin port of the settings, each further one the next, or any that is free."""
+    config = load_settings(options)
+    address = admin_address(config[ADMIN_LISTENER])
+    if number == 0 or address is None:
+        return []
+    host, port = address
+    is_set = ADMIN_LISTENER.name in config.static_settings()
+    return [f"{ADMIN_LISTENER.name}={host}:{port + number if is_set and port else 0}"]
+
+
+def _pass_on(lines: IO[str]) -> None:
+    """Further lines tell where the admin ports are."""
+    with contextlib.suppress(ValueError, OSError):  # closed when the broker has ended
+        for line in lines:
+            print(line, end="", flush=True)
+
+
 def _await_ready(process: "subprocess.Popen[str]") -> str:
     assert process.stdout is not None
     line = process.stdout.readline()
     if _READY not in line:
         process.wait()
         raise CommandError("one of the brokers did not start; its error is above")
+    threading.Thread(target=_pass_on, args=(process.stdout,), daemon=True).start()
     return line.split(_READY, 1)[1].split(" ", 1)[0].rstrip(",")
 
 

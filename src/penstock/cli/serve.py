@@ -5,10 +5,13 @@ a command line that is in order, and leaves every other one to the full parser i
 """
 
 import asyncio
+import importlib
 import os
 import signal
+import socket
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, get_args
 
 import msgspec
@@ -19,6 +22,7 @@ from penstock.observability.logs import LogFormat, LogLevel, configure_logging
 
 if TYPE_CHECKING:
     from penstock.config.broker import BrokerConfig
+    from penstock.gateway.http.server import AdminServer
     from penstock.server.broker import Broker
 
 LISTEN_DEFAULT = "127.0.0.1:9092"
@@ -142,6 +146,7 @@ def _read_properties(path: str) -> str:
 
 async def _serve(settings: "BrokerConfig", members: list[tuple[str, int]]) -> None:
     from penstock.gateway.dialects import dialects
+    from penstock.gateway.http.port import AdminPort, AdminPortUnusable
     from penstock.server.broker import Broker, StartFailed
 
     stop = asyncio.Event()
@@ -157,15 +162,28 @@ async def _serve(settings: "BrokerConfig", members: list[tuple[str, int]]) -> No
         loop.add_signal_handler(number, on_signal, number)
     broker = Broker(settings, dialects=dialects, join=members)
     try:
+        admin = AdminPort.bind(settings)
         await broker.start()
-    except StartFailed as error:
+    except (AdminPortUnusable, StartFailed) as error:
         raise CommandError(str(error)) from None
     try:
         where = ", ".join(_address(endpoint.host, endpoint.port) for endpoint in broker.endpoints)
         print(f"penstock ready on {where} ({_identity(settings)})", flush=True)
+        if admin is not None:
+            admin.start(partial(_serve_admin, broker))
+            print(f"penstock console, metrics and gateways on {admin.url}", flush=True)
         await _until_stopped(stop, broker)
     finally:
+        if admin is not None:
+            await admin.stop()
         await broker.stop()
+
+
+async def _serve_admin(broker: "Broker", listening: socket.socket) -> "AdminServer":
+    """What answers on the admin port is loaded on a thread: the broker serves its clients meanwhile."""
+    assemble = await asyncio.to_thread(importlib.import_module, "penstock.gateway.http.assemble")
+    server: AdminServer = await assemble.serve(broker, listening)
+    return server
 
 
 async def _until_stopped(stop: asyncio.Event, broker: "Broker") -> None:

@@ -24,6 +24,8 @@ class BrokerError(ClientError):
 
     def __init__(self, code: int, what: str, detail: str | None = None) -> None:
         self.code = code
+        self.what = what
+        self.detail = detail
         explanation = f": {detail}" if detail else ""
         super().__init__(f"{what} was answered with {error_name(code)}{explanation}")
 

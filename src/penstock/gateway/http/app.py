@@ -1,0 +1,82 @@
+"""The web application of the admin port: parts put together, and what holds for all of them.
+
+A part is a module with `routes(app, …)`, which adds its routes, and `PATHS`, which describes them in OpenAPI's words.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any, Final
+
+import msgspec
+from aiohttp import web
+
+from penstock.gateway.http import guard, problems
+from penstock.gateway.http.clients import Clients
+from penstock.gateway.http.problems import Problem
+
+log = logging.getLogger(__name__)
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+Paths = Mapping[str, Mapping[str, Any]]
+"""OpenAPI's `paths`: for each path, for each method, an operation."""
+
+CLIENTS: Final = web.AppKey("clients", Clients)
+BODY_BYTES_MAX: Final = 8 * 1024 * 1024
+
+_HEADERS: Final = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
+
+
+def make_app(hosts: Iterable[str]) -> web.Application:
+    """An application without routes; `hosts` are the names it may be reached under, see `guard`."""
+    allowed = frozenset(each.lower() for each in hosts)
+
+    @web.middleware
+    async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
+        try:
+            guard.check(request.method, request.headers, allowed)
+            response = await handler(request)
+        except web.HTTPException as error:
+            if error.status < problems.BAD_REQUEST:
+                raise
+            response = problem_response(_of_http(request, error))
+        except Exception as failure:
+            problem = problems.of_failure(failure)
+            if problem is None:
+                log.exception("%s %s failed", request.method, request.path)
+                problem = Problem(500, "The broker has made a mistake, and its log says which.")
+            response = problem_response(problem)
+        if not response.prepared:
+            for name, value in _HEADERS.items():
+                response.headers.setdefault(name, value)
+        return response
+
+    return web.Application(middlewares=[guarded], client_max_size=BODY_BYTES_MAX)
+
+
+def _of_http(request: web.Request, error: web.HTTPException) -> Problem:
+    """What aiohttp itself refuses."""
+    if error.status == problems.NOT_FOUND:
+        return Problem(
+            error.status, f"There is nothing at {request.path}: /openapi.json names what there is."
+        )
+    if error.status == problems.TOO_LARGE:
+        return Problem(
+            error.status, f"A request may have {BODY_BYTES_MAX} bytes: send fewer records at a time."
+        )
+    if isinstance(error, web.HTTPMethodNotAllowed):
+        methods = ", ".join(sorted(error.allowed_methods))
+        return Problem(error.status, f"{request.path} takes {methods}, not {request.method}.")
+    return Problem(error.status, error.reason)
+
+
+def problem_response(problem: Problem) -> web.Response:
+    return web.Response(
+        body=msgspec.json.encode(problem.document()),
+        status=problem.status,
+        content_type=problems.CONTENT_TYPE,
+        headers=problem.headers(),
+    )
+
+
+def json_response(value: Any, status: int = 200) -> web.Response:
+    return web.Response(body=msgspec.json.encode(value), status=status, content_type="application/json")

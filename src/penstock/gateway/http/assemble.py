@@ -1,0 +1,82 @@
+"""The admin port of one broker, put together from its parts; loaded with the first visitor (see `port`)."""
+
+import socket
+from collections.abc import AsyncIterator
+from typing import Final
+
+from aiohttp import web
+
+from penstock.client.blocking.settings import ClientSettings
+from penstock.client.cluster import Security
+from penstock.config.broker import BrokerConfig
+from penstock.config.themes.admin import ADMIN_ALLOWED_HOSTS, ADMIN_LISTENER, admin_address
+from penstock.console import app as console
+from penstock.gateway.http import health, metrics, openapi, produce, read, stream, subscribe
+from penstock.gateway.http.access import kafka_access
+from penstock.gateway.http.app import CLIENTS, Paths, make_app
+from penstock.gateway.http.clients import Clients, KafkaAccess
+from penstock.gateway.http.server import AdminServer
+from penstock.server.broker import Broker
+from penstock.server.listeners import advertised_endpoints
+from penstock.server.metrics.scrape import scrape
+
+PARTS: Final[tuple[Paths, ...]] = (
+    health.PATHS,
+    metrics.PATHS,
+    produce.PATHS,
+    read.PATHS,
+    stream.PATHS,
+    subscribe.PATHS,
+)
+
+
+async def serve(broker: Broker, listening: socket.socket) -> AdminServer:
+    """Serve everything about a running broker on a socket."""
+    return await AdminServer.start(application(broker), listening)
+
+
+def application(broker: Broker) -> web.Application:
+    services = broker.services
+    config = services.config
+    access = kafka_access(config, advertised_endpoints(broker.endpoints, config.advertised_listeners))
+    app = make_app(allowed_hosts(config))
+    health.routes(app, lambda: health.obstacles_of(services))
+    metrics.routes(app, lambda: scrape(services))
+    _gateways(app, Clients(access, services.clock))
+    openapi.routes(app, PARTS)
+    _console(app, access, config)
+    return app
+
+
+def _gateways(app: web.Application, clients: Clients) -> None:
+    app[CLIENTS] = clients
+    for part in (produce, read, stream, subscribe):
+        part.routes(app)
+
+    async def closing(_app: web.Application) -> AsyncIterator[None]:
+        yield
+        await clients.close()
+
+    app.cleanup_ctx.append(closing)
+
+
+def _console(app: web.Application, access: KafkaAccess, config: BrokerConfig) -> None:
+    settings = console.ConsoleSettings(
+        connection=ClientSettings(bootstrap_servers=access.bootstrap),
+        security=Security(tls=access.tls),
+        needs_login=access.wants_login,
+        allowed_hosts=allowed_hosts(config),
+    )
+    console.routes(app, settings)
+
+
+def allowed_hosts(config: BrokerConfig) -> frozenset[str]:
+    """The names that belong to this broker, and those that were allowed."""
+    own = admin_address(config[ADMIN_LISTENER])
+    names = {
+        *config[ADMIN_ALLOWED_HOSTS],
+        *(each.host for each in config.advertised_listeners),
+        socket.gethostname(),
+        own[0] if own is not None else "",
+    }
+    return frozenset(name.lower() for name in names if name)

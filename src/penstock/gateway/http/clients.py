@@ -1,0 +1,129 @@
+"""Clients of the cluster for the users of the gateways: one for each credential, kept for a while after its use.
+
+A request acts as whoever its `Authorization` names: Basic for a user and password, which the broker checks with SCRAM
+or PLAIN, Bearer for a token of OAUTHBEARER. Where the listener wants no login, everybody is anonymous.
+"""
+
+import asyncio
+import base64
+import binascii
+import contextlib
+import ssl
+from collections.abc import AsyncIterator
+from typing import Final
+
+import msgspec
+
+from penstock.client.blocking.errors import AuthenticationFailed
+from penstock.client.blocking.settings import ClientSettings
+from penstock.client.cluster import Client
+from penstock.client.cluster.security import Security, with_password, with_token
+from penstock.gateway.http.problems import UNAUTHORIZED, UNAVAILABLE, Problem
+from penstock.observability.clock import Clock
+
+CLIENTS_MAX: Final = 256
+IDLE_MS: Final = 60_000
+_DEADLINE_MS: Final = 20_000  # retries end before most HTTP clients give up
+_LOGIN_WORDS: Final = "Send a user and password (Authorization: Basic) or a token (Authorization: Bearer)."
+
+
+class KafkaAccess(msgspec.Struct, frozen=True, kw_only=True):
+    """How the gateways reach the cluster."""
+
+    bootstrap: tuple[tuple[str, int], ...]
+    wants_login: bool = False
+    tls: ssl.SSLContext | None = None
+
+
+class _Kept:
+    __slots__ = ("client", "unused_since_ms", "users")
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.users = 0
+        self.unused_since_ms = 0.0
+
+
+class Clients:
+    def __init__(self, access: KafkaAccess, clock: Clock) -> None:
+        self._access = access
+        self._clock = clock
+        self._kept: dict[str, _Kept] = {}
+        self._sweeper: asyncio.Task[None] | None = None
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    @contextlib.asynccontextmanager
+    async def lent(self, authorization: str | None) -> AsyncIterator[Client]:
+        """The client of whoever this header names. Raises `Problem` when it names nobody."""
+        key, security = self._identified(authorization)
+        kept = self._kept.get(key)
+        if kept is None:
+            await self._make_room()
+            kept = self._kept[key] = _Kept(self._client(security))
+        kept.users += 1
+        try:
+            yield kept.client
+        except AuthenticationFailed:
+            # Another try logs in anew: the user may have been made meanwhile.
+            if self._kept.get(key) is kept:
+                del self._kept[key]
+            raise
+        finally:
+            kept.users -= 1
+            kept.unused_since_ms = self._clock.monotonic_ms()
+            if kept.users == 0 and self._kept.get(key) is not kept:
+                await kept.client.close()
+            elif self._sweeper is None:
+                self._sweeper = asyncio.create_task(self._sweep(), name="idle-gateway-clients")
+
+    async def close(self) -> None:
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+        kept, self._kept = self._kept, {}
+        for each in kept.values():
+            await each.client.close()
+
+    def _identified(self, authorization: str | None) -> tuple[str, Security]:
+        if not self._access.wants_login:
+            return "", Security(tls=self._access.tls)
+        if authorization is None:
+            raise Problem(UNAUTHORIZED, f"This cluster wants to know who you are. {_LOGIN_WORDS}")
+        return authorization, credentials(authorization, self._access.tls)
+
+    def _client(self, security: Security) -> Client:
+        settings = ClientSettings(
+            bootstrap_servers=self._access.bootstrap, client_id="penstock-http", deadline_ms=_DEADLINE_MS
+        )
+        return Client(settings, security=security, clock=self._clock)
+
+    async def _make_room(self) -> None:
+        while len(self._kept) >= CLIENTS_MAX:
+            idle = [key for key, kept in self._kept.items() if kept.users == 0]
+            if not idle:
+                raise Problem(UNAVAILABLE, "Too many users are at work at once; try again in a moment.")
+            await self._kept.pop(min(idle, key=lambda key: self._kept[key].unused_since_ms)).client.close()
+
+    async def _sweep(self) -> None:
+        while self._kept:
+            await self._clock.sleep(IDLE_MS / 2)
+            oldest_ms = self._clock.monotonic_ms() - IDLE_MS
+            for key, kept in list(self._kept.items()):
+                if kept.users == 0 and kept.unused_since_ms <= oldest_ms:
+                    del self._kept[key]
+                    await kept.client.close()
+        self._sweeper = None
+
+
+def credentials(authorization: str, tls: ssl.SSLContext | None) -> Security:
+    """Who an `Authorization` header names. Raises `Problem`."""
+    scheme, _, rest = authorization.partition(" ")
+    if scheme.lower() == "bearer" and rest.strip():
+        return with_token(rest.strip(), tls)
+    if scheme.lower() == "basic":
+        with contextlib.suppress(binascii.Error, UnicodeDecodeError, ValueError):
+            username, colon, password = base64.b64decode(rest.strip(), validate=True).decode().partition(":")
+            if colon and username:
+                return with_password(username, password, tls)
+    raise Problem(UNAUTHORIZED, f"The Authorization header cannot be read. {_LOGIN_WORDS}")

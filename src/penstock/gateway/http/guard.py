@@ -1,0 +1,53 @@
+"""What keeps other web pages out of the admin port. Pure decisions about the headers of a request.
+
+- A page of another site must not reach it under a name of its own (DNS rebinding): the Host must be an address,
+  `localhost`, or one of the names that belong to this broker. A browser does not always say that it is one, so this
+  holds for everybody.
+- A page of another site must not do anything in the user's name: where the browser names the page's origin, which it
+  does with every WebSocket and every POST, it must be this one; and what is posted must be JSON, which other sites may
+  not send without being asked first. No CORS header is ever sent.
+"""
+
+import ipaddress
+from collections.abc import Mapping
+
+from penstock.gateway.http.problems import FORBIDDEN, UNSUPPORTED_MEDIA_TYPE, Problem
+
+_READING = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+def check(method: str, headers: Mapping[str, str], hosts: frozenset[str]) -> None:
+    """Raise `Problem` when the request is not to be served. `hosts` are the names allowed, * for any."""
+    host = headers.get("Host", "")
+    if not _is_allowed(name_of(host), hosts):
+        raise Problem(
+            FORBIDDEN,
+            f"This port does not answer under the name {host!r}: allow it with penstock.admin.allowed.hosts.",
+        )
+    origin = headers.get("Origin")
+    if origin is not None and origin.partition("://")[2].lower() != host.lower():
+        raise Problem(FORBIDDEN, f"A page of {origin} may not send requests to this port.")
+    if method in _READING:
+        return
+    content_type = headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if content_type != "application/json":
+        raise Problem(
+            UNSUPPORTED_MEDIA_TYPE, "Only JSON is taken here: send it with Content-Type: application/json."
+        )
+
+
+def _is_allowed(name: str, hosts: frozenset[str]) -> bool:
+    if name == "localhost" or name in hosts or "*" in hosts:
+        return True
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def name_of(host: str) -> str:
+    """The name in a Host header, without the port and the brackets of an IPv6 address."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0].lower()
+    return host.partition(":")[0].lower()

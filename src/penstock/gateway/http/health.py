@@ -1,0 +1,71 @@
+"""Whether the broker lives, and whether it serves.
+
+`/healthz` answers as long as the process and its event loop do: restart what does not. `/readyz` is 200 while the
+broker has caught up with the cluster's metadata, is registered, and is not fenced: else send clients elsewhere.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from aiohttp import web
+
+from penstock.gateway.http.app import Paths, json_response
+from penstock.gateway.http.problems import UNAVAILABLE, Problem
+from penstock.server.context import Services
+
+Obstacles = Callable[[], Sequence[str]]
+"""What stands between the broker and its clients, in words; nothing when it is ready."""
+
+_READY: Final = {
+    "description": "The broker serves clients",
+    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Status"}}},
+}
+PATHS: Final[Paths] = {
+    "/healthz": {
+        "get": {
+            "operationId": "health",
+            "summary": "Whether the process and its event loop are alive",
+            "security": [],
+            "responses": {"200": {**_READY, "description": "They are"}},
+        }
+    },
+    "/readyz": {
+        "get": {
+            "operationId": "readiness",
+            "summary": "Whether the broker serves clients: caught up, registered, not fenced",
+            "security": [],
+            "responses": {"200": _READY, "503": {"$ref": "#/components/responses/Problem"}},
+        }
+    },
+}
+
+
+def routes(app: web.Application, obstacles: Obstacles) -> None:
+    async def health(_request: web.Request) -> web.Response:
+        return json_response({"status": "alive"})
+
+    async def readiness(_request: web.Request) -> web.Response:
+        found = obstacles()
+        if found:
+            raise Problem(UNAVAILABLE, f"The broker is not ready: {'; '.join(found)}.")
+        return json_response({"status": "ready"})
+
+    app.router.add_get("/healthz", health)
+    app.router.add_get("/readyz", readiness)
+
+
+def obstacles_of(services: Services) -> list[str]:
+    """Of one broker."""
+    found: list[str] = []
+    if not services.is_ready:
+        found.append("it is catching up with the cluster's metadata")
+    broker = services.controller.image.brokers.get(services.node_id)
+    if broker is None:
+        found.append("it is not registered with the cluster")
+    elif broker.fenced:
+        found.append("the controller has fenced it until its heartbeats arrive again")
+    elif broker.in_controlled_shutdown:
+        found.append("it is shutting down")
+    if services.quorum.leader_id is None:
+        found.append("the metadata quorum has no leader")
+    return found

@@ -1,0 +1,41 @@
+"""`/metrics` for Prometheus. What is told is the business of whoever writes the text."""
+
+from collections.abc import AsyncIterator, Callable
+from typing import Final
+
+from aiohttp import web
+
+from penstock.gateway.http.app import Paths
+
+Scrape = Callable[[], AsyncIterator[str]]
+"""Pieces of the text, in order."""
+
+PATHS: Final[Paths] = {
+    "/metrics": {
+        "get": {
+            "operationId": "metrics",
+            "summary": "What the broker counts and measures, in Prometheus' text format",
+            "security": [],
+            "responses": {
+                "200": {
+                    "description": "All metrics",
+                    "content": {"text/plain": {"schema": {"type": "string"}}},
+                }
+            },
+        }
+    }
+}
+
+
+def routes(app: web.Application, scrape: Scrape) -> None:
+    async def metrics(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(
+            headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8", "Cache-Control": "no-store"}
+        )
+        await response.prepare(request)
+        async for piece in scrape():
+            await response.write(piece.encode())
+        await response.write_eof()
+        return response
+
+    app.router.add_get("/metrics", metrics)

@@ -1,0 +1,56 @@
+"""What a request's query asks for, checked. Each raises `Problem` with the name of what is wrong."""
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+
+from penstock.gateway.http.problems import bad_request
+
+_INT64_MAX = 2**63 - 1
+
+
+def no_others(query: Mapping[str, str], known: Sequence[str]) -> None:
+    """A misspelt name would silently do something else."""
+    for name in query:
+        if name not in known:
+            raise bad_request(f"There is no parameter {name!r}: there are {', '.join(known)}.")
+
+
+def integer(query: Mapping[str, str], name: str, default: int, least: int, most: int) -> int:
+    text = query.get(name)
+    if text is None:
+        return default
+    number = whole_number(text)
+    if number is None or not least <= number <= most:
+        raise bad_request(f"{name} is {text!r}: it must be a number from {least} to {most}.")
+    return number
+
+
+def one_of(query: Mapping[str, str], name: str, choices: Sequence[str]) -> str:
+    """The first choice is the default."""
+    text = query.get(name, choices[0])
+    if text not in choices:
+        raise bad_request(f"{name} is {text!r}: it must be one of {', '.join(choices)}.")
+    return text
+
+
+def whole_number(text: str) -> int | None:
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdecimal()) or len(digits) > 19 or abs(int(text)) > _INT64_MAX:
+        return None
+    return int(text)
+
+
+def time_ms(text: str, name: str) -> int:
+    """Milliseconds since 1970, or an ISO 8601 time; one without a zone is UTC."""
+    number = whole_number(text)
+    if number is not None and number >= 0:
+        return number
+    try:
+        moment = dt.datetime.fromisoformat(text)
+    except ValueError:
+        raise bad_request(
+            f"{name} is {text!r}: it must be milliseconds since 1970 or a time like 2026-01-31T12:00:00Z."
+        ) from None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=dt.UTC)
+    return int(moment.timestamp() * 1000)

@@ -1,0 +1,124 @@
+"""The socket of the admin port. What answers there is loaded when somebody first comes.
+
+A web server costs 0.15 s and 16 MB to load. A broker has its port from the beginning, so that nobody is turned away,
+but pays for the server with the first connection, and on a thread.
+"""
+
+import asyncio
+import contextlib
+import logging
+import socket
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from penstock.config.broker import BrokerConfig
+from penstock.config.property import ConfigError
+from penstock.config.themes.admin import ADMIN_LISTENER, admin_address
+from penstock.gateway.http.listener import chosen_listener
+
+log = logging.getLogger(__name__)
+
+_BACKLOG = 128
+
+
+class AdminPortUnusable(Exception):
+    """The admin port cannot be opened as the settings say; the message says what to do."""
+
+
+class Served(Protocol):
+    """A web server that took over a listening socket."""
+
+    async def stop(self) -> None: ...
+
+
+Serve = Callable[[socket.socket], Awaitable[Served]]
+"""Loads the web server and lets it accept on the socket."""
+
+
+class AdminPort:
+    """Bound when made, loaded by its first visitor, closed by `stop`."""
+
+    def __init__(self, listening: socket.socket) -> None:
+        self._socket = listening
+        self._serve: Serve
+        self._loading: asyncio.Task[None] | None = None
+        self._served: Served | None = None
+
+    @classmethod
+    def bind(cls, config: BrokerConfig) -> "AdminPort | None":
+        """None where it is switched off, or where its default address is taken. Raises `AdminPortUnusable`."""
+        text = config[ADMIN_LISTENER]
+        address = admin_address(text)
+        if address is None:
+            return None
+        try:
+            chosen_listener(config)
+        except ConfigError as error:
+            raise AdminPortUnusable(str(error)) from None
+        try:
+            return cls(_bound(*address))
+        except OSError as error:
+            reason = error.strerror or error
+            if ADMIN_LISTENER.name in config.static_settings():
+                raise AdminPortUnusable(
+                    f"cannot serve the admin port on {text}: {reason}. Stop whatever uses the port, choose another "
+                    f"with --set {ADMIN_LISTENER.name}=HOST:PORT, or none with --set {ADMIN_LISTENER.name}="
+                ) from error
+            log.warning(
+                "there is no admin port: %s is not free (%s); choose another with %s",
+                text,
+                reason,
+                ADMIN_LISTENER.name,
+            )
+            return None
+
+    @property
+    def url(self) -> str:
+        host, port = self._socket.getsockname()[:2]
+        if host in ("0.0.0.0", "::"):  # noqa: S104  compared with, not bound
+            host = "localhost"
+        return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+    def start(self, serve: Serve) -> None:
+        """From now on the first connection has the server loaded by `serve`."""
+        self._serve = serve
+        asyncio.get_running_loop().add_reader(self._socket.fileno(), self._visited)
+
+    def _visited(self) -> None:
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(self._socket.fileno())
+        self._loading = loop.create_task(self._load(), name="admin-port")
+
+    async def _load(self) -> None:
+        try:
+            self._served = await self._serve(self._socket)
+        except Exception:
+            log.exception("the admin port cannot be served")
+            self._socket.close()
+
+    async def stop(self) -> None:
+        if self._loading is None:
+            asyncio.get_running_loop().remove_reader(self._socket.fileno())
+        else:
+            self._loading.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._loading
+        if self._served is not None:
+            await self._served.stop()
+        self._socket.close()
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    family, _, _, _, address = socket.getaddrinfo(
+        host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen(_BACKLOG)
+    except OSError:
+        listening.close()
+        raise
+    listening.setblocking(False)
+    return listening

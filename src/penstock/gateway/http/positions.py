@@ -1,0 +1,28 @@
+"""Where reading goes on, in one word: `0:17,1:3` is offset 17 of partition 0 and offset 3 of partition 1. Pure."""
+
+from collections.abc import Mapping
+
+from penstock.gateway.http.problems import bad_request
+
+_OFFSET_MAX = 2**63 - 1
+
+
+def write_positions(positions: Mapping[int, int]) -> str:
+    return ",".join(f"{partition}:{positions[partition]}" for partition in sorted(positions))
+
+
+def read_positions(text: str, source: str) -> dict[int, int]:
+    """The other way; `source` is where the text was found. Raises `Problem`."""
+    positions: dict[int, int] = {}
+    for word in text.split(","):
+        partition, colon, offset = word.strip().partition(":")
+        if not colon or not _is_number(partition) or not _is_number(offset) or int(partition) in positions:
+            raise bad_request(
+                f"{source} is {text!r}: it must be PARTITION:OFFSET,… with each partition once, like 0:17,1:3."
+            )
+        positions[int(partition)] = int(offset)
+    return positions
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and int(text) <= _OFFSET_MAX

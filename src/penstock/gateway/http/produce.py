@@ -1,0 +1,126 @@
+"""`POST /topics/{topic}/records`: store records, and tell the offset or the error of each.
+
+200 when all are stored, 207 when some are. When none is, the answer is the problem of the first, with the records
+beside it. A record without a partition goes where its key says, and those without a key go together.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, Final
+
+from aiohttp import web
+
+from penstock.client.cluster import Client, Produced
+from penstock.gateway.http.app import BODY_BYTES_MAX, CLIENTS, Paths, json_response
+from penstock.gateway.http.parameters import no_others
+from penstock.gateway.http.problems import UNAVAILABLE, Problem, of_code, of_failure
+from penstock.gateway.http.record_forms import read_body
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.records.builder import NewRecord
+
+_IN_FLIGHT_BYTES_MAX: Final = 8 * BODY_BYTES_MAX
+_PARTLY: Final = 207
+
+_ANSWER: Final = {"application/json": {"schema": {"$ref": "#/components/schemas/Produced"}}}
+PATHS: Final[Paths] = {
+    "/topics/{topic}/records": {
+        "post": {
+            "operationId": "produce",
+            "summary": "Store records in a topic",
+            "parameters": [{"$ref": "#/components/parameters/topic"}],
+            "requestBody": {
+                "required": True,
+                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/NewRecords"}}},
+            },
+            "responses": {
+                "200": {"description": "All records are stored", "content": _ANSWER},
+                "207": {
+                    "description": "Some records are stored; the others have an error",
+                    "content": _ANSWER,
+                },
+                "default": {"$ref": "#/components/responses/Problem"},
+            },
+        }
+    }
+}
+
+
+class _InFlight:
+    """How much is being stored at once: bodies wait in memory until the brokers have answered."""
+
+    __slots__ = ("size_bytes",)
+
+    def __init__(self) -> None:
+        self.size_bytes = 0
+
+
+def routes(app: web.Application) -> None:
+    in_flight = _InFlight()
+
+    async def produce(request: web.Request) -> web.Response:
+        no_others(request.query, ())
+        topic = request.match_info["topic"]
+        expected_bytes = min(request.content_length or BODY_BYTES_MAX, BODY_BYTES_MAX)
+        if in_flight.size_bytes + expected_bytes > _IN_FLIGHT_BYTES_MAX:
+            raise Problem(UNAVAILABLE, "Too much is being stored at once; try again in a moment.")
+        in_flight.size_bytes += expected_bytes
+        try:
+            async with request.app[CLIENTS].lent(request.headers.get("Authorization")) as client:
+                records = read_body(await request.read())
+                return _answer(topic, await _store(client, topic, records))
+        finally:
+            in_flight.size_bytes -= expected_bytes
+
+    app.router.add_post("/topics/{topic}/records", produce)
+
+
+async def _store(
+    client: Client, topic: str, records: Sequence[tuple[int | None, NewRecord]]
+) -> list[Produced | Problem]:
+    """By the partitions that were named; the outcomes in the order of the records."""
+    shares: dict[int | None, list[int]] = {}
+    for index, (partition, _) in enumerate(records):
+        shares.setdefault(partition, []).append(index)
+    outcomes: list[Produced | Problem] = [Produced(partition=-1)] * len(records)
+
+    async def store(partition: int | None, indexes: list[int]) -> None:
+        share: Sequence[Produced | Problem]
+        try:
+            share = await client.produce(topic, partition, [records[index][1] for index in indexes])
+        except Exception as failure:
+            problem = of_failure(failure)
+            if problem is None or len(shares) == 1:
+                raise
+            share = [problem] * len(indexes)
+        for index, outcome in zip(indexes, share, strict=True):
+            outcomes[index] = outcome
+
+    await asyncio.gather(*(store(partition, indexes) for partition, indexes in shares.items()))
+    return outcomes
+
+
+def _answer(topic: str, outcomes: Sequence[Produced | Problem]) -> web.Response:
+    failures = [problem for each in outcomes if (problem := _problem(topic, each)) is not None]
+    shown = [_shown(topic, each) for each in outcomes]
+    if not failures:
+        return json_response({"records": shown})
+    if len(failures) < len(outcomes):
+        return json_response({"records": shown}, _PARTLY)
+    first = failures[0]
+    raise Problem(first.status, first.detail, kafka_error=first.kafka_error, more={"records": shown})
+
+
+def _problem(topic: str, outcome: Produced | Problem) -> Problem | None:
+    if isinstance(outcome, Problem):
+        return outcome
+    if outcome.error == ErrorCode.NONE:
+        return None
+    return of_code(outcome.error, f"Storing in {topic}-{outcome.partition}", outcome.message)
+
+
+def _shown(topic: str, outcome: Produced | Problem) -> dict[str, Any]:
+    problem = _problem(topic, outcome)
+    if problem is not None:
+        return {"error": problem.document()}
+    assert isinstance(outcome, Produced)
+    return {"partition": outcome.partition, "offset": outcome.offset, "timestamp": outcome.timestamp}

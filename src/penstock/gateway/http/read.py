@@ -1,0 +1,162 @@
+"""`GET /topics/{topic}/records`: some records, and where to go on.
+
+Begins at `offset` (a number, `earliest`, `latest`, or -n: the last n), at `time`, or at the `positions` that an earlier
+answer gave as `next`. Records of several partitions come in the order of their timestamps as far as each partition's
+own order allows. When there is nothing yet, the answer waits up to `timeout_ms`.
+"""
+
+import asyncio
+import heapq
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+from aiohttp import web
+
+from penstock.client.cluster import (
+    EARLIEST,
+    LATEST,
+    BrokerError,
+    Client,
+    FetchedPartition,
+    FetchLimits,
+    TopicPartition,
+)
+from penstock.client.cluster.reader import Reader
+from penstock.gateway.http.app import CLIENTS, Paths, json_response
+from penstock.gateway.http.parameters import integer, no_others, one_of, whole_number
+from penstock.gateway.http.positions import read_positions, write_positions
+from penstock.gateway.http.problems import bad_request
+from penstock.gateway.http.record_forms import FORMS, record_form
+from penstock.gateway.http.starts import chosen_partitions, ends, offsets_from
+from penstock.protocol.records.record import Record
+
+ISOLATIONS: Final = ("read_uncommitted", "read_committed")
+_PARAMETERS: Final = (
+    "partition", "offset", "time", "positions", "limit", "timeout_ms", "isolation", "format",
+)  # fmt: skip
+_LIMIT_DEFAULT: Final = 100
+_LIMIT_MAX: Final = 10_000
+_TIMEOUT_MS_MAX: Final = 30_000
+_BYTES_MAX: Final = 4 * 1024 * 1024
+
+PATHS: Final[Paths] = {
+    "/topics/{topic}/records": {
+        "get": {
+            "operationId": "read",
+            "summary": "Read some records of a topic",
+            "parameters": [
+                {"$ref": "#/components/parameters/topic"},
+                *({"$ref": f"#/components/parameters/{name}"} for name in _PARAMETERS),
+            ],
+            "responses": {
+                "200": {
+                    "description": "The records, and where to go on",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Records"}}},
+                },
+                "default": {"$ref": "#/components/responses/Problem"},
+            },
+        }
+    }
+}
+
+
+def routes(app: web.Application) -> None:
+    app.router.add_get("/topics/{topic}/records", _read)
+
+
+async def _read(request: web.Request) -> web.Response:
+    query = request.query
+    no_others(query, _PARAMETERS)
+    topic = request.match_info["topic"]
+    limit = integer(query, "limit", _LIMIT_DEFAULT, 1, _LIMIT_MAX)
+    form = one_of(query, "format", FORMS)
+    limits = FetchLimits(
+        wait_ms=integer(query, "timeout_ms", 0, 0, _TIMEOUT_MS_MAX),
+        bytes_max=_BYTES_MAX,
+        partition_bytes_max=_BYTES_MAX,
+        records_max=limit,
+        reads_committed_only=one_of(query, "isolation", ISOLATIONS) == "read_committed",
+    )
+    async with request.app[CLIENTS].lent(request.headers.get("Authorization")) as client:
+        positions = await _start(client, topic, query)
+        fetched = await _fetched(client, topic, positions, limits)
+    for number, each in fetched.items():
+        if each.error:
+            raise BrokerError(each.error, f"Reading {topic}-{number} at offset {positions[number]}")
+    records = merged({number: each.records for number, each in fetched.items()}, limit)
+    return json_response(
+        {
+            "records": [record_form(topic, number, record, form) for number, record in records],
+            "next": write_positions(_next_positions(positions, fetched, records)),
+            "high_watermarks": {str(number): each.high_watermark for number, each in fetched.items()},
+        }
+    )
+
+
+async def _start(client: Client, topic: str, query: Mapping[str, str]) -> dict[int, int]:
+    given = [name for name in ("offset", "time", "positions") if name in query]
+    if len(given) > 1:
+        raise bad_request(f"{given[0]} and {given[1]} are both given: give one of them.")
+    if "positions" in query:
+        positions = read_positions(query["positions"], "positions")
+        await chosen_partitions(client, topic, ",".join(map(str, positions)), "positions")
+        return positions
+    partitions = await chosen_partitions(client, topic, query.get("partition"), "partition")
+    if "time" in query:
+        return await offsets_from(client, topic, partitions, query["time"])
+    offset = query.get("offset", "earliest")
+    if offset in ("earliest", "latest"):
+        return await offsets_from(client, topic, partitions, offset)
+    number = whole_number(offset)
+    if number is None:
+        raise bad_request(f"offset is {offset!r}: it must be a number, earliest or latest.")
+    if number >= 0:
+        return dict.fromkeys(partitions, number)
+    first = await ends(client, topic, partitions, EARLIEST)
+    last = await ends(client, topic, partitions, LATEST)
+    return {each: max(first[each], last[each] + number) for each in partitions}
+
+
+async def _fetched(
+    client: Client, topic: str, positions: Mapping[int, int], limits: FetchLimits
+) -> dict[int, FetchedPartition]:
+    wanted = {TopicPartition(topic, number): offset for number, offset in positions.items()}
+    at_once = msgspec.structs.replace(limits, wait_ms=0)
+    found = await client.fetch(wanted, at_once)
+    if limits.wait_ms and not any(each.records or each.error for each in found.values()):
+        reader = Reader(client.branch(), limits)
+        reader.assign(wanted | {where: each.next_offset for where, each in found.items()})
+        try:
+            async with asyncio.timeout(limits.wait_ms / 1000):
+                while not any(each.records or each.error for each in found.values()):
+                    found |= await reader.next()
+        except TimeoutError:
+            pass
+        finally:
+            await reader.close()
+    return {where.partition: each for where, each in found.items()}
+
+
+def merged(by_partition: Mapping[int, list[Record]], limit: int) -> list[tuple[int, Record]]:
+    """The oldest first, each partition in its own order, at most `limit`."""
+    runs = [[(number, record) for record in records] for number, records in by_partition.items()]
+    everything = heapq.merge(*runs, key=lambda each: each[1].timestamp)
+    return [each for each, _ in zip(everything, range(limit), strict=False)]
+
+
+def _next_positions(
+    positions: Mapping[int, int],
+    fetched: Mapping[int, FetchedPartition],
+    records: list[tuple[int, Record]],
+) -> dict[int, int]:
+    """Behind the last record that is told of; behind everything that was fetched where all of it is told."""
+    after = dict(positions)
+    told: dict[int, int] = {}
+    for number, record in records:
+        after[number] = record.offset + 1
+        told[number] = told.get(number, 0) + 1
+    for number, each in fetched.items():
+        if told.get(number, 0) == len(each.records):
+            after[number] = each.next_offset
+    return after

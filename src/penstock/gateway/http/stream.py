@@ -1,0 +1,207 @@
+"""`GET /topics/{topic}/stream`: records as server-sent events, on and on.
+
+Each event's id is where to go on in every partition (`0:17,1:3`), so a browser that comes back with `Last-Event-ID`
+misses nothing and sees nothing twice, also when the broker was restarted meanwhile. The first event, `ready`, carries
+the positions from which the stream begins; records have no event name; `problem` is the last event of a stream that
+cannot go on. The next records are fetched when the reader has taken those before, so a slow reader slows itself only.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, Final
+
+import msgspec
+from aiohttp import web
+
+from penstock.client.cluster import BrokerError, Client, FetchLimits, TopicPartition
+from penstock.client.cluster.reader import Reader
+from penstock.gateway.http.app import CLIENTS, Paths
+from penstock.gateway.http.parameters import no_others, one_of
+from penstock.gateway.http.positions import read_positions, write_positions
+from penstock.gateway.http.problems import UNAVAILABLE, Problem, of_failure
+from penstock.gateway.http.read import ISOLATIONS
+from penstock.gateway.http.record_forms import FORMS, record_form
+from penstock.gateway.http.starts import chosen_partitions, offsets_from
+
+_PARAMETERS: Final = ("partitions", "from", "isolation", "format", "last_event_id")
+STREAMS_MAX: Final = 256
+_WAIT_MS: Final = 5_000
+_BYTES_MAX: Final = 512 * 1024
+_CHUNK_BYTES: Final = 64 * 1024
+_BEAT_S: Final = 15.0
+_STUCK_S: Final = 300.0  # a reader that takes nothing for so long is not there any more
+
+PATHS: Final[Paths] = {
+    "/topics/{topic}/stream": {
+        "get": {
+            "operationId": "stream",
+            "summary": "Follow a topic with server-sent events",
+            "parameters": [
+                {"$ref": "#/components/parameters/topic"},
+                {"$ref": "#/components/parameters/partitions"},
+                {"$ref": "#/components/parameters/from"},
+                {"$ref": "#/components/parameters/isolation"},
+                {"$ref": "#/components/parameters/format"},
+                {"$ref": "#/components/parameters/last_event_id"},
+                {"$ref": "#/components/parameters/Last-Event-ID"},
+            ],
+            "responses": {
+                "200": {
+                    "description": (
+                        "Events: `ready` once, then one without a name for each record, with a Record as data; "
+                        "`problem` before a stream that cannot go on ends. Ids are positions"
+                    ),
+                    "content": {"text/event-stream": {"schema": {"type": "string"}}},
+                },
+                "default": {"$ref": "#/components/responses/Problem"},
+            },
+        }
+    }
+}
+
+
+def routes(app: web.Application) -> None:
+    opened: set[asyncio.Task[Any]] = set()
+
+    async def stream(request: web.Request) -> web.StreamResponse:
+        async with (
+            _counted(opened),
+            request.app[CLIENTS].lent(request.headers.get("Authorization")) as client,
+        ):
+            return await _stream(request, client)
+
+    async def end_all(_app: web.Application) -> None:
+        for task in opened:
+            task.cancel()
+
+    app.router.add_get("/topics/{topic}/stream", stream)
+    app.on_shutdown.append(end_all)
+
+
+@contextlib.asynccontextmanager
+async def _counted(opened: "set[asyncio.Task[Any]]") -> AsyncIterator[None]:
+    if len(opened) >= STREAMS_MAX:
+        raise Problem(UNAVAILABLE, f"There are {STREAMS_MAX} streams already: end some of them.")
+    task = asyncio.current_task()
+    assert task is not None
+    opened.add(task)
+    try:
+        yield
+    finally:
+        opened.discard(task)
+
+
+async def _stream(request: web.Request, client: Client) -> web.StreamResponse:
+    no_others(request.query, _PARAMETERS)
+    topic = request.match_info["topic"]
+    form = one_of(request.query, "format", FORMS)
+    isolation = one_of(request.query, "isolation", ISOLATIONS)
+    positions = await _start(client, topic, request)
+    limits = FetchLimits(
+        wait_ms=_WAIT_MS,
+        bytes_max=_BYTES_MAX,
+        partition_bytes_max=_BYTES_MAX,
+        reads_committed_only=isolation == "read_committed",
+    )
+    events = Events(request)
+    await events.begin()
+    reader = Reader(client.branch(), limits)
+    reader.assign({TopicPartition(topic, number): offset for number, offset in positions.items()})
+    beat = asyncio.create_task(events.beat())
+    try:
+        await events.send(
+            event("ready", write_positions(positions), {"positions": write_positions(positions)})
+        )
+        while True:
+            await _pass_on(reader, events, positions, form)
+    except ConnectionError:
+        pass  # the reader has gone
+    except Exception as failure:
+        problem = of_failure(failure)
+        if problem is None:
+            raise
+        with contextlib.suppress(ConnectionError):
+            await events.send(event("problem", None, problem.document()))
+    finally:
+        beat.cancel()
+        await reader.close()
+    return events.response
+
+
+async def _start(client: Client, topic: str, request: web.Request) -> dict[int, int]:
+    """After the last event that the reader saw, else where it asks for. New partitions begin at their beginning."""
+    partitions = await chosen_partitions(client, topic, request.query.get("partitions"), "partitions")
+    seen = request.headers.get("Last-Event-ID") or request.query.get("last_event_id")
+    if not seen:
+        return await offsets_from(client, topic, partitions, request.query.get("from", "latest"))
+    positions = read_positions(seen, "Last-Event-ID")
+    await chosen_partitions(client, topic, ",".join(map(str, positions)), "partitions")
+    added = [each for each in partitions if each not in positions]
+    return positions | await offsets_from(client, topic, added, "earliest")
+
+
+async def _pass_on(reader: Reader, events: "Events", positions: dict[int, int], form: str) -> None:
+    """One answer of a broker, as events; `positions` follow."""
+    for where, fetched in (await reader.next()).items():
+        if fetched.error:
+            raise BrokerError(fetched.error, f"Reading {where} at offset {positions[where.partition]}")
+        chunk: list[bytes] = []
+        size_bytes = 0
+        for record in fetched.records:
+            positions[where.partition] = record.offset + 1
+            shown = record_form(where.topic, where.partition, record, form)
+            chunk.append(event(None, write_positions(positions), shown))
+            size_bytes += len(chunk[-1])
+            if size_bytes >= _CHUNK_BYTES:
+                await events.send(b"".join(chunk))
+                chunk, size_bytes = [], 0
+        positions[where.partition] = fetched.next_offset
+        if chunk:
+            await events.send(b"".join(chunk))
+
+
+def event(name: str | None, event_id: str | None, data: Mapping[str, Any]) -> bytes:
+    """One event; JSON has no line breaks of its own, so its data is one line."""
+    lines = [] if name is None else [b"event: " + name.encode()]
+    if event_id is not None:
+        lines.append(b"id: " + event_id.encode())
+    lines += [b"data: " + msgspec.json.encode(data), b"", b""]
+    return b"\n".join(lines)
+
+
+class Events:
+    """The answer that events are written to, with comments in between that keep the connection alive."""
+
+    __slots__ = ("_request", "_writing", "response")
+
+    def __init__(self, request: web.Request) -> None:
+        self._request = request
+        self._writing = asyncio.Lock()
+        self.response = web.StreamResponse(
+            headers={
+                "Content-Type": "text/event-stream; charset=utf-8",
+                "Cache-Control": "no-store",
+                "X-Accel-Buffering": "no",  # a proxy must not wait for more
+                "X-Content-Type-Options": "nosniff",
+            }
+        )
+
+    async def begin(self) -> None:
+        await self.response.prepare(self._request)
+
+    async def send(self, data: bytes) -> None:
+        async with self._writing:
+            try:
+                async with asyncio.timeout(_STUCK_S):
+                    await self.response.write(data)
+            except TimeoutError:
+                raise ConnectionResetError("the reader takes nothing") from None
+
+    async def beat(self) -> None:
+        while True:
+            await asyncio.sleep(_BEAT_S)
+            if self._writing.locked():
+                continue  # somebody is writing, and the reader hears of that
+            with contextlib.suppress(ConnectionError):
+                await self.send(b": still here\n\n")

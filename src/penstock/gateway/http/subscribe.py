@@ -1,0 +1,166 @@
+"""`GET /groups/{group}/subscribe?topics=a,b` as a WebSocket: a consumer of a group without a Kafka client.
+
+The words are in `subscription_messages`. What speaks against joining is an ordinary HTTP answer; after that problems
+come as messages. Whoever closes the connection, or does not answer its pings, leaves the group at once; when the broker
+that keeps the connection dies, the group waits for the session timeout.
+"""
+
+import asyncio
+import contextlib
+import uuid
+from typing import Any, Final
+
+import msgspec
+from aiohttp import WSCloseCode, WSMsgType, web
+
+from penstock.client.cluster import Client
+from penstock.gateway.http.app import CLIENTS, Paths
+from penstock.gateway.http.parameters import integer, no_others, one_of
+from penstock.gateway.http.problems import UNAVAILABLE, Problem, bad_request, of_failure
+from penstock.gateway.http.read import ISOLATIONS
+from penstock.gateway.http.record_forms import FORMS
+from penstock.gateway.http.subscription import Subscription, Wish
+from penstock.gateway.http.subscription_messages import problem_message, read_message
+
+_PARAMETERS: Final = ("topics", "reset", "window", "isolation", "format", "max_processing_ms")
+SUBSCRIPTIONS_MAX: Final = 256
+_WINDOW_MAX: Final = 10_000
+_PING_S: Final = 15.0
+_STUCK_S: Final = 60.0
+_MESSAGE_BYTES_MAX: Final = 1024 * 1024
+_UPGRADE_REQUIRED: Final = 426
+
+PATHS: Final[Paths] = {
+    "/groups/{group}/subscribe": {
+        "get": {
+            "operationId": "subscribe",
+            "summary": "Consume topics as a member of a group, over a WebSocket",
+            "parameters": [
+                {"$ref": "#/components/parameters/group"},
+                *({"$ref": f"#/components/parameters/{name}"} for name in _PARAMETERS),
+            ],
+            "responses": {
+                "101": {"description": "A WebSocket; its messages are described in docs/gateway.md"},
+                "default": {"$ref": "#/components/responses/Problem"},
+            },
+        }
+    }
+}
+
+
+def routes(app: web.Application) -> None:
+    opened: set[web.WebSocketResponse] = set()
+
+    async def subscribe(request: web.Request) -> web.StreamResponse:
+        socket = web.WebSocketResponse(
+            heartbeat=_PING_S, max_msg_size=_MESSAGE_BYTES_MAX, writer_limit=_MESSAGE_BYTES_MAX
+        )
+        if not socket.can_prepare(request):
+            raise Problem(_UPGRADE_REQUIRED, "This is a WebSocket: ask for the upgrade.")
+        if len(opened) >= SUBSCRIPTIONS_MAX:
+            raise Problem(
+                UNAVAILABLE, f"There are {SUBSCRIPTIONS_MAX} subscriptions already: end some of them."
+            )
+        opened.add(socket)
+        try:
+            async with request.app[CLIENTS].lent(request.headers.get("Authorization")) as client:
+                return await _subscribe(request, socket, client)
+        finally:
+            opened.discard(socket)
+
+    async def end_all(_app: web.Application) -> None:
+        for socket in list(opened):
+            if socket.prepared:
+                await socket.close(code=WSCloseCode.GOING_AWAY, message=b"the broker is stopping")
+
+    app.router.add_get("/groups/{group}/subscribe", subscribe)
+    app.on_shutdown.append(end_all)
+
+
+def _wish(request: web.Request) -> Wish:
+    query = request.query
+    no_others(query, _PARAMETERS)
+    topics = tuple(dict.fromkeys(word for word in query.get("topics", "").split(",") if word))
+    if not topics:
+        raise bad_request("Name the topics to consume: ?topics=a,b.")
+    return Wish(
+        group=request.match_info["group"],
+        topics=topics,
+        reset=one_of(query, "reset", ("latest", "earliest", "none")),
+        window=integer(query, "window", 1_000, 1, _WINDOW_MAX),
+        form=one_of(query, "format", FORMS),
+        reads_committed_only=one_of(query, "isolation", ISOLATIONS) == "read_committed",
+        processing_ms_max=integer(query, "max_processing_ms", 300_000, 1, 3_600_000),
+    )
+
+
+async def _subscribe(
+    request: web.Request, socket: web.WebSocketResponse, client: Client
+) -> web.WebSocketResponse:
+    wish = _wish(request)
+    for topic in wish.topics:
+        await client.topic(topic)
+    subscription = Subscription(client, wish, str(uuid.uuid4()))
+    try:
+        await subscription.join()
+        await socket.prepare(request)
+        await _converse(socket, subscription)
+    finally:
+        await asyncio.shield(subscription.leave())
+    return socket
+
+
+async def _converse(socket: web.WebSocketResponse, subscription: Subscription) -> None:
+    """Until either side ends it."""
+
+    async def send(message: dict[str, Any]) -> None:
+        async with asyncio.timeout(_STUCK_S):
+            await socket.send_str(msgspec.json.encode(message).decode())
+
+    running = asyncio.create_task(subscription.run(send))
+    listening = asyncio.create_task(_listen(socket, subscription, send))
+    try:
+        await asyncio.wait((running, listening), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in (running, listening):
+            task.cancel()
+        await asyncio.wait((running, listening))
+    for task in (running, listening):
+        failure = None if task.cancelled() else task.exception()
+        if failure is not None:
+            await _end(socket, _first_of(failure), send)
+            return
+    await socket.close()
+
+
+async def _listen(socket: web.WebSocketResponse, subscription: Subscription, send: Any) -> None:
+    async for message in socket:
+        if message.type is WSMsgType.ERROR:
+            return
+        try:
+            if message.type is not WSMsgType.TEXT:
+                raise bad_request("Messages are JSON texts.")
+            await subscription.said(read_message(message.data))
+        except Problem as problem:
+            await send(problem_message(problem))
+
+
+async def _end(socket: web.WebSocketResponse, failure: BaseException, send: Any) -> None:
+    """Tell why, and close. Who has gone is not told."""
+    if isinstance(failure, ConnectionError | TimeoutError):
+        await socket.close()
+        return
+    problem = of_failure(failure)
+    if problem is None:
+        await socket.close(code=WSCloseCode.INTERNAL_ERROR, message=b"the broker has made a mistake")
+        raise failure
+    with contextlib.suppress(ConnectionError, TimeoutError):
+        await send(problem_message(problem))
+    await socket.close(code=WSCloseCode.POLICY_VIOLATION, message=problem.detail.encode()[:120])
+
+
+def _first_of(failure: BaseException) -> BaseException:
+    """What a task group wraps."""
+    while isinstance(failure, BaseExceptionGroup):
+        failure = failure.exceptions[0]
+    return failure
