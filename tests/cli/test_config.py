@@ -112,3 +112,18 @@ def test_a_change_that_the_broker_refuses_is_one_line(penstock: Penstock, topic:
     assert failed.stderr == f"penstock: there is no topic {topic}x: did you mean {topic}?\n"
     failed = penstock("config", "describe", "broker", "77", fails=True)
     assert failed.stderr.startswith("penstock: there is no broker 77: there are ")
+
+
+@pytest.mark.parametrize(
+    ("kind", "setting", "value"),
+    [("group", "consumer.session.timeout.ms", "50000"), ("client-metrics", "interval.ms", "60000")],
+)
+def test_groups_and_metrics_subscriptions_have_settings_too(
+    penstock: Penstock, kind: str, setting: str, value: str
+) -> None:
+    penstock("config", "set", kind, "mine", f"{setting}={value}")
+    (found,) = json.loads(penstock("config", "describe", kind, "mine", "--json").stdout)
+    assert (found["name"], found["value"]) == (setting, value)
+    penstock("config", "unset", kind, "mine", setting)
+    assert json.loads(penstock("config", "describe", kind, "mine", "--json").stdout) == []
+    assert "cannot change" in penstock("config", "set", kind, "mine", "nonsense=1", fails=True).stderr

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
+from penstock.cli.config_resources import OtherKind, alter_resource, describe_resource
 from penstock.cli.connection import (
     REQUEST_TIMEOUT_SECONDS,
     BootstrapServer,
@@ -22,17 +23,17 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Read and change settings while the broker runs.", no_args_is_help=True)
 
-Kind = Literal["topic", "broker"]
+Kind = Literal["topic", "broker", "group", "client-metrics"]
 Operation = Literal["SET", "DELETE", "APPEND", "SUBTRACT"]
 
-_KIND: Kind = typer.Argument(metavar="topic|broker", help="Whose settings.")
+_KIND: Kind = typer.Argument(metavar="topic|broker|group|client-metrics", help="Whose settings.")
 _SETTINGS: list[str] = typer.Argument(
     metavar="NAME KEY=VALUE",
-    help="The topic's name, or the broker's number (which may be left out), and settings.",
+    help="The name, or the broker's number (which may be left out), and settings.",
 )
 _KEYS: list[str] = typer.Argument(
     metavar="NAME KEY",
-    help="The topic's name, or the broker's number (which may be left out), and settings.",
+    help="The name, or the broker's number (which may be left out), and settings.",
 )
 
 
@@ -46,24 +47,41 @@ def describe(
     server: str = BootstrapServer,
     client: list[str] = ClientSetting,
 ) -> None:
-    """Show the settings of a topic or a broker that are not at their default.
+    """Show the settings of a topic, broker, group or metrics subscription that are not at their default.
 
     For example:
 
       penstock config describe topic orders --all
       penstock config describe broker
     """
-    admin = admin_client(server, client)
-    resource = _resource(admin, kind, name)
-    request = admin.describe_configs([resource], request_timeout=REQUEST_TIMEOUT_SECONDS)
-    entries: Any = result_of(request[resource], f"cannot read the settings of {kind} {resource.name}")
-    shown = [_entry(entry) for _, entry in sorted(entries.items()) if show_all or not entry.is_default]
+    if kind == "group" or kind == "client-metrics":  # noqa: PLR1714  mypy narrows it so
+        whose = _named(kind, name)
+        shown = describe_resource(server, client, kind, whose, show_all=show_all)
+    else:
+        whose, shown = _described(server, client, kind, name, show_all=show_all)
     if as_json:
         print_json(shown)
     elif shown:
         print_table(("setting", "value", "from"), [(e["name"], _value(e), e["source"]) for e in shown])
     else:
-        print(f"{kind} {resource.name} has every setting at its default; --all shows them")
+        print(f"{kind} {whose} has every setting at its default; --all shows them")
+
+
+def _described(
+    server: str, client: list[str], kind: Literal["topic", "broker"], name: str | None, *, show_all: bool
+) -> tuple[str, list[dict[str, Any]]]:
+    admin = admin_client(server, client)
+    resource = _resource(admin, kind, name)
+    request = admin.describe_configs([resource], request_timeout=REQUEST_TIMEOUT_SECONDS)
+    entries: Any = result_of(request[resource], f"cannot read the settings of {kind} {resource.name}")
+    shown = [_entry(entry) for _, entry in sorted(entries.items()) if show_all or not entry.is_default]
+    return resource.name, shown
+
+
+def _named(kind: OtherKind, name: str | None) -> str:
+    if not name:
+        raise CommandError(f"say which: `penstock config describe {kind} NAME`", EXIT_USAGE)
+    return name
 
 
 def _entry(entry: Any) -> dict[str, Any]:
@@ -96,6 +114,8 @@ def set_(
 
       penstock config set topic orders retention.ms=3600000 segment.bytes=1048576
       penstock config set broker 1 log.cleaner.threads=2
+      penstock config set group billing consumer.session.timeout.ms=60000
+      penstock config set client-metrics all metrics=* interval.ms=10000
     """
     _alter(server, client, kind, arguments, "SET")
 
@@ -140,6 +160,12 @@ def _alter(server: str, client: list[str], kind: Kind, arguments: list[str], ope
     from confluent_kafka.admin import AlterConfigOpType, ConfigEntry
 
     name, changes = split_arguments(kind, arguments, operation)
+    if kind == "group" or kind == "client-metrics":  # noqa: PLR1714  mypy narrows it so
+        whose = _named(kind, name)
+        alter_resource(server, client, kind, whose, changes=changes, operation=operation)
+        for key, value in changes.items():
+            print(_done(operation, f"{kind} {whose}", key, value))
+        return
     admin = admin_client(server, client)
     resource = _resource(admin, kind, name)
     for key, value in changes.items():
@@ -166,10 +192,10 @@ def split_arguments(
     name, rest = arguments[0], arguments[1:]
     if kind == "broker" and not name.isdecimal():
         rest = arguments
-    if not rest or (kind == "topic" and "=" in name):
+    if not rest or (kind != "broker" and "=" in name):
         form = "KEY..." if operation == "DELETE" else "KEY=VALUE..."
         raise CommandError(
-            f"say whose settings and which: {kind} {'NAME' if kind == 'topic' else 'ID'} {form}", EXIT_USAGE
+            f"say whose settings and which: {kind} {'ID' if kind == 'broker' else 'NAME'} {form}", EXIT_USAGE
         )
     changes: dict[str, str | None] = {}
     for setting in rest:
@@ -182,7 +208,7 @@ def split_arguments(
     return (None if rest is arguments else name), changes
 
 
-def _resource(admin: Any, kind: Kind, name: str | None) -> Any:
+def _resource(admin: Any, kind: Literal["topic", "broker"], name: str | None) -> Any:
     from confluent_kafka.admin import ConfigResource
 
     metadata = metadata_of(admin)
