@@ -1,8 +1,9 @@
 """Install the Kafka clients that `tests/interop` drives and that pip alone does not bring.
 
 node comes from PyPI at a pinned version, into the virtual environment, so that the tests need no node on the
-machine and run the same one everywhere; the npm clients go into `tests/interop/js/node_modules`. kcat is a Debian
-package: it is installed when this runs as root or sudo asks for no password, else the tests that need it say so.
+machine and run the same one everywhere; the npm clients go into `tests/interop/js/node_modules`. kcat and Chromium are
+Debian packages: they are installed when this runs as root or sudo asks for no password, else the tests that need them
+say so.
 Kafka's Java client comes through Maven where there is one.
 """
 
@@ -27,7 +28,8 @@ JAVA_CLIENT = Path(sys.prefix) / "interop" / "kafka-clients-4.3.0"
 def main() -> int:
     install_node()
     install_npm_clients()
-    install_kcat()
+    install_debian_package("kcat")
+    install_debian_package("chromium")  # the web console is tested in a real browser
     install_java_client()
     return 0
 
@@ -52,22 +54,25 @@ def install_npm_clients() -> None:
     stamp.write_bytes(wanted)
 
 
-def install_kcat() -> None:
-    if shutil.which("kcat"):
+def install_debian_package(tool: str) -> None:
+    """A tool whose package has its name."""
+    if shutil.which(tool):
         return
     prefix = _become_root()
     if prefix is None or not shutil.which("apt-get"):
-        print("kcat is missing and cannot be installed from here: its tests will say that they were not run")
+        print(
+            f"{tool} is missing and cannot be installed from here: its tests will say that they were not run"
+        )
         return
-    print("installing kcat with apt-get")
+    print(f"installing {tool} with apt-get")
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    install = [*prefix, "apt-get", "install", "-y", "-qq", "--no-install-recommends", "kcat"]
+    install = [*prefix, "apt-get", "install", "-y", "-qq", "--no-install-recommends", tool]
     # The package lists of a fresh machine are often empty or old, so a failure is worth one refresh.
     for command in (install, [*prefix, "apt-get", "update", "-qq"], install):
         _run_quietly(command, environment)
-        if shutil.which("kcat"):
+        if shutil.which(tool):
             return
-    print("apt-get could not install kcat: its tests will say that they were not run")
+    print(f"apt-get could not install {tool}: its tests will say that they were not run")
 
 
 def install_java_client() -> None:

@@ -19,6 +19,7 @@ from tools.setup_spark_connector import connector_jars
 
 # A tool that `tools/setup_*.py` could not install, and what a person would have to run.
 INSTALL_COMMANDS = {
+    "chromium": "sudo apt-get install -y chromium",
     "kcat": "sudo apt-get install -y kcat",
     "kafka-clients": "sudo apt-get install -y default-jdk-headless maven && python -m tools.setup_interop",
     "spark-sql-kafka": "sudo apt-get install -y maven && python -m tools.setup_spark_connector",

@@ -18,15 +18,40 @@ from aiohttp.typedefs import Middleware
 from penstock.client.cluster import ANONYMOUS, ClientSettings, Security
 from penstock.console import guard
 from penstock.console.access import ACCESS, COOKIE, Access
-from penstock.console.api import configs, messages, overview, produce, session, streams, topics
+from penstock.console.api import (
+    acls,
+    brokers,
+    configs,
+    group_reset,
+    groups,
+    messages,
+    overview,
+    pipelines,
+    produce,
+    session,
+    streams,
+    topics,
+)
 from penstock.console.refusals import FORBIDDEN, Refused, of_failure
-from penstock.console.web import BODY_BYTES_MAX, CLIENT, STREAMS, Streams, refused
+from penstock.console.web import BODY_BYTES_MAX, CLIENT, PIPELINES, STREAMS, PipelineFiles, Streams, refused
 from penstock.observability.clock import Clock, SystemClock
 
 PATH: Final = "/console"
 _STATIC: Final = os.path.join(os.path.dirname(__file__), "static")
 _DEADLINE_MS: Final = 8_000  # a person waits
-_PAGES: Final = (overview, topics, configs, messages, produce, streams)
+_PAGES: Final = (
+    overview,
+    topics,
+    configs,
+    messages,
+    produce,
+    streams,
+    groups,
+    group_reset,
+    brokers,
+    acls,
+    pipelines,
+)
 _log: Final = logging.getLogger("penstock.console")
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -70,6 +95,7 @@ def _console(settings: ConsoleSettings, clock: Clock) -> web.Application:
         clock=clock,
     )
     console[STREAMS] = Streams()
+    console[PIPELINES] = PipelineFiles(settings.pipeline_directories)
     for page in _PAGES:
         for method, path, handler in page.ROUTES:
             console.router.add_route(method, f"/api/{path}", handler)

@@ -38,7 +38,14 @@ class Streams:
             self._open -= 1
 
 
+class PipelineFiles(msgspec.Struct, frozen=True):
+    """Where the status files of pipelines on this machine are."""
+
+    directories: tuple[str, ...]
+
+
 STREAMS: Final = web.AppKey("console_streams", Streams)
+PIPELINES: Final = web.AppKey("console_pipelines", PipelineFiles)
 
 
 async def body_of(request: web.Request, kind: type[T]) -> T:

@@ -1,6 +1,6 @@
 """Messages as they arrive (`tail`), and messages that are looked for (`search`): streams of events.
 
-`tail`: `open`, then `records` with what arrived; more than a browser can show is counted as `skipped`.
+`tail`: `begun`, then `records` with what arrived; more than a browser can show is counted as `skipped`.
 `search`: `match` with records, `progress`, and `done` with the reason why it ended. Closing the stream ends either.
 """
 
@@ -37,7 +37,7 @@ async def tail(request: web.Request) -> web.StreamResponse:
 async def _follow(events: Events, client: Client, topic: str, where: Where) -> None:
     """Until the browser has gone."""
     positions = dict((await bounds_of(client, topic, where)).ends)
-    await events.send("open", {"partitions": len(positions)})
+    await events.send("begun", {"partitions": len(positions)})
     while True:
         fetched = await read_on(client, topic, positions, wait_ms=_WAIT_MS)
         arrived = [(p, record) for p, each in fetched.items() for record in each.records]

@@ -15,7 +15,8 @@ export function openDialog(title, content, { wide = false } = {}) {
   return dialog;
 }
 
-// A form in a dialog. `submit` does the work; what it throws is shown in the dialog, which then stays open.
+// A form in a dialog. `submit` does the work; what it throws is shown in the dialog, which then stays open, as it does
+// when `submit` gives back "stay".
 export function openForm(title, fields, { submit, button = "Save", danger = false, wide = false }) {
   const problem = h("div");
   const send = h("button", { type: "submit", class: danger ? "danger primary" : "primary" }, button);
@@ -29,8 +30,7 @@ export function openForm(title, fields, { submit, button = "Save", danger = fals
     send.disabled = true;
     put(problem);
     try {
-      await submit(dialog);
-      dialog.close();
+      if ((await submit(dialog)) !== "stay") dialog.close();
     } catch (error) {
       put(problem, notice(error.message, "bad"));
     } finally {

@@ -34,8 +34,13 @@ export function put(element, ...children) {
   return element;
 }
 
+let fields = 0;
+
 export function field(label, control, hint) {
-  return h("label", { class: "field" }, h("span", {}, label), control, hint ? h("span", { class: "hint" }, hint) : null);
+  control.id = `field-${(fields += 1)}`;
+  const about = hint ? h("span", { class: "hint", id: `${control.id}-hint` }, hint) : null;
+  if (about) control.setAttribute("aria-describedby", about.id);
+  return h("div", { class: "field" }, h("label", { for: control.id }, label), control, about);
 }
 
 export function select(options, value, props = {}) {

@@ -94,7 +94,7 @@ export async function show(topic, signal) {
     const live = h("span", { class: "live" }, "live");
     put(status, live, words);
     events(path`topics/${topic.name}/tail`, { partition: partition.value }, {
-      open: () => { words.textContent = "waiting for messages"; status.dataset.tail = "open"; },
+      begun: () => { words.textContent = "waiting for messages"; status.dataset.tail = "open"; },
       records: ({ records, skipped }) => {
         seen += records.length + skipped;
         list.addFirst(records, TAIL_ROWS);

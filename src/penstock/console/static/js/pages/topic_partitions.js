@@ -10,7 +10,7 @@ import { toast } from "../toast.js";
 
 export async function show(topic) {
   const list = table([
-    { title: "Partition", kind: "number", cell: (row) => row.index },
+    { title: "Partition", cell: (row) => row.index },
     { title: "Leader", kind: "number", cell: (row) => (row.leader < 0 ? chip("none", "bad") : row.leader) },
     { title: "Replicas", cell: (row) => row.replicas.join(", ") },
     { title: "In sync", cell: (row) => (row.isr.length < row.replicas.length ? chip(row.isr.join(", "), "warn") : row.isr.join(", ")) },

@@ -1,0 +1,179 @@
+"""Consumer groups: listed, described with members and lag, deleted."""
+
+import asyncio
+from typing import Any, Final
+
+from aiohttp import web
+
+from penstock.client.cluster import LATEST, Client, TopicPartition, coordinator_of_group
+from penstock.console.kafka.places import ask_each, describe, leaders_of, offsets_at
+from penstock.console.refusals import NOT_FOUND, Refused, check
+from penstock.console.web import CLIENT, answer
+from penstock.protocol.errors import ErrorCode, ProtocolError, is_retriable
+from penstock.protocol.messages import (
+    consumer_group_describe,
+    consumer_protocol_assignment,
+    delete_groups,
+    describe_groups,
+)
+from penstock.protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
+
+_VERSION_SIZE: Final = 2  # an assignment begins with its version; its first field is the same in all of them
+_NOBODY: Final = ("Empty", "Dead", "")
+
+
+async def list_groups(request: web.Request) -> web.Response:
+    client = request[CLIENT]
+    described = await describe(client, [])
+    answers = await ask_each(client, [broker.node_id for broker in described.brokers], ListGroupsRequest())
+    rows = [group_row(node, group) for node, response in answers.items() for group in _listed(response)]
+    return answer({"groups": sorted(rows, key=lambda row: str(row["id"]))})
+
+
+def _listed(response: ListGroupsResponse) -> list[ListedGroup]:
+    check(response.error_code, "The groups cannot be listed")
+    return response.groups
+
+
+def group_row(node: int, group: ListedGroup) -> dict[str, Any]:
+    return {
+        "id": group.group_id,
+        "state": group.group_state,
+        "type": group.group_type or "classic",
+        "protocol": group.protocol_type,
+        "coordinator": node,
+    }
+
+
+async def show_group(request: web.Request) -> web.Response:
+    client, name = request[CLIENT], request.match_info["group"]
+    about, committed = await asyncio.gather(described_group(client, name), client.committed(name))
+    topics = {where.topic for where in committed} | {
+        place["topic"] for member in about["members"] for place in member["assignment"]
+    }
+    leaders = leaders_of((await describe(client, sorted(topics))).topics) if topics else {}
+    owners = {
+        TopicPartition(place["topic"], partition): member["clientId"]
+        for member in about["members"]
+        for place in member["assignment"]
+        for partition in place["partitions"]
+    }
+    wanted = {where: leader for where, leader in leaders.items() if where in committed or where in owners}
+    ends = await offsets_at(client, wanted, LATEST)
+    offsets = [
+        offset_row(where, committed.get(where), ends.get(where), owners.get(where))
+        for where in sorted({*committed, *owners})
+    ]
+    return answer({**about, "offsets": offsets})
+
+
+def offset_row(
+    where: TopicPartition, committed: int | None, end: int | None, owner: str | None
+) -> dict[str, Any]:
+    """One line of the table of lag. Pure."""
+    lag = None if committed is None or end is None else max(0, end - committed)
+    return {
+        "topic": where.topic,
+        "partition": where.partition,
+        "committed": committed,
+        "end": end,
+        "lag": lag,
+        "member": owner,
+    }
+
+
+async def described_group(client: Client, name: str) -> dict[str, Any]:
+    """State and members, of a group of either protocol (KIP-848 groups are asked about first)."""
+    newer = consumer_group_describe.ConsumerGroupDescribeRequest(group_ids=[name])
+    response = await client.request(coordinator_of_group(name), newer, error_of=_passing_error)
+    group = response.groups[0]
+    if group.error_code != ErrorCode.GROUP_ID_NOT_FOUND:
+        check(group.error_code, f"Group {name} cannot be shown", group.error_message)
+        return {
+            "id": name,
+            "type": "consumer",
+            "state": group.group_state,
+            "protocol": group.assignor_name,
+            "members": [consumer_member(member) for member in group.members],
+        }
+    older = describe_groups.DescribeGroupsRequest(groups=[name])
+    response = await client.request(coordinator_of_group(name), older, error_of=_passing_error)
+    group = response.groups[0]
+    if group.group_state == "Dead" and group.error_code in (0, ErrorCode.GROUP_ID_NOT_FOUND):
+        raise Refused(NOT_FOUND, "GROUP_ID_NOT_FOUND", f"There is no group {name} (any more).")
+    check(group.error_code, f"Group {name} cannot be shown", group.error_message)
+    return {
+        "id": name,
+        "type": "classic",
+        "state": group.group_state,
+        "protocol": group.protocol_data or group.protocol_type,
+        "members": [classic_member(member) for member in group.members],
+    }
+
+
+def _passing_error(response: Any) -> int:
+    code: int = response.groups[0].error_code
+    return code if is_retriable(code) else 0
+
+
+def consumer_member(member: consumer_group_describe.Member) -> dict[str, Any]:
+    return {
+        "memberId": member.member_id,
+        "clientId": member.client_id,
+        "host": member.client_host,
+        "instanceId": member.instance_id,
+        "assignment": [
+            {"topic": each.topic_name, "partitions": each.partitions}
+            for each in member.assignment.topic_partitions
+        ],
+    }
+
+
+def classic_member(member: describe_groups.DescribedGroupMember) -> dict[str, Any]:
+    try:
+        assigned = consumer_protocol_assignment.decode(member.member_assignment, 0, _VERSION_SIZE)
+        assignment = [
+            {"topic": each.topic, "partitions": each.partitions} for each in assigned.assigned_partitions
+        ]
+    except ProtocolError:  # not a group of consumers, or nothing assigned yet
+        assignment = []
+    return {
+        "memberId": member.member_id,
+        "clientId": member.client_id,
+        "host": member.client_host,
+        "instanceId": member.group_instance_id,
+        "assignment": assignment,
+    }
+
+
+async def refuse_members(client: Client, name: str, what: str) -> None:
+    """Refuse while someone is in the group: they would go on from where they are and overwrite it."""
+    group = await described_group(client, name)
+    if group["members"] or group["state"] not in _NOBODY:
+        who = ", ".join(sorted({str(member["clientId"]) for member in group["members"]})[:3]) or "someone"
+        raise Refused(
+            409,
+            "NON_EMPTY_GROUP",
+            f"Group {name} cannot be {what} while it has active members ({who}, state {group['state']}): "
+            "stop them first, then try again.",
+        )
+
+
+async def delete_group(request: web.Request) -> web.Response:
+    client, name = request[CLIENT], request.match_info["group"]
+    await refuse_members(client, name, "deleted")
+    message = delete_groups.DeleteGroupsRequest(groups_names=[name])
+    response = await client.request(
+        coordinator_of_group(name),
+        message,
+        error_of=lambda r: r.results[0].error_code if is_retriable(r.results[0].error_code) else 0,
+    )
+    check(response.results[0].error_code, f"Group {name} cannot be deleted")
+    return answer({})
+
+
+ROUTES = (
+    ("GET", "groups", list_groups),
+    ("GET", "groups/{group}", show_group),
+    ("DELETE", "groups/{group}", delete_group),
+)

@@ -1,0 +1,65 @@
+// One group: its members, how far it is behind, and letting it go on from elsewhere.
+
+import { get, path, remove } from "../api.js";
+import { confirmByName } from "../dialog.js";
+import { chip, h, put, stat } from "../dom.js";
+import { count } from "../format.js";
+import { every } from "../live.js";
+import { askReset } from "../reset.js";
+import { address, go } from "../router.js";
+import { table } from "../table.js";
+import { toast } from "../toast.js";
+import { stateChip } from "./groups.js";
+
+const INTERVAL_MS = 3000;
+
+export async function show([name], signal) {
+  const head = h("div", { class: "stats" });
+  const offsets = table([
+    { title: "Topic", kind: "name", cell: (row) => h("a", { href: address("topics", row.topic) }, row.topic) },
+    { title: "Partition", kind: "number", cell: (row) => row.partition },
+    { title: "Committed", kind: "number", cell: (row) => count(row.committed) },
+    { title: "End", kind: "number", narrow: false, cell: (row) => count(row.end) },
+    { title: "Lag", kind: "number", cell: (row) => (row.lag > 0 ? chip(count(row.lag), "warn") : count(row.lag)) },
+    { title: "Member", kind: "name", narrow: false, cell: (row) => row.member ?? h("span", { class: "soft" }, "nobody") },
+  ], { label: `Offsets of ${name}`, empty: "Nothing committed." });
+  const members = table([
+    { title: "Client", kind: "name", cell: (row) => [row.clientId, row.instanceId ? [" ", chip(row.instanceId)] : null] },
+    { title: "Host", cell: (row) => row.host },
+    { title: "Reads", kind: "name", cell: (row) => row.assignment.map((each) => `${each.topic}: ${each.partitions.join(", ")}`).join(" · ") || "nothing" },
+    { title: "Member id", kind: "name mono", narrow: false, cell: (row) => row.memberId },
+  ], { label: `Members of ${name}`, empty: "No members: nobody reads for this group now." });
+  let group;
+
+  async function refresh() {
+    group = await get(path`groups/${name}`, {}, signal);
+    const known = group.offsets.filter((row) => row.lag !== null);
+    put(head, stat("State", stateChip(group.state)), stat("Members", count(group.members.length)),
+      stat("Lag", known.length ? count(known.reduce((sum, row) => sum + row.lag, 0)) : "–"),
+      stat("Protocol", group.type), stat("Assignor", group.protocol || "–"));
+    offsets.show(group.offsets);
+    members.show(group.members);
+  }
+  await refresh();
+  setTimeout(() => every(signal, INTERVAL_MS, refresh), INTERVAL_MS);
+  return {
+    title: name,
+    element: h("div", { class: "page" },
+      h("div", { class: "page-head" },
+        h("div", {}, h("div", { class: "crumbs" }, h("a", { href: "#/groups" }, "Groups"), " /"), h("h1", {}, name)),
+        h("div", { class: "row" },
+          h("button", { onclick: () => askReset(group, refresh) }, "Reset offsets"),
+          h("button", { class: "danger", onclick: () => askDelete(name) }, "Delete"))),
+      head,
+      h("section", { class: "card flush" }, h("h2", {}, "Offsets"), offsets.element),
+      h("section", { class: "card flush" }, h("h2", {}, "Members"), members.element)),
+  };
+}
+
+function askDelete(name) {
+  confirmByName(`Delete group ${name}?`, "Its committed offsets are forgotten: whoever joins later begins by auto.offset.reset.", name, async () => {
+    await remove(path`groups/${name}`);
+    toast(`Group ${name} was deleted.`);
+    go("groups");
+  });
+}

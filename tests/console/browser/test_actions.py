@@ -1,0 +1,168 @@
+"""What a person does with the console, in a real browser: it reaches the broker, or the broker's refusal is read."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from confluent_kafka import Consumer
+from playwright.sync_api import Page, expect
+
+from tests.console.browser.conftest import Visiting
+from tests.support.broker import BrokerProcess
+
+pytestmark = pytest.mark.xdist_group("console")
+
+
+def test_a_topic_is_made_and_deleted_by_typing_its_name(visit: Visiting) -> None:
+    page = visit().open("#/topics")
+    page.get_by_role("button", name="Create topic").click()
+    page.get_by_label("Name", exact=True).fill("made-here")
+    page.get_by_label("Partitions").fill("3")
+    page.get_by_label("Configuration").fill("cleanup.policy=compact")
+    page.get_by_role("button", name="Create", exact=True).click()
+    expect(page.get_by_role("heading", name="made-here")).to_be_visible()
+    page.get_by_role("link", name="Configuration").click()
+    page.get_by_label("changed only").check()
+    expect(page.get_by_role("table").locator("tbody tr")).to_have_count(1)
+    page.get_by_role("button", name="Delete").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("textbox").fill("something-else")
+    dialog.get_by_role("button", name="Delete").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("That is not made-here")
+    dialog.get_by_role("textbox").fill("made-here")
+    dialog.get_by_role("button", name="Delete").click()
+    expect(page.get_by_role("heading", name="Topics")).to_be_visible()
+    expect(page.get_by_role("link", name="made-here")).to_have_count(0)
+
+
+def test_a_topic_that_exists_is_refused_in_words(visit: Visiting, make_topic: Callable[..., str]) -> None:
+    name = make_topic("taken")
+    page = visit().open("#/topics")
+    page.get_by_role("button", name="Create topic").click()
+    page.get_by_label("Name", exact=True).fill(name)
+    page.get_by_role("button", name="Create", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("a topic of that name exists already")
+
+
+def test_a_setting_is_changed_and_put_back(visit: Visiting, make_topic: Callable[..., str]) -> None:
+    here = visit()
+    page = here.open(f"#/topics/{make_topic('tuned')}/config")
+    page.get_by_role("searchbox").fill("retention.ms")
+    page.get_by_role("button", name="Change retention.ms", exact=True).click()
+    page.get_by_label("Value").fill("an hour")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("alert")).to_contain_text("INVALID_CONFIG")
+    page.get_by_label("Value").fill("3600000")
+    page.get_by_role("button", name="Save").click()
+    row = page.get_by_role("table").locator("tbody tr", has_text="3600000")
+    expect(row).to_be_visible()
+    here.picture("configuration")
+    page.get_by_role("button", name="Reset retention.ms", exact=True).click()
+    expect(page.get_by_role("table")).not_to_contain_text("3600000")
+
+
+def test_a_message_produced_here_shows_up_in_a_tail_that_was_open_before(
+    visit: Visiting, make_topic: Callable[..., str]
+) -> None:
+    name = make_topic("watched")
+    tail = visit()
+    watching = tail.open(f"#/topics/{name}")
+    watching.get_by_role("button", name="Live tail").click()
+    watching.wait_for_selector("[data-tail=open]")
+
+    here = visit()
+    writing = here.open(f"#/topics/{name}")
+    writing.get_by_role("button", name="Produce message").click()
+    writing.get_by_label("Key", exact=True).fill("greeting")
+    writing.get_by_label("Value", exact=True).fill('{"hello": "tail"}')
+    writing.get_by_role("button", name="Add header").click()
+    writing.get_by_label("Header name").fill("trace")
+    writing.get_by_label("Header value").fill("00-4f1c")
+    here.picture("produce")
+    writing.get_by_role("button", name="Produce", exact=True).click()
+    expect(writing.locator(".toast")).to_contain_text("at offset 0")
+
+    row = watching.get_by_role("table").locator("tbody tr")
+    expect(row).to_have_count(1)
+    expect(row).to_contain_text('{"hello": "tail"}')
+    tail.picture("tail")
+    row.click()
+    expect(watching.get_by_role("dialog")).to_contain_text("00-4f1c")
+
+
+def test_messages_are_searched_with_progress_and_by_key(
+    visit: Visiting, make_topic: Callable[..., str], send: Callable[..., None]
+) -> None:
+    name = make_topic("haystack", 1)
+    for number in range(30):
+        send(name, f"straw {number}", key="needle" if number == 17 else "hay")
+    page = visit().open(f"#/topics/{name}")
+    page.get_by_role("searchbox").fill("NEEDLE")
+    page.get_by_role("searchbox").press("Enter")
+    rows = page.get_by_role("table").locator("tbody tr")
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("straw 17")
+    expect(page.get_by_text("Everything was searched: 1 of 30 messages match.")).to_be_visible()
+    page.get_by_label("Search in").select_option("value")
+    page.get_by_role("button", name="Search").click()
+    expect(page.get_by_text("Everything was searched: 0 of 30 messages match.")).to_be_visible()
+
+
+@pytest.fixture
+def reader(broker: BrokerProcess) -> Iterator[Callable[[str, str], Consumer]]:
+    """Let a consumer join a group, until the test ends or closes it."""
+    joined: list[Consumer] = []
+
+    def join(group: str, topic: str) -> Consumer:
+        consumer = Consumer(
+            {"bootstrap.servers": broker.bootstrap, "group.id": group, "client.id": "night-shift"}
+        )
+        joined.append(consumer)
+        consumer.subscribe([topic])
+        while not consumer.assignment():
+            consumer.poll(0.05)
+        return consumer
+
+    yield join
+    for consumer in joined:
+        consumer.close()
+
+
+def _ask_reset(page: Page, to: str) -> None:
+    page.get_by_role("button", name="Reset offsets").click()
+    page.get_by_label("To", exact=True).select_option(to)
+    page.get_by_role("dialog").get_by_role("button", name="Show what changes").click()
+
+
+def test_offsets_are_reset_after_showing_what_changes(
+    visit: Visiting, make_topic: Callable[..., str], send: Callable[..., None], commit: Callable[..., None]
+) -> None:
+    topic = make_topic("replayed", 1)
+    for number in range(5):
+        send(topic, str(number))
+    commit("replay", topic, {0: 5})
+    here = visit()
+    page = here.open("#/groups/replay")
+    _ask_reset(page, "earliest")
+    dialog = page.get_by_role("dialog")
+    changes = dialog.get_by_role("table", name="What changes").locator("tbody tr")
+    expect(changes).to_have_count(1)
+    assert changes.locator("td").all_inner_texts() == ["replayed", "0", "5", "0"]
+    here.picture("reset")
+    dialog.get_by_role("button", name="Reset offsets").click()
+    expect(dialog).to_have_count(0)
+    expect(page.get_by_role("table", name="Offsets of replay").locator("tbody tr td").nth(4)).to_have_text(
+        "5"
+    )
+
+
+def test_a_reset_is_refused_in_words_while_a_member_is_active(
+    visit: Visiting, make_topic: Callable[..., str], reader: Callable[[str, str], Consumer]
+) -> None:
+    reader("busy", make_topic("in-use", 1))
+    here = visit()
+    page = here.open("#/groups/busy")
+    expect(page.get_by_role("table", name="Members of busy")).to_contain_text("night-shift")
+    _ask_reset(page, "latest")
+    alert = page.get_by_role("dialog").get_by_role("alert")
+    expect(alert).to_contain_text("cannot be reset while it has active members (night-shift")
+    here.picture("refused")
