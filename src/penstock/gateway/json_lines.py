@@ -30,6 +30,8 @@ from penstock.gateway.partitions import Partition, PartitionRefused, next_offset
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from penstock.protocol.records.builder import NewRecord
+from penstock.security.operations import Operation
+from penstock.security.resources import ResourceType
 from penstock.server.connection_host import ConnectionHost, DialectConnection, Peer
 from penstock.server.context import RequestContext, Services
 from penstock.server.handlers import metadata
@@ -42,6 +44,10 @@ _PENDING_MAX = 256  # produces that were appended but not acknowledged
 _READ_BYTES = 128 * 1024  # what a fetch decodes before it lets others run
 _METADATA_VERSION = 12
 _CLIENT_ID = "json-lines"
+_REFUSALS = {
+    ResourceType.TOPIC: ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+    ResourceType.GROUP: ErrorCode.GROUP_AUTHORIZATION_FAILED,
+}
 
 
 class JsonLines:
@@ -73,6 +79,14 @@ class JsonLines:
         )
         return partition.produce(record)
 
+    def require(self, peer: Peer, operation: Operation, resource_type: ResourceType, name: str) -> None:
+        """Raises when the client may not do this, before it is told anything of the resource."""
+        if self._services.authorizer.allows(peer.principal, peer.host, operation, resource_type, name):
+            return
+        code = _REFUSALS[resource_type]
+        kind = resource_type.name.lower()
+        raise PartitionRefused(code, f"{peer.principal} may not {operation.name} {kind} {name!r}")
+
     async def make_topic(self, peer: Peer, topic: str) -> None:
         """Create a topic by asking for it, as a Kafka producer does; raises when the broker will not."""
         context = RequestContext(self._services, peer, _METADATA_VERSION, _CLIENT_ID)
@@ -85,15 +99,19 @@ class JsonLines:
 
     async def start_of(self, peer: Peer, request: Fetch) -> int:
         """Where a fetch begins: at its offset, at its group's, or at the start; never before what is left."""
+        self.require(peer, Operation.READ, ResourceType.TOPIC, request.topic)
         leader = self.partition(peer, request.topic, request.partition).require_leader()
         offset = request.offset
         if offset is None and request.group is not None:
+            self.require(peer, Operation.DESCRIBE, ResourceType.GROUP, request.group)
             offset = await self._offsets.committed(request.group, request.topic, request.partition)
         if offset is not None and offset < 0:
             raise RequestError("INVALID_REQUEST", f"offset {offset} is negative")
         return max(offset or 0, leader.log.log_start_offset)
 
     async def commit(self, peer: Peer, request: Commit) -> None:
+        self.require(peer, Operation.READ, ResourceType.GROUP, request.group)
+        self.require(peer, Operation.READ, ResourceType.TOPIC, request.topic)
         self.partition(peer, request.topic, request.partition).require_leader()
         if request.offset < 0:
             raise RequestError("INVALID_REQUEST", f"offset {request.offset} is negative")
@@ -232,6 +250,7 @@ class JsonLinesConnection(DialectConnection):
 
     async def _perform(self, request: Request) -> None:
         if isinstance(request, Produce):
+            self._dialect.require(self.peer, Operation.WRITE, ResourceType.TOPIC, request.topic)
             if self._dialect.is_unknown(request.topic):
                 await self._settle()
                 await self._dialect.make_topic(self.peer, request.topic)

@@ -80,14 +80,13 @@ class Driver:
     def change_topics(self, **topics: int) -> None:
         """Make topics, let them grow, or with 0 delete them."""
         made = {name for name, count in topics.items() if count and name not in self.image.topics}
-        gone = {name for name, count in topics.items() if not count}
         for name, count in topics.items():
             if count:
                 set_topic(self.image, name, count)
             else:
                 topic = self.image.topics.pop(name)
                 del self.image.topics_by_id[topic.topic_id]
-        subscription.follow_topics(self.group, made, gone, self.now)
+        subscription.follow_topics(self.group, made, self.now)
         self._take()
         if self.group.topic_names() & topics.keys():
             self.group.must_refresh = True

@@ -74,6 +74,7 @@ class ConsumerGroup:
         "static_members",
         "target",
         "timers",
+        "unseen_topics",
     )
 
     def __init__(self, group_id: str) -> None:
@@ -86,6 +87,8 @@ class ConsumerGroup:
         self.static_members: dict[str, str] = {}  # member ids by instance id
         self.target: dict[str, Assignment] = {}
         self.regexes: dict[str, ConsumerGroupRegularExpressionValue] = {}  # those that were resolved
+        self.unseen_topics: set[str] | None = None
+        """Topics that were made and no pattern was held against yet; None for all there are."""
         self.has_partition_metadata = False
         """Whether the log has a record of the older form, which the next change of the epoch removes."""
         self.must_refresh = True

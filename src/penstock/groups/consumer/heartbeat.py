@@ -3,7 +3,7 @@
 Whatever can be refused is refused before anything is changed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import msgspec
@@ -23,7 +23,7 @@ from penstock.groups.consumer.reconcile import reconcile
 from penstock.groups.consumer.regex.syntax import InvalidPattern
 from penstock.groups.consumer.situation import ConsumerSettings, Situation
 from penstock.groups.consumer.states import MemberState
-from penstock.groups.consumer.subscription import resolved, subscribe
+from penstock.groups.consumer.subscription import resolved, see_new_topics, subscribe
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.consumer_group_heartbeat import Assignment as ToldAssignment
 from penstock.protocol.messages.consumer_group_heartbeat import (
@@ -37,11 +37,17 @@ from penstock.protocol.messages.consumer_group_regular_expression_record import 
 )
 
 
+def _anything(_topic: str) -> bool:
+    return True
+
+
 class Client(msgspec.Struct, frozen=True):
     """Who sends a request, besides what it says itself."""
 
     client_id: str
     client_host: str
+    may_describe: Callable[[str], bool] = _anything
+    """Which topics it may know of."""
 
 
 # -- what no group would take -----------------------------------------------------------------------------
@@ -87,10 +93,11 @@ def heartbeat(
 ) -> ConsumerGroupHeartbeatResponse:
     """A member reports, or somebody joins; `request` was checked and has a member id."""
     check_room(group, request.member_id, now.settings.size_max)
-    topics_of_regex = _topics_of(group, request.subscribed_topic_regex, now)
+    topics_of_regex = _topics_of(group, request.subscribed_topic_regex, client, now)
     reported = reported_partitions(request.topic_partitions)
     before = _find(group, request, reported)
     member = _updated(before or Member(member_id=request.member_id), request, client)
+    see_new_topics(group, client.may_describe, now)
     subscribe(group, before, member, now, topics_of_regex)
     shown_before, epoch_before = (before.assigned, before.epoch) if before is not None else ({}, JOIN_EPOCH)
     member = advance(group, request.member_id, reported, now)
@@ -143,12 +150,12 @@ def advance(
 
 
 def _topics_of(
-    group: ConsumerGroup, regex: str | None, now: Situation
+    group: ConsumerGroup, regex: str | None, client: Client, now: Situation
 ) -> ConsumerGroupRegularExpressionValue | None:
     if not regex:
         return None
     try:
-        return group.regexes.get(regex) or resolved(regex, now)
+        return group.regexes.get(regex) or resolved(regex, now, client.may_describe)
     except InvalidPattern as error:
         raise Refused(
             ErrorCode.INVALID_REGULAR_EXPRESSION,

@@ -90,7 +90,8 @@ class ConsumerGroups:
         for group in shard.state.consumers.values():
             now = self.situation(group.group_id)
             group.resume(now.moment, now.settings.session_timeout_ms)
-            subscription.resolve_again(group, now)
+            group.unseen_topics = None
+            subscription.follow_topics(group, set(), now)
             self._store(shard, group)
 
     def end(self, shard: Shard) -> None:
@@ -113,7 +114,7 @@ class ConsumerGroups:
         for shard in shards:
             for group in shard.state.consumers.values():
                 if group.regexes and (made or gone):
-                    subscription.follow_topics(group, made, gone, self.situation(group.group_id))
+                    subscription.follow_topics(group, made, self.situation(group.group_id))
                     self._store(shard, group)
                 if any(map(group.is_subscribed_to, changed)):
                     group.must_refresh = True

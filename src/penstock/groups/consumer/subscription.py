@@ -2,6 +2,7 @@
 
 import hashlib
 import logging
+from collections.abc import Callable
 
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.groups.consumer.group import ConsumerGroup
@@ -50,29 +51,40 @@ def refresh(group: ConsumerGroup, now: Situation, *, is_changed: bool) -> None:
         group.bump_epoch(metadata_hash)
 
 
-def resolved(regex: str, now: Situation) -> ConsumerGroupRegularExpressionValue:
+def resolved(
+    regex: str, now: Situation, may_describe: Callable[[str], bool]
+) -> ConsumerGroupRegularExpressionValue:
     """The topics that a pattern stands for now, internal ones too, as in Kafka. Raises `InvalidPattern`."""
     matches = Matcher(regex).matches
     return ConsumerGroupRegularExpressionValue(
-        topics=sorted(filter(matches, now.image.topics)),
+        topics=sorted(filter(may_describe, filter(matches, now.image.topics))),
         version=now.image.offset,
         timestamp=now.moment.wall_ms,
     )
 
 
-def resolve_again(group: ConsumerGroup, now: Situation) -> None:
-    """Topics may have been made or deleted: see what the group's patterns stand for now."""
+def follow_topics(group: ConsumerGroup, made: set[str], now: Situation) -> None:
+    """Those that are gone leave the group's patterns at once; those that were made wait for `see_new_topics`."""
+    if group.unseen_topics is not None:
+        group.unseen_topics |= made
     for regex in list(group.regexes):
-        _follow(group, regex, set(now.image.topics), set(), now)
+        _follow(group, regex, set(), now)
 
 
-def follow_topics(group: ConsumerGroup, made: set[str], gone: set[str], now: Situation) -> None:
-    """Like `resolve_again`, when these topics are all that changed."""
-    for regex in list(group.regexes):
-        _follow(group, regex, made, gone, now)
+def see_new_topics(group: ConsumerGroup, may_describe: Callable[[str], bool], now: Situation) -> None:
+    """See what the group's patterns stand for now that topics were made, as far as a member may know of them.
+
+    As in Kafka, the member that happens to come first decides for the group.
+    """
+    unseen = now.image.topics if group.unseen_topics is None else group.unseen_topics
+    if unseen and group.regexes:
+        made = {name for name in unseen if name in now.image.topics and may_describe(name)}
+        for regex in list(group.regexes):
+            _follow(group, regex, made, now)
+    group.unseen_topics = set()
 
 
-def _follow(group: ConsumerGroup, regex: str, made: set[str], gone: set[str], now: Situation) -> None:
+def _follow(group: ConsumerGroup, regex: str, made: set[str], now: Situation) -> None:
     known = group.regexes[regex].topics
     try:
         matching = set(filter(Matcher(regex).matches, made))
@@ -80,7 +92,7 @@ def _follow(group: ConsumerGroup, regex: str, made: set[str], gone: set[str], no
         log.warning("group %r does not get new topics for %r: %s", group.group_id, regex, error)
         matching = set()
     kept = {name for name in known if name in now.image.topics}
-    topics = sorted((kept | matching) - gone)
+    topics = sorted(kept | matching)
     if topics != known:
         value = ConsumerGroupRegularExpressionValue(
             topics=topics, version=now.image.offset, timestamp=now.moment.wall_ms

@@ -4,6 +4,8 @@ v1: members make their ids themselves (KIP-1082) and may subscribe to a pattern.
 a while (static members).
 """
 
+from functools import partial
+
 from penstock.groups.consumer.heartbeat import Client
 from penstock.observability.completion import Completion
 from penstock.protocol.errors import ErrorCode
@@ -13,7 +15,7 @@ from penstock.protocol.messages.consumer_group_heartbeat import (
 )
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.server.permissions import denied_topics, may_group
+from penstock.server.permissions import denied_topics, may_group, may_topic
 
 
 def handle(
@@ -29,5 +31,5 @@ def handle(
     shard = groups.find(request.group_id)
     if isinstance(shard, ErrorCode):
         return ConsumerGroupHeartbeatResponse(error_code=shard)
-    client = Client(ctx.client_id or "", f"/{ctx.peer.host}")
+    client = Client(ctx.client_id or "", f"/{ctx.peer.host}", partial(may_topic, ctx, Operation.DESCRIBE))
     return groups.consumers.heartbeat(shard, request, client, ctx.version)
