@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 from collections.abc import Callable, Coroutine, Iterator
 from functools import partial
 from random import Random
@@ -26,6 +27,8 @@ from penstock.testing.simulation.seeds import randomness
 T = TypeVar("T")
 _WALL_MS_AT_START = 1_700_000_000_000
 _WORK_S_MAX = 0.002
+_CANCELLATIONS_MAX = 5
+_CANCELLATION_S = 1.0
 
 
 class SimulatedClock:
@@ -53,7 +56,8 @@ class SimulatedOffload(LoopOffload):
         self._loop = loop
 
     def call(self, work: Callable[[], object], then: Then) -> None:
-        self._loop.call_later(self._loop.random.uniform(0, _WORK_S_MAX), self._run_now, work, then)
+        longest_s = _WORK_S_MAX * self._loop.disk_slowness.get(current_node.get(), 1.0)
+        self._loop.call_later(self._loop.random.uniform(0, longest_s), self._run_now, work, then)
 
     def later(self, callback: Callable[..., None], work: Callable[[], object], then: Then) -> None:
         self._loop.call_later(_WORK_S_MAX, callback, work, then)
@@ -142,18 +146,37 @@ def run_simulated(
     network = SimulatedNetwork(randomness(seed, "network"), weather)
     drawn: Random = randomness(seed, "loop")
     loop = SimulatedLoop(network, drawn)
+    with _no_collection():
+        try:
+            return loop.run_until_complete(work(loop)), loop.trace
+        finally:
+            with contextlib.suppress(Stuck):
+                loop.run_until_complete(_end_tasks(loop))
+            loop.close()
+
+
+@contextlib.contextmanager
+def _no_collection() -> Iterator[None]:
+    """Collect no cycles meanwhile: what ends with them would end at times that no seed draws."""
+    was_enabled = gc.isenabled()
+    gc.disable()
     try:
-        return loop.run_until_complete(work(loop)), loop.trace
+        yield
     finally:
-        with contextlib.suppress(Stuck):  # who waits for a disk without power waits for ever
-            loop.run_until_complete(_end_tasks(loop))
-        loop.close()
+        if was_enabled:
+            gc.enable()
 
 
 async def _end_tasks(loop: SimulatedLoop) -> None:
-    """Whatever still runs is cancelled, in an order that does not depend on addresses in memory."""
+    """Whatever still runs is cancelled, in an order that does not depend on addresses in memory.
+
+    Again when that is not enough: who cleans up waits for a disk without power.
+    """
     mine = asyncio.current_task()
-    tasks = sorted((each for each in asyncio.all_tasks(loop) if each is not mine), key=hash)
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    for _ in range(_CANCELLATIONS_MAX):
+        tasks = sorted((each for each in asyncio.all_tasks(loop) if each is not mine), key=hash)
+        if not tasks:
+            return
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks, timeout=_CANCELLATION_S)

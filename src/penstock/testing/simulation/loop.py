@@ -48,6 +48,8 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         self.random = randomness
         self.trace: list[str] = []
         """What went over the network, and when: two runs of one seed have the same."""
+        self.disk_slowness: dict[str, float] = {}
+        """How many times longer than usual the work that waits for a disk takes, by machine."""
         self._now_s = 0.0
         self._clock_resolution = 1e-9
         self._selector = _Selector(self)

@@ -6,60 +6,78 @@ from collections.abc import Awaitable, Callable
 from random import Random
 
 from penstock.cluster.raft.values import Election
+from penstock.testing.disk import Keep
+from penstock.testing.simulation.cluster.history import History
 from penstock.testing.simulation.cluster.machine import Ending, Machine
+from penstock.testing.simulation.cluster.network_faults import NetworkFaults
+from penstock.testing.simulation.cluster.plan import ROTTING
 from penstock.testing.simulation.loop import SimulatedLoop
-from penstock.testing.simulation.nodes import CLIENT
+
+Kind = Callable[[Machine], Awaitable[None]]
+_POWER_CUT_OPERATIONS_MAX = 60
+_POWER_CUT_LOOKS = 500
+_FULL_BYTES_MAX = 4000
 
 
 class Faults:
-    def __init__(self, loop: SimulatedLoop, machines: list[Machine], random: Random) -> None:
+    def __init__(
+        self, loop: SimulatedLoop, machines: list[Machine], random: Random, history: History
+    ) -> None:
         self._loop = loop
         self._machines = machines
         self._random = random
-        self._kinds: list[tuple[Callable[[Machine], Awaitable[None]], int]] = [
-            (self._crash, 5),
-            (self._stop, 1),
+        self._history = history
+        self._network = NetworkFaults(loop, [each.name for each in machines], random)
+        self._kinds: list[tuple[Kind, int]] = [
+            (self._crash, 4),
+            (self._cut_power_at_work, 2),
             (self._crash_several, 2),
-            (self._isolate, 3),
-            (self._divide, 2),
-            (self._cut_one_link, 2),
-            (self._cut_one_way, 2),
-            (self._deafen, 2),
-            (self._slow_down, 2),
-            (self._lose_packets, 2),
-            (self._break_connections, 2),
-            (self._fail_sync, 2),
-            (self._heal_network, 2),
+            (self._crash_voter, 2),
+            (self._stop, 2),
+            (self._fail_disk, 2),
+            (self._fill_disk, 1),
+            (self._slow_disk, 2),
+            (self._rot, 0),
+            *self._network.kinds,
         ]
+        self.only: frozenset[str] = frozenset()
+        """The names of those to choose from; all, if none is named."""
         self._are_over = False
+        self._rotting = random.choice(machines)
+        """The only one whose disk rots: what was acknowledged is intact on another."""
+        self._old_leader: Machine | None = None
+        """Whom an election shall replace, whose voters are to crash."""
         self.counts: Counter[str] = Counter()
-
-    def voted(self, name: str, election: Election) -> None:
-        """A node has written down a vote or an epoch, and is about to say so."""
 
     async def disturb(self) -> None:
         """Let one thing go wrong."""
-        kinds, weights = zip(*self._kinds, strict=True)
+        chosen = [each for each in self._kinds if not self.only or _name(each[0]) in self.only]
+        kinds, weights = zip(*chosen, strict=True)
         (kind,) = self._random.choices(kinds, weights)
-        self.counts[kind.__name__.strip("_")] += 1
+        self.counts[_name(kind)] += 1
         await kind(self._random.choice(self._machines))
 
     async def heal(self) -> None:
         """No more faults, and everybody is started anew whose disk has failed."""
         self._are_over = True
+        self._old_leader = None
         self._loop.network.heal()
+        self._loop.disk_slowness.clear()
         for machine in self._machines:
             machine.disk.heal()
-            if machine.has_failing_disk and machine.broker is not None:
-                await machine.end(Ending.KILLED)
+            machine.disk.set_capacity(None)
+            if machine.broker is not None and (machine.has_failing_disk or not machine.disk.has_power):
+                await machine.end(Ending.KILLED if machine.disk.has_power else Ending.POWER_CUT)
             if machine.broker is None:
                 machine.start()
+
+    # -- the end of a process -------------------------------------------------------------------------
 
     async def _crash(self, machine: Machine) -> None:
         if machine.broker is None:
             return
         await machine.end(self._random.choice([Ending.POWER_CUT, Ending.POWER_CUT, Ending.KILLED]))
-        self._start_later(machine)
+        self._start_later(machine, self._random.uniform(0.01, 8))
 
     async def _crash_several(self, _machine: Machine) -> None:
         for machine in self._random.sample(self._machines, self._random.randint(2, len(self._machines))):
@@ -67,79 +85,103 @@ class Faults:
             await asyncio.sleep(self._random.choice([0, 0, self._random.uniform(0, 2)]))
 
     async def _stop(self, machine: Machine) -> None:
+        """Asked to, it hands over first."""
         if machine.is_serving:
             await machine.end(Ending.STOPPED)
-            self._start_later(machine)
+            self._start_later(machine, self._random.uniform(0.01, 8))
 
-    def _start_later(self, machine: Machine) -> None:
+    async def _cut_power_at_work(self, machine: Machine) -> None:
+        """In the middle of something that changes the disk."""
+        if machine.broker is None:
+            return
+        disk = machine.disk
+        disk.cut_power_at(self._random.randrange(_POWER_CUT_OPERATIONS_MAX))
+        for _ in range(_POWER_CUT_LOOKS):
+            if not disk.has_power or machine.disk is not disk:
+                break
+            await asyncio.sleep(0.001)
+        if machine.disk is disk and machine.broker is not None:
+            await machine.end(Ending.POWER_CUT)
+            self._start_later(machine, self._random.uniform(0.01, 4))
+
+    def _start_later(self, machine: Machine, delay_s: float) -> None:
         def start() -> None:
             if machine.broker is None:
                 machine.start()
 
-        self._loop.call_later(self._random.uniform(0.01, 8), start)
+        self._loop.call_later(delay_s, start)
 
-    async def _isolate(self, machine: Machine) -> None:
-        others = [each.name for each in self._machines if each is not machine]
-        if self._random.random() < 0.5:
-            others.append(CLIENT)
-        self._loop.network.isolate([machine.name], others)
-        self._mend_later([machine.name], others)
+    # -- elections ------------------------------------------------------------------------------------
 
-    async def _cut_one_link(self, machine: Machine) -> None:
-        other = self._random.choice([each for each in self._machines if each is not machine])
-        self._loop.network.isolate([machine.name], [other.name])
-        self._mend_later([machine.name], [other.name])
+    async def _crash_voter(self, _machine: Machine) -> None:
+        """Have the quorum elect another leader, and take the power from who voted for it. See `voted`."""
+        leaders = self._history.metadata.leaders
+        leader = self._machines[leaders[max(leaders)] - 1]
+        self._loop.network.isolate(
+            [leader.name], [each.name for each in self._machines if each is not leader]
+        )
+        self._old_leader = leader
+        await asyncio.sleep(self._random.uniform(2, 4))
+        self._old_leader = None
+        self._loop.network.mend([leader.name], [each.name for each in self._machines])
 
-    async def _cut_one_way(self, machine: Machine) -> None:
-        other = self._random.choice([each for each in self._machines if each is not machine])
-        self._loop.network.cut(machine.name, other.name)
-        self._mend_later([machine.name], [other.name])
+    def voted(self, name: str, election: Election) -> None:
+        """A node has written down a vote or an epoch, and is about to say so.
 
-    async def _deafen(self, machine: Machine) -> None:
-        """The node hears nobody, or nobody hears it."""
-        others = [each.name for each in self._machines if each is not machine]
-        is_deaf = self._random.random() < 0.5
-        for other in others:
-            self._loop.network.cut(*((other, machine.name) if is_deaf else (machine.name, other)))
-        self._mend_later([machine.name], others)
+        A voter that loses power then, and comes back at once, must remember whom it voted for: the old leader is there
+        to ask it again, and the new one is not.
+        """
+        old_leader, voted = self._old_leader, election.voted
+        voter = next((each for each in self._machines if each.name == name), None)
+        if old_leader is None or voter is None or voted is None or voted.node_id == voter.node_id:
+            return
+        candidate = f"node-{voted.node_id}"
+        others = [each.name for each in self._machines if each.name != candidate]
+        self._loop.call_later(self._random.uniform(0.005, 0.015), self._forget_vote, voter, old_leader)
+        self._loop.call_later(0.015, self._loop.network.isolate, [candidate], others)
+        self._loop.call_later(self._random.uniform(3, 6), self._loop.network.mend, [candidate], others)
 
-    async def _divide(self, _machine: Machine) -> None:
-        """Two groups of nodes that see nothing of each other; clients may see both."""
-        names = [each.name for each in self._machines]
-        group = self._random.sample(names, self._random.randint(1, len(names) - 1))
-        others = [each for each in names if each not in group]
-        if self._random.random() < 0.5:
-            others.append(CLIENT)
-        self._loop.network.isolate(group, others)
-        self._mend_later(group, others)
+    def _forget_vote(self, voter: Machine, old_leader: Machine) -> None:
+        async def crash() -> None:
+            if voter.broker is not None and not self._are_over:
+                await voter.end(Ending.POWER_CUT, Keep.NOTHING)
+                self._start_later(voter, self._random.uniform(0.01, 0.1))
 
-    def _mend_later(self, group: list[str], others: list[str]) -> None:
-        self._loop.call_later(self._random.uniform(0.2, 8), self._loop.network.mend, group, others)
+        self._loop.network.mend([old_leader.name], [each.name for each in self._machines])
+        self._loop.create_task(crash())
 
-    async def _slow_down(self, machine: Machine) -> None:
-        self._loop.network.slow_down(machine.name, self._random.uniform(3, 60))
-        self._loop.call_later(self._random.uniform(0.2, 6), self._loop.network.slow_down, machine.name, 1)
+    # -- disks ----------------------------------------------------------------------------------------
 
-    async def _lose_packets(self, machine: Machine) -> None:
-        self._loop.network.make_flaky(machine.name, self._random.choice([0.02, 0.1, 0.3]))
-        self._loop.call_later(self._random.uniform(0.5, 6), self._loop.network.make_flaky, machine.name, 0.0)
-
-    async def _break_connections(self, machine: Machine) -> None:
-        """All at once, several times: what was asked is asked again, whether it had arrived or not."""
-        for _ in range(self._random.randint(1, 4)):
-            self._loop.break_connections(machine.name)
-            await asyncio.sleep(self._random.uniform(0.005, 0.3))
-
-    async def _heal_network(self, _machine: Machine) -> None:
-        self._loop.network.heal()
-
-    async def _fail_sync(self, machine: Machine) -> None:
+    async def _fail_disk(self, machine: Machine) -> None:
         """A disk that fails once is not trusted again: whoever runs the node restarts it, some time later."""
-        part = self._random.choice(["orders", "__cluster_metadata", ""])
-        machine.disk.fail("sync", part, times=1)
+        part = self._random.choice(["orders", "ledger", "gossip", "__cluster_metadata", "__", ""])
+        machine.disk.fail(self._random.choice(["sync", "sync", "write"]), part, times=1)
+        self._replace_later(machine)
+
+    async def _fill_disk(self, machine: Machine) -> None:
+        room_bytes = self._random.randrange(_FULL_BYTES_MAX)
+        machine.disk.set_capacity(machine.disk.used_bytes + room_bytes, writes_in_part=True)
+        self._replace_later(machine)
+
+    def _replace_later(self, machine: Machine) -> None:
         machine.has_failing_disk = True
         self._loop.call_later(self._random.uniform(1, 8), self._replace_broker, machine)
 
     def _replace_broker(self, machine: Machine) -> None:
+        machine.disk.set_capacity(None)
         if machine.has_failing_disk and machine.broker is not None and not self._are_over:
             self._loop.create_task(self._crash(machine))
+
+    async def _slow_disk(self, machine: Machine) -> None:
+        self._loop.disk_slowness[machine.name] = self._random.uniform(5, 200)
+        self._loop.call_later(self._random.uniform(0.5, 6), self._loop.disk_slowness.pop, machine.name, None)
+
+    async def _rot(self, _machine: Machine) -> None:
+        machine = self._rotting
+        partition = machine.rot(self._random.choice(ROTTING), self._random)
+        if partition is not None:
+            self._history.rots(machine.node_id, partition)
+
+
+def _name(kind: Kind) -> str:
+    return kind.__name__.strip("_")

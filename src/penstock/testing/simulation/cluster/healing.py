@@ -109,7 +109,11 @@ class Healing:
         return f"offsets {sorted(offsets)}" if len(offsets) > 1 else None
 
     def _check_records(self, partition: PartitionName) -> None:
-        found = {machine.name: records_of(replica) for machine, replica in self._replicas(partition)}
+        found = {
+            machine.name: records_of(replica)
+            for machine, replica in self._replicas(partition)
+            if not self._history.replicas.is_rotten(replica)
+        }
         compare(partition, found)
         first = next(iter(found.values()))
         self._history.records.ends_with(partition, first)

@@ -25,3 +25,7 @@ class History:
         """Elections of this topic may be unclean, so it may lose what was acknowledged."""
         self.records.excused.add(topic)
         self.replicas.excused.add(topic)
+
+    def rots(self, node_id: int, partition: str) -> None:
+        """Something of this node's replica (`orders-0`) is not as it was written."""
+        self.replicas.rotten.add((node_id, partition))

@@ -2,6 +2,7 @@
 
 import asyncio
 from enum import Enum, auto
+from random import Random
 
 from penstock.server.broker import StartFailed
 from penstock.testing.disk import FaultyDisk, Keep
@@ -64,15 +65,30 @@ class Machine:
             self._is_member = self.is_serving = True
             return
 
-    async def end(self, ending: Ending) -> None:
-        """End the broker; `start` begins anew from what is on the disk."""
+    async def end(self, ending: Ending, keep: Keep | None = None) -> None:
+        """End the broker; `start` begins anew from what is on the disk, after a power cut from what it has kept."""
         broker, self.broker = self.broker, None
         if ending is Ending.STOPPED and self.is_serving and broker is not None:
             self.is_serving = False
             await self._loop.run_on(self.name, broker.stop())
         self.is_serving = self.has_failing_disk = False
         if ending is Ending.POWER_CUT:
-            self.disk = self.disk.crash(self._random.choice(list(Keep)))
+            self.disk = self.disk.crash(keep or self._random.choice(list(Keep)))
         else:
             self.disk = self.disk.kill()
         self._loop.power_off(self.name)
+
+    def rot(self, topic: str, random: Random) -> str | None:
+        """Flip a bit in what has been stored of a topic; gives the partition's directory, None if there is nothing."""
+        logs = [
+            each
+            for each in sorted(self.disk.paths())
+            if each.startswith(f"/data/{topic}-") and each.endswith(".log") and "-delete" not in each
+        ]
+        stored = [(each, self.disk.size(each) - self.disk.unsynced_bytes(each)) for each in logs]
+        stored = [(path, size_bytes) for path, size_bytes in stored if size_bytes > 0]
+        if not stored or not self.disk.has_power:
+            return None
+        path, size_bytes = random.choice(stored)
+        self.disk.flip_bit(path, random.randrange(size_bytes), random.randrange(8))
+        return path.split("/")[2]

@@ -14,6 +14,9 @@ GOSSIP: Final = "gossip"
 DRAFTS: Final = "drafts"
 """Elections may be unclean: it may lose anything, and must be of one mind all the same."""
 
+ROTTING: Final = (ORDERS, LEDGER)
+"""Topics of which bits flip, on the disk of one node."""
+
 PARTITION_COUNTS: Final = {ORDERS: 3, LEDGER: 2, GOSSIP: 1, DRAFTS: 1}
 TOPIC_SETTINGS: Final[dict[str, dict[str, str]]] = {
     GOSSIP: {"min_insync_replicas": "1"},

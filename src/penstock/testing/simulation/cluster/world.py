@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Iterable
 
 from penstock.testing.simulation.broker import SimulatedClock, run_simulated
 from penstock.testing.simulation.cluster.clients.client import Client
@@ -21,7 +22,10 @@ _STEADY_S = 1.0
 
 
 class SimulatedCluster:
-    def __init__(self, loop: SimulatedLoop, seed: int, *, fault_count: int = 8) -> None:
+    def __init__(
+        self, loop: SimulatedLoop, seed: int, *, fault_count: int = 8, only: Iterable[str] = ()
+    ) -> None:
+        """`only` names the faults that may come; see `Faults`."""
         self.loop = loop
         self.history = History(SESSION_MS / 1000)
         self.history.excuse(DRAFTS)
@@ -36,7 +40,8 @@ class SimulatedCluster:
             SimulatedClock(loop),
         )
         self.usage = Usage(loop, self.client, [each.node_id for each in self.machines], self.random)
-        self.faults = Faults(loop, self.machines, self.random)
+        self.faults = Faults(loop, self.machines, self.random, self.history)
+        self.faults.only = frozenset(only)
 
     async def run(self) -> None:
         """Raises `Violation`."""
@@ -68,11 +73,11 @@ class SimulatedCluster:
             raise Violation("liveness", f"no cluster was formed in {_FORMING_S_MAX} s") from None
 
 
-def run_cluster(seed: int, *, fault_count: int = 8) -> SimulatedCluster:
+def run_cluster(seed: int, *, fault_count: int = 8, only: Iterable[str] = ()) -> SimulatedCluster:
     """Run one seed. Raises `Violation`, or whatever else goes wrong."""
 
     async def run(loop: SimulatedLoop) -> SimulatedCluster:
-        cluster = SimulatedCluster(loop, seed, fault_count=fault_count)
+        cluster = SimulatedCluster(loop, seed, fault_count=fault_count, only=only)
         await cluster.run()
         return cluster
 

@@ -32,6 +32,8 @@ class ReplicaChecker:
         self.leaders: dict[tuple[bytes, int, int], int] = {}
         self.excused: set[str] = set()
         """Topics whose elections may be unclean: what was committed may be lost."""
+        self.rotten: set[tuple[int, str]] = set()
+        """Nodes with the name of a partition that is damaged on their disks: others tell what is committed."""
         self._committed: dict[PartitionId, dict[int, Batch]] = {}
         self._ends: dict[PartitionId, dict[int, int]] = {}
         """Up to where batches of an epoch are committed."""
@@ -55,7 +57,11 @@ class ReplicaChecker:
         Not so one that only now hears how it once led.
         """
         key, epoch = (replica.topic_id, replica.partition), replica.leader_epoch
-        if replica.topic in self.excused or epoch < self._latest_epoch.get(key, -1):
+        if (
+            replica.topic in self.excused
+            or self.is_rotten(replica)
+            or epoch < self._latest_epoch.get(key, -1)
+        ):
             return
         ends = [end for of, end in self._ends.get(key, {}).items() if of < epoch]
         if ends and replica.log.log_end_offset < max(ends):
@@ -71,7 +77,7 @@ class ReplicaChecker:
         begin = self._checked.get(replica, replica.log.log_start_offset)
         key = (replica.topic_id, replica.partition)
         known = self._committed.setdefault(key, {})
-        if replica.topic in self.excused:
+        if replica.topic in self.excused or self.is_rotten(replica):
             return
         for batch in batches_of(replica, begin):
             if batch.base_offset != begin:
@@ -80,7 +86,7 @@ class ReplicaChecker:
                 self._fail(
                     "logs agree",
                     replica,
-                    f"{known[begin]} is committed, and node {replica._surroundings.node_id} has {batch}",  # noqa: SLF001
+                    f"{known[begin]} is committed, and node {node_of(replica)} has {batch}",
                 )
             begin = batch.next_offset
             ends = self._ends.setdefault(key, {})
@@ -90,11 +96,19 @@ class ReplicaChecker:
     def cuts(self, replica: Replica, end_offset: int, high_watermark: int) -> None:
         """A replica has cut its log: it never knew that to be committed."""
         self._checked[replica] = min(self._checked.get(replica, end_offset), end_offset)
-        if replica.topic not in self.excused and end_offset < high_watermark:
+        is_excused = replica.topic in self.excused or self.is_rotten(replica)
+        if end_offset < high_watermark and not is_excused:
             self._fail("cut", replica, f"cut to {end_offset}, and {high_watermark} was committed")
+
+    def is_rotten(self, replica: Replica) -> bool:
+        return (node_of(replica), f"{replica.topic}-{replica.partition}") in self.rotten
 
     def _fail(self, invariant: str, replica: Replica, detail: str) -> None:
         self._verdict.fail(invariant, f"{replica.topic}-{replica.partition}: {detail}")
+
+
+def node_of(replica: Replica) -> int:
+    return replica._surroundings.node_id  # noqa: SLF001 - nobody else wants to know
 
 
 def batches_of(replica: Replica, offset: int) -> Iterator[Batch]:

@@ -5,11 +5,12 @@ wants committed records only leaves out those of aborted transactions, which com
 """
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import fetch
-from penstock.protocol.records.batch import iter_batches_strict
+from penstock.protocol.records.batch import BatchHeader, crc_is_valid, iter_batches_strict
+from penstock.protocol.records.errors import CorruptRecords
 from penstock.protocol.records.record import iter_records
 from penstock.testing.simulation.cluster.checkers.records import Found, PartitionName
 from penstock.testing.simulation.cluster.clients.client import Address, Client, Known, NoAnswer
@@ -118,7 +119,7 @@ class Reader:
         aborting: set[int] = set()
         found: Found = []
         begin = self.next_offset
-        for pos, header in iter_batches_strict(batches):
+        for pos, header in _intact(batches):
             while left_out and left_out[-1][0] <= header.last_offset:
                 aborting.add(left_out.pop()[1])
             if header.is_control:
@@ -130,3 +131,14 @@ class Reader:
                 found += [(each.offset, each.value or b"") for each in records if each.offset >= begin]
             self.next_offset = max(self.next_offset, header.next_offset)
         return found
+
+
+def _intact(batches: bytes) -> Iterator[tuple[int, BatchHeader]]:
+    """Raises `NoAnswer` for what was damaged where it was stored, as every client checks."""
+    try:
+        for pos, header in iter_batches_strict(batches):
+            if not crc_is_valid(batches, pos, header.size_bytes):
+                raise NoAnswer(f"the batch at {header.base_offset} is damaged")
+            yield pos, header
+    except CorruptRecords as error:
+        raise NoAnswer(str(error)) from error
