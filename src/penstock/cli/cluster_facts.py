@@ -5,7 +5,8 @@ from typing import Any
 
 import msgspec
 
-from penstock.cli.connection import check_reachable, pairs
+from penstock.cli.client_settings import client_settings
+from penstock.cli.connection import check_reachable
 from penstock.cli.errors import CommandError, one_line
 from penstock.client.blocking.cluster import Cluster
 from penstock.client.blocking.errors import ClientError
@@ -92,7 +93,7 @@ class Operator:
             "bootstrap.servers": servers,
             "client.id": "penstock-cli",
             "default.api.timeout.ms": _DEADLINE_MS,
-            **pairs(settings, "-X"),
+            **client_settings(settings),
         }
         try:
             self._cluster = Cluster(ClientSettings.from_properties(properties))

@@ -6,12 +6,14 @@ connection first, requests get a short timeout, and the library's log lines go n
 
 import logging
 import socket
+from collections import deque
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
 import typer
 
+from penstock.cli.client_settings import client_settings, for_librdkafka
 from penstock.cli.errors import EXIT_USAGE, CommandError, one_line
 
 T = TypeVar("T")
@@ -35,8 +37,9 @@ BootstrapServer: str = typer.Option(
 ClientSetting: list[str] = typer.Option(
     [],
     "-X",
-    metavar="KEY=VALUE",
-    help="A setting of librdkafka, such as security.protocol=SSL. May be given again.",
+    "--command-config",
+    metavar="KEY=VALUE|FILE",
+    help="A client setting, such as security.protocol=SSL, or a file of them. May be given again.",
 )
 
 
@@ -47,16 +50,35 @@ def client_config(servers: str, settings: Iterable[str], **more: object) -> dict
         "bootstrap.servers": servers,
         "client.id": "penstock-cli",
         "logger": _silent,
-        "error_cb": _ignore_error,  # failures come with the request that failed
+        "error_cb": _hear,  # failures come with the request that failed, but not why
         "socket.connection.setup.timeout.ms": int(_CONNECT_TIMEOUT_SECONDS * 1000),
         "reconnect.backoff.max.ms": 1000,
         **more,
     }
-    return config | pairs(settings, "-X")
+    return config | for_librdkafka(client_settings(settings))
 
 
-def _ignore_error(_error: object) -> None:
-    pass
+_heard: deque[str] = deque(maxlen=1)
+"""Why the last connection was refused."""
+
+
+def _hear(error: Any) -> None:
+    from confluent_kafka import KafkaError
+
+    if error.code() in (KafkaError._AUTHENTICATION, KafkaError._SSL):  # noqa: SLF001  librdkafka's own are named so
+        _heard.append(describe_error(error))
+
+
+def _check_admitted(client: Any) -> None:
+    """Raise what is behind a request that failed, if it is that the broker does not let this client in."""
+    client.poll(0)
+    if _heard:
+        # librdkafka puts the broker's address before, and how long it took behind.
+        reason = _heard.pop().rpartition("bootstrap: ")[2].partition(" (after ")[0]
+        raise CommandError(
+            f"the broker does not let this command in ({reason}): check security.protocol, user and "
+            "password with -X KEY=VALUE or --command-config FILE"
+        )
 
 
 def pairs(settings: Iterable[str], option: str) -> dict[str, str]:
@@ -128,9 +150,10 @@ def metadata_of(client: Any) -> Any:
     try:
         return client.list_topics(timeout=REQUEST_TIMEOUT_SECONDS)
     except KafkaException as error:
+        _check_admitted(client)
         raise CommandError(
             f"the broker does not answer as one ({describe_error(error)}): "
-            "check --bootstrap-server, and that the port speaks Kafka's protocol"
+            "check --bootstrap-server, and that security.protocol is the port's (-X or --command-config)"
         ) from None
 
 

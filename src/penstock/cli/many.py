@@ -53,7 +53,7 @@ def serve_many(options: UpOptions) -> None:
 
 def _start(options: UpOptions, number: int, addresses: list[str]) -> "subprocess.Popen[str]":
     host, colon, port = (options.listen or LISTEN_DEFAULT).rpartition(":")
-    if not colon or not port.isdecimal() or "://" in host:
+    if not colon or not port.isdecimal() or "," in host:
         raise CommandError("--brokers needs --listen HOST:PORT with one address", EXIT_USAGE)
     node_id = (options.node_id or 1) + number
     command = [
@@ -68,6 +68,8 @@ def _start(options: UpOptions, number: int, addresses: list[str]) -> "subprocess
         command += ["--config", options.config]
     for setting in (*options.settings, *_admin_listener(options, number)):
         command += ["--set", setting]
+    for user in options.add_scram if number == 0 else ():
+        command += ["--add-scram", user]
     for address in [*options.join, *addresses[:1]]:
         command += ["--join", address]
     # Of its own group: Ctrl-C reaches the parent only, which stops them in order.

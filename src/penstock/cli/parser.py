@@ -20,6 +20,7 @@ _COMMANDS = (
     "console",
     "txn",
     "config",
+    "user",
     "quota",
     "log",
     "pipeline",

@@ -39,6 +39,7 @@ class UpOptions(msgspec.Struct, frozen=True, kw_only=True):
     config: str | None = None
     settings: tuple[str, ...] = ()
     join: tuple[str, ...] = ()
+    add_scram: tuple[str, ...] = ()
     brokers: int | None = None
     log_level: LogLevel = "info"
     log_format: LogFormat = "text"
@@ -49,6 +50,7 @@ def quick_options(arguments: Sequence[str]) -> UpOptions | None:
     given: dict[str, object] = {}
     settings: list[str] = []
     join: list[str] = []
+    add_scram: list[str] = []
     words = iter(arguments)
     for word in words:
         option, equals, value = word.partition("=")
@@ -62,6 +64,8 @@ def quick_options(arguments: Sequence[str]) -> UpOptions | None:
             settings.append(value)
         elif option == "--join":
             join.append(value)
+        elif option == "--add-scram":
+            add_scram.append(value)
         elif option in ("--listen", "--data", "--config"):
             given[option[2:]] = value
         elif option in ("--node-id", "--brokers") and value.isascii() and value.isdecimal():
@@ -72,7 +76,7 @@ def quick_options(arguments: Sequence[str]) -> UpOptions | None:
             given["log_format"] = value
         else:
             return None
-    return msgspec.convert({**given, "settings": settings, "join": join}, UpOptions)
+    return msgspec.convert({**given, "settings": settings, "join": join, "add_scram": add_scram}, UpOptions)
 
 
 def serve(options: UpOptions) -> None:
@@ -88,7 +92,7 @@ def serve(options: UpOptions) -> None:
     keep_freed_memory()
     collect_seldom()
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(_serve(settings, members))
+        runner.run(_serve(settings, members, options.add_scram))
 
 
 def load_settings(options: UpOptions) -> "BrokerConfig":
@@ -144,7 +148,10 @@ def _read_properties(path: str) -> str:
         raise CommandError(f"cannot read the properties file {path}: {reason}", EXIT_USAGE) from None
 
 
-async def _serve(settings: "BrokerConfig", members: list[tuple[str, int]]) -> None:
+async def _serve(
+    settings: "BrokerConfig", members: list[tuple[str, int]], users: Sequence[str] = ()
+) -> None:
+    from penstock.cli.first_users import first_user
     from penstock.gateway.dialects import dialects
     from penstock.gateway.http.port import AdminPort, AdminPortUnusable
     from penstock.server.broker import Broker, StartFailed
@@ -160,7 +167,7 @@ async def _serve(settings: "BrokerConfig", members: list[tuple[str, int]]) -> No
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, on_signal, number)
-    broker = Broker(settings, dialects=dialects, join=members)
+    broker = Broker(settings, dialects=dialects, join=members, users=[first_user(each) for each in users])
     try:
         admin = AdminPort.bind(settings)
         await broker.start()

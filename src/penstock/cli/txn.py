@@ -3,16 +3,17 @@
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Literal
 
 import msgspec
 import typer
 
-from penstock.cli.connection import BootstrapServer
+from penstock.cli.connection import BootstrapServer, ClientSetting
 from penstock.cli.errors import EXIT_USAGE, CommandError
 from penstock.cli.output import AsJson, print_json, print_table
 from penstock.cli.txn_abort import abort
-from penstock.cli.txn_cluster import Cluster, Described, Listed, PartitionProducer, cluster_at, run
+from penstock.cli.txn_cluster import Cluster, Described, Listed, PartitionProducer, Reach, cluster_at, run
 from penstock.cli.txn_owner import is_hanging, owners_of, unknown_transactional_id
 
 app = typer.Typer(help="List, describe and abort transactions.", no_args_is_help=True)
@@ -32,11 +33,12 @@ def list_(
     ),
     as_json: bool = AsJson,
     server: str = BootstrapServer,
+    client: list[str] = ClientSetting,
 ) -> None:
     """List the transactional ids of all coordinators, and how each stands."""
 
     async def ask() -> list[Listed]:
-        async with cluster_at(server) as cluster:
+        async with cluster_at(server, client) as cluster:
             return await cluster.listed(
                 states=[state] if state is not None else _OPEN if longer_than is not None else [],
                 producer_ids=[] if producer_id is None else [producer_id],
@@ -65,6 +67,7 @@ def describe(
     ),
     as_json: bool = AsJson,
     server: str = BootstrapServer,
+    client: list[str] = ClientSetting,
 ) -> None:
     """Show the transactions of transactional ids, or the producers and open transactions of a topic.
 
@@ -78,22 +81,23 @@ def describe(
     """
     if bool(ids) == (topic is not None):
         raise CommandError("say what to describe: either transactional ids or --topic NAME", EXIT_USAGE)
+    reach = partial(cluster_at, server, client)
     if topic is None:
-        found = run(_describe_ids(server, ids))
+        found = run(_describe_ids(reach, ids))
         if as_json:
             print_json([_as_json(each) for each in found])
         else:
             _show_ids(found)
         return
-    producers, owners = run(_describe_topic(server, topic, partition))
+    producers, owners = run(_describe_topic(reach, topic, partition))
     if as_json:
         print_json([_producer_as_json(each, owners) for each in producers])
     else:
         _show_producers(topic, producers, owners)
 
 
-async def _describe_ids(server: str, ids: list[str]) -> list[Described]:
-    async with cluster_at(server) as cluster:
+async def _describe_ids(reach: Reach, ids: list[str]) -> list[Described]:
+    async with reach() as cluster:
         found = []
         for each in ids:
             described = await cluster.described(each)
@@ -104,9 +108,9 @@ async def _describe_ids(server: str, ids: list[str]) -> list[Described]:
 
 
 async def _describe_topic(
-    server: str, topic: str, partition: int | None
+    reach: Reach, topic: str, partition: int | None
 ) -> tuple[list[PartitionProducer], dict[int, Described]]:
-    async with cluster_at(server) as cluster:
+    async with reach() as cluster:
         producers = await cluster.producers(topic, cluster.partitions_of(topic, partition))
         return producers, await _owners(cluster, producers)
 

@@ -7,12 +7,13 @@ would tear a known transaction apart, so it is refused there.
 """
 
 import time
+from functools import partial
 
 import typer
 
-from penstock.cli.connection import BootstrapServer
+from penstock.cli.connection import BootstrapServer, ClientSetting
 from penstock.cli.errors import EXIT_USAGE, CommandError
-from penstock.cli.txn_cluster import Cluster, Described, PartitionProducer, cluster_at, run
+from penstock.cli.txn_cluster import Cluster, Described, PartitionProducer, Reach, cluster_at, run
 from penstock.cli.txn_owner import is_hanging, owners_of, unknown_transactional_id
 
 _TIMEOUT_MS_MAX = 60_000
@@ -35,6 +36,7 @@ def abort(
         False, "--execute", help="Do it, instead of only showing what would be done."
     ),
     server: str = BootstrapServer,
+    client: list[str] = ClientSetting,
 ) -> None:
     """Abort an open transaction: shows what would be aborted, and does it with --execute.
 
@@ -45,13 +47,14 @@ def abort(
       penstock txn abort payments-1 --execute
       penstock txn abort --topic orders --partition 0 --start-offset 1234
     """
+    reach = partial(cluster_at, server, client)
     place = (topic, partition, start_offset)
     if transactional_id is not None and place == (None, None, None):
-        run(_abort_known(server, transactional_id, execute=execute))
+        run(_abort_known(reach, transactional_id, execute=execute))
     elif (
         transactional_id is None and topic is not None and partition is not None and start_offset is not None
     ):
-        run(_abort_hanging(server, topic, partition, start_offset, execute=execute))
+        run(_abort_hanging(reach, topic, partition, start_offset, execute=execute))
     else:
         raise CommandError(
             "say what to abort: either a transactional id, or --topic, --partition and --start-offset",
@@ -59,8 +62,8 @@ def abort(
         )
 
 
-async def _abort_known(server: str, transactional_id: str, *, execute: bool) -> None:
-    async with cluster_at(server) as cluster:
+async def _abort_known(reach: Reach, transactional_id: str, *, execute: bool) -> None:
+    async with reach() as cluster:
         described = await cluster.described(transactional_id)
         if described is None:
             raise await unknown_transactional_id(cluster, transactional_id)
@@ -94,9 +97,9 @@ def _seconds_open(described: Described) -> int:
 
 
 async def _abort_hanging(
-    server: str, topic: str, partition: int, start_offset: int, *, execute: bool
+    reach: Reach, topic: str, partition: int, start_offset: int, *, execute: bool
 ) -> None:
-    async with cluster_at(server) as cluster:
+    async with reach() as cluster:
         producer = await _find(cluster, topic, partition, start_offset)
         owner = (await owners_of(cluster, [producer.producer_id])).get(producer.producer_id)
         if not is_hanging(producer, owner):

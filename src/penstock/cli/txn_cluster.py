@@ -6,13 +6,18 @@ what there is at all of every broker. Versions are the newest that any Kafka sin
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar
 
 import msgspec
 
+from penstock.cli.client_settings import client_settings
 from penstock.cli.connection import REQUEST_TIMEOUT_SECONDS, check_reachable, split_address, unknown_topic
-from penstock.cli.errors import CommandError, one_line
+from penstock.cli.errors import EXIT_USAGE, CommandError, one_line
+from penstock.client.blocking.errors import ClientError
+from penstock.client.blocking.security import tls_context
+from penstock.client.blocking.settings import ClientSettings
 from penstock.client.connection import Connection
 from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.messages import (
@@ -69,7 +74,8 @@ class PartitionProducer(msgspec.Struct, frozen=True, kw_only=True, rename="camel
 
 
 class Cluster:
-    def __init__(self, first: Connection) -> None:
+    def __init__(self, first: Connection, security: ClientSettings) -> None:
+        self._security = security
         self._connections = {-1: first}  # by node; -1 is whoever answered first
         self._addresses: dict[int, tuple[str, int]] = {}
         self._topics: dict[str, dict[int, int]] = {}  # the leader of each partition
@@ -242,15 +248,20 @@ class Cluster:
     async def _call(self, node: int, api_key: int, version: int, request: Any) -> Any:
         connection = self._connections.get(node)
         if connection is None:
-            connection = self._connections[node] = await _connect(*self._addresses[node])
+            connection = self._connections[node] = await _connect(*self._addresses[node], self._security)
         return await _answer(connection.call(api_key, version, request))
 
 
+Reach = Callable[[], AbstractAsyncContextManager[Cluster]]
+"""Connects to the cluster that a command is about."""
+
+
 @contextlib.asynccontextmanager
-async def cluster_at(servers: str) -> AsyncIterator[Cluster]:
-    """The cluster that one of these brokers belongs to."""
+async def cluster_at(servers: str, settings: Iterable[str] = ()) -> AsyncIterator[Cluster]:
+    """The cluster that one of these brokers belongs to; `settings` are the user's own, as `-X` takes them."""
     check_reachable(servers)
-    cluster = Cluster(await _connect_any(servers))
+    security = _security(servers, settings)
+    cluster = Cluster(await _connect_any(servers, security), security)
     try:
         await cluster.load()
         yield cluster
@@ -258,18 +269,28 @@ async def cluster_at(servers: str) -> AsyncIterator[Cluster]:
         await cluster.close()
 
 
-async def _connect_any(servers: str) -> Connection:
+def _security(servers: str, settings: Iterable[str]) -> ClientSettings:
+    try:
+        return ClientSettings.from_properties({"bootstrap.servers": servers, **client_settings(settings)})
+    except ClientError as error:
+        raise CommandError(one_line(str(error)), EXIT_USAGE) from None
+
+
+async def _connect_any(servers: str, security: ClientSettings) -> Connection:
     addresses = [split_address(server.strip()) for server in servers.split(",")]
     for host, port in addresses[:-1]:
         with contextlib.suppress(CommandError):
-            return await _connect(host, port)
-    return await _connect(*addresses[-1])
+            return await _connect(host, port, security)
+    return await _connect(*addresses[-1], security)
 
 
-async def _connect(host: str, port: int) -> Connection:
+async def _connect(host: str, port: int, security: ClientSettings) -> Connection:
     try:
-        opening = Connection.open(host, port, client_id="penstock-cli")
+        tls = None if security.tls is None else tls_context(security.tls)
+        opening = Connection.open(host, port, client_id="penstock-cli", tls=tls, sasl=security.sasl)
         return await asyncio.wait_for(opening, REQUEST_TIMEOUT_SECONDS)
+    except ClientError as error:
+        raise CommandError(one_line(str(error))) from None
     except (OSError, TimeoutError) as error:
         reason = one_line(str(error)) or "no answer"
         raise CommandError(f"cannot reach the broker at {host}:{port} ({reason}): is it running?") from None
@@ -283,7 +304,7 @@ async def _answer(future: "asyncio.Future[T]") -> T:
     except (OSError, ProtocolError) as error:
         raise CommandError(
             f"the broker does not answer as one ({one_line(str(error))}): "
-            "check --bootstrap-server, and that the port speaks Kafka's protocol without TLS"
+            "check --bootstrap-server, and that security.protocol is the port's (-X)"
         ) from None
 
 

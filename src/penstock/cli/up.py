@@ -36,6 +36,11 @@ def up(
         metavar="HOST:PORT",
         help="Any member of a running cluster, for a node that is new to it. A node that returns needs no flag.",
     ),
+    add_scram: list[str] = typer.Option(
+        [],
+        metavar="MECHANISM=[name=…,password=…]",
+        help="A user of a new cluster, for SCRAM-SHA-256 or SCRAM-SHA-512; without effect on one that exists.",
+    ),
     brokers: int | None = typer.Option(
         None,
         min=1,
@@ -63,6 +68,7 @@ def up(
             config=config,
             settings=tuple(set_),
             join=tuple(join),
+            add_scram=tuple(add_scram),
             brokers=brokers,
             log_level=log_level,
             log_format=log_format,

@@ -17,6 +17,7 @@ from penstock.cluster.controller import Controller
 from penstock.cluster.controller.active import ActiveController
 from penstock.cluster.controller.brokers import BrokerRegistration
 from penstock.cluster.controller.identifiers import new_cluster_id, new_uuid
+from penstock.cluster.controller.scram_credentials import NewUser
 from penstock.cluster.controller_access import ControllerAccess
 from penstock.cluster.joining import JoinFailed, cluster_id_of
 from penstock.cluster.lifecycle import Lifecycle, NotAdmitted
@@ -92,14 +93,18 @@ class Broker:
         liveness: Clock | None = None,
         randomness: random.Random | None = None,
         join: Sequence[tuple[str, int]] = (),
+        users: Sequence[NewUser] = (),
     ) -> None:
         """`join` names members of a running cluster, for a node that has not been part of it yet.
+
+        `users` are those that a new cluster begins with.
 
         `liveness` is the clock by which connections end, and by which nodes wait for each other. It is `clock`, unless
         somebody means to move that one.
         """
         self._config = config
         self._join = tuple(join)
+        self._users = tuple(users)
         self._dialects = dialects
         self._files = files or RealFileSystem()
         self._clock = clock or SystemClock()
@@ -180,7 +185,7 @@ class Broker:
         access = self._follow_quorum(quorum, controller)
         await self._start_quorum(quorum, store, flusher, advertised[listener], reads)
         if quorum.is_active:
-            await controller.bootstrap()
+            await controller.bootstrap(users=self._users)
         if not quorum.is_alone:  # the others need this node's vote before any of them can serve
             await server.start()
         lifecycle = self._lifecycle = self._make_lifecycle(

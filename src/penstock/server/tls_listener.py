@@ -87,8 +87,13 @@ class TlsListener:
                 ssl_handshake_timeout=_HANDSHAKE_S_MAX,
                 ssl_shutdown_timeout=_CLOSE_S_MAX,
             )
-        except OSError as error:
+        except ssl.SSLError as error:
             self._failed(peer, _reason(error))
+        except OSError as error:
+            if isinstance(error, ConnectionAbortedError):
+                self._failed(peer, f"the handshake took longer than {_HANDSHAKE_S_MAX:g} s")
+            else:  # somebody only looked whether the port is open
+                log.debug("%s went away during the handshake", peer)
         finally:
             self._host.connections.discard(handshake)
 
@@ -160,11 +165,7 @@ _HINTS = {
 }
 
 
-def _reason(error: OSError) -> str:
+def _reason(error: ssl.SSLError) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not trusted ({error.verify_message})"
-    if isinstance(error, ssl.SSLError):
-        return _HINTS.get(error.reason or "", (error.reason or str(error)).replace("_", " ").lower())
-    if isinstance(error, ConnectionAbortedError):
-        return f"the handshake took longer than {_HANDSHAKE_S_MAX:g} s"
-    return "it went away during the handshake"
+    return _HINTS.get(error.reason or "", (error.reason or str(error)).replace("_", " ").lower())
