@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -26,8 +27,7 @@ def verdict(
     return index.verdict(f"User:{who}", host, operation, ResourceType.TOPIC, name)
 
 
-def deny(*arguments: object, **more: object) -> AccessControlEntry:
-    return acl(*arguments, permission=PermissionType.DENY, **more)  # type: ignore[arg-type]  # passed through
+deny = partial(acl, permission=PermissionType.DENY)
 
 
 def test_a_permission_is_for_its_user_operation_and_resource_only() -> None:

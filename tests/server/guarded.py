@@ -1,6 +1,7 @@
 """A broker with ACLs, and requests of anybody to it, in-process: from frame to answer through its dispatcher."""
 
 import contextlib
+import itertools
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,15 @@ from penstock.security.principal import Principal
 from penstock.security.resources import PatternType, ResourceType
 from penstock.server.connection_host import Exclusive, Peer
 from penstock.server.dispatch import Dispatcher
-from tests.server.live import Live, TopicHandle, api_of, running_broker
+from tests.server.live import Live, TopicHandle, api_of, running_broker, unique_name
 from tests.server.raw import frame_of
 
 ADMIN = Principal("admin")
 HOST = "127.0.0.1"
 SETTINGS = {"authorizer.class.name": STANDARD_AUTHORIZER, "super.users": f"{ADMIN}"}
+
+
+_numbers = itertools.count()
 
 
 class Caller:
@@ -33,6 +37,10 @@ class Caller:
         self._dispatcher = dispatcher
         self.peer = Peer("PLAINTEXT", HOST, 1)
         self.peer.principal = who
+
+    @property
+    def name(self) -> str:
+        return str(self.peer.principal)
 
     async def send(self, request: Any, version: int | None = None) -> Any:
         """The answer of the newest version, or of the one given; None when nothing is answered."""
@@ -64,11 +72,16 @@ class Guarded:
         response = await self.admin.send(CreateAclsRequest(creations=[_creation(e) for e in entries]))
         assert [r for r in response.results if r.error_code] == []
 
-    async def create_topic(self, name: str) -> TopicHandle:
+    async def create_topic(self, name: str | None = None) -> TopicHandle:
+        name = name or unique_name()
         asked = CreatableTopic(name=name, num_partitions=1, replication_factor=1)
         (made,) = (await self.admin.send(CreateTopicsRequest(topics=[asked]))).topics
         assert made.error_code == 0, made
         return TopicHandle(name, made.topic_id)
+
+    def newcomer(self) -> Caller:
+        """Somebody nobody has heard of."""
+        return self.caller(Principal(f"user-{next(_numbers)}"))
 
     def offset_of(self, topic: str, offset: int) -> OffsetCommitRequestTopic:
         partition = OffsetCommitRequestPartition(partition_index=0, committed_offset=offset)

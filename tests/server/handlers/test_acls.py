@@ -1,8 +1,5 @@
 """CreateAcls, DescribeAcls and DeleteAcls, and what they change for whoever is connected."""
 
-import asyncio
-import contextlib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,13 +18,6 @@ from tests.server.guarded import SETTINGS, Guarded, everything_about, guarded_br
 from tests.server.live import Live, batch, code, running_broker, versions
 
 ALICE = Principal("alice")
-
-
-@pytest.fixture(scope="module")
-def guarded(runner: asyncio.Runner, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
-    stack = contextlib.AsyncExitStack()
-    yield runner.run(stack.enter_async_context(guarded_broker(tmp_path_factory.mktemp("guarded"))))
-    runner.run(stack.aclose())
 
 
 def describe(who: Principal) -> DescribeAclsRequest:
