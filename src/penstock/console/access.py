@@ -1,5 +1,6 @@
 """Whose credentials a request is served with: those of its session, or the console's own where nobody logs in."""
 
+import asyncio
 import ssl
 from typing import Final
 
@@ -11,6 +12,11 @@ from penstock.console.sessions import Sessions
 from penstock.observability.clock import Clock
 
 COOKIE: Final = "penstock_console"
+_LOGINS_AT_ONCE_MAX: Final = 4
+
+
+def login_needed() -> Refused:
+    return Refused(UNAUTHORIZED, "LOGIN_NEEDED", "Log in first: nobody is logged in, or not any more.")
 
 
 class Access:
@@ -29,6 +35,7 @@ class Access:
         self.path = path
         self.clock = clock
         self.sessions = Sessions(clock)
+        self.logins = asyncio.Semaphore(_LOGINS_AT_ONCE_MAX)  # guessing passwords is slow
         self._security = security
         self._own: Client | None = None
 
@@ -40,8 +47,13 @@ class Access:
             return self._own
         session = self.sessions.find(token)
         if session is None:
-            raise Refused(UNAUTHORIZED, "LOGIN_NEEDED", "Log in first: nobody is logged in, or not any more.")
+            raise login_needed()
         return session.client
+
+    def check(self, token: str | None) -> None:
+        """For what takes long: `Refused` once the session that began it is over."""
+        if self.needs_login and not self.sessions.is_open(token):
+            raise login_needed()
 
     async def close(self) -> None:
         await self.sessions.end_all()

@@ -15,9 +15,9 @@ import msgspec
 from aiohttp import web
 from aiohttp.typedefs import Middleware
 
-from penstock.client.cluster import ANONYMOUS, ClientSettings, Security
+from penstock.client.cluster import ANONYMOUS, AuthenticationFailed, ClientSettings, Security
 from penstock.console import guard
-from penstock.console.access import ACCESS, COOKIE, Access
+from penstock.console.access import ACCESS, COOKIE, Access, login_needed
 from penstock.console.api import (
     acls,
     brokers,
@@ -104,6 +104,7 @@ def _console(settings: ConsoleSettings, clock: Clock) -> web.Application:
     console.router.add_get("/", _index)
     console.router.add_static("/", _STATIC)
     console.on_response_prepare.append(_with_headers)
+    console.on_shutdown.append(_end_streams)
     console.cleanup_ctx.append(_closing)
     return console
 
@@ -125,8 +126,16 @@ def _refusing(settings: ConsoleSettings) -> Middleware:
         why = guard.objection(request.method, request.headers, settings.allowed_hosts)
         if why is not None:
             return refused(Refused(FORBIDDEN, "NOT_FROM_HERE", why))
+        access, token = request.app[ACCESS], request.cookies.get(COOKIE)
         try:
             return await handler(request)
+        except AuthenticationFailed as failure:  # the password was changed, the user is gone
+            if not access.needs_login:
+                return refused(
+                    Refused(FORBIDDEN, "AUTHENTICATION_FAILED", f"The console's own user: {failure}.")
+                )
+            await access.sessions.end(token)
+            return refused(login_needed())
         except web.HTTPException as error:
             if error.status < 400 or not request.path.startswith(f"{PATH}/api/"):
                 raise
@@ -152,6 +161,10 @@ async def _identifying(request: web.Request, handler: Handler) -> web.StreamResp
 def _needs_client(request: web.Request) -> bool:
     path = request.path.removeprefix(f"{PATH}/api/")
     return path != request.path and path not in {path for _, path, _ in session.OPEN_ROUTES}
+
+
+async def _end_streams(console: web.Application) -> None:
+    console[STREAMS].end_all()
 
 
 async def _closing(console: web.Application) -> AsyncIterator[None]:

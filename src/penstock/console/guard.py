@@ -2,8 +2,8 @@
 
 - A page of another site must not reach it under a name of its own (DNS rebinding): the Host must be an address, or
   `localhost`, or a name that was allowed.
-- A page of another site must not send anything in the user's name: what changes something must be JSON, and the
-  browser must say that it comes from here.
+- A page of another site must not send anything in the user's name: it may link to the console and no more; what
+  changes something must be JSON, and the browser must say that it comes from here.
 - Nothing that a message holds may run: scripts come from this server's files alone.
 """
 
@@ -31,11 +31,12 @@ def objection(method: str, headers: Mapping[str, str], allowed_hosts: frozenset[
     host = headers.get("Host", "")
     if not _host_is_known(host, allowed_hosts):
         return f"This console does not answer under the name {host!r}. Allow the name with --allow-host."
-    site = headers.get("Sec-Fetch-Site", "none")
+    is_own = headers.get("Sec-Fetch-Site", "none") in _OWN_SITE
+    is_link = method in _SAFE_METHODS and headers.get("Sec-Fetch-Mode") == "navigate"
+    if not is_own and not is_link:
+        return "Another site may not send requests to this console."
     if method in _SAFE_METHODS:
         return None
-    if site not in _OWN_SITE:
-        return "Another site may not send requests to this console."
     origin = headers.get("Origin")
     if origin is not None and origin.partition("://")[2].lower() != host.lower():
         return f"A page of {origin} may not send requests to this console."

@@ -102,9 +102,7 @@ def of_failure(failure: Exception, what: str) -> Refused | None:
     if isinstance(failure, BrokerError):
         return refusal(failure.code, what)
     if isinstance(failure, AuthenticationFailed):
-        return Refused(
-            UNAUTHORIZED, "AUTHENTICATION_FAILED", "The cluster did not accept this user and password."
-        )
+        return Refused(FORBIDDEN, "AUTHENTICATION_FAILED", f"{what}: {failure}.")
     if isinstance(failure, ClientError | Disconnected | ProtocolError | CorruptRecords):
         return Refused(BAD_GATEWAY, "UNREACHABLE", f"{what}: {failure}.")
     return None

@@ -58,6 +58,11 @@ class Sessions:
         session.seen_ms = now_ms
         return session
 
+    def is_open(self, token: str | None) -> bool:
+        """Whether the session goes on, without making it last longer."""
+        session = self._sessions.get(token or "")
+        return session is not None and not session.is_over(self._clock.monotonic_ms())
+
     async def end(self, token: str | None) -> None:
         session = self._sessions.pop(token or "", None)
         if session is not None:

@@ -20,22 +20,29 @@ _BEAT_S: Final = 15.0
 
 
 class Streams:
-    """How many streams of events are open; each keeps a connection to brokers busy."""
+    """The streams of events that are open; each keeps a connection to brokers busy."""
 
-    __slots__ = ("_open",)
+    __slots__ = ("_tasks",)
 
     def __init__(self) -> None:
-        self._open = 0
+        self._tasks: set[asyncio.Task[Any]] = set()
 
     @contextlib.contextmanager
     def one_more(self) -> Iterator[None]:
-        if self._open >= STREAMS_MAX:
+        if len(self._tasks) >= STREAMS_MAX:
             raise Refused(TOO_MANY, "TOO_MANY", "Too many live views are open: close some of them.")
-        self._open += 1
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
         try:
             yield
         finally:
-            self._open -= 1
+            self._tasks.discard(task)
+
+    def end_all(self) -> None:
+        """The server stops, and does not wait for those who watch."""
+        for task in self._tasks:
+            task.cancel()
 
 
 class PipelineFiles(msgspec.Struct, frozen=True):

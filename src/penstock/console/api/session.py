@@ -8,7 +8,7 @@ from aiohttp import web
 
 from penstock.client.cluster import AuthenticationFailed, Client
 from penstock.client.cluster.security import with_password
-from penstock.console.access import ACCESS, COOKIE
+from penstock.console.access import ACCESS, COOKIE, Access
 from penstock.console.refusals import UNAUTHORIZED, Refused, bad_request
 from penstock.console.web import answer, body_of
 
@@ -42,6 +42,18 @@ async def log_in(request: web.Request) -> web.Response:
     if not access.needs_login:
         raise bad_request("Nobody needs to log in here.")
     wanted = await body_of(request, Credentials)
+    async with access.logins:
+        client = await _logged_in(access, wanted)
+    await access.sessions.end(request.cookies.get(COOKIE))
+    token = await access.sessions.begin(wanted.username, client)
+    response = answer({"user": wanted.username})
+    response.set_cookie(
+        COOKIE, token, path=access.path, httponly=True, samesite="Strict", secure=request.scheme == "https"
+    )
+    return response
+
+
+async def _logged_in(access: Access, wanted: Credentials) -> Client:
     client = Client(
         access.settings,
         security=with_password(wanted.username, wanted.password, tls=access.tls),
@@ -58,13 +70,7 @@ async def log_in(request: web.Request) -> web.Response:
     except BaseException:
         await client.close()
         raise
-    await access.sessions.end(request.cookies.get(COOKIE))
-    token = await access.sessions.begin(wanted.username, client)
-    response = answer({"user": wanted.username})
-    response.set_cookie(
-        COOKIE, token, path=access.path, httponly=True, samesite="Strict", secure=request.scheme == "https"
-    )
-    return response
+    return client
 
 
 async def log_out(request: web.Request) -> web.Response:

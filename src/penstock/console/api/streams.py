@@ -5,11 +5,13 @@
 """
 
 import asyncio
+from collections.abc import Callable
 from typing import Final
 
 from aiohttp import web
 
 from penstock.client.cluster import Client
+from penstock.console.access import ACCESS, COOKIE
 from penstock.console.kafka.reading import read_on
 from penstock.console.positions import Where, bounds_of, first_offsets, parse_where
 from penstock.console.record_view import record_view
@@ -30,16 +32,25 @@ async def tail(request: web.Request) -> web.StreamResponse:
         event_stream(response, request, f"Topic {topic} cannot be followed") as events,
         request[CLIENT].branch() as client,
     ):
-        await _follow(events, client, topic, where)
+        await _follow(events, client, topic, where, still_allowed(request))
     return response
 
 
-async def _follow(events: Events, client: Client, topic: str, where: Where) -> None:
+def still_allowed(request: web.Request) -> Callable[[], None]:
+    """Raises `Refused` once whoever began the stream is logged out."""
+    access, token = request.app[ACCESS], request.cookies.get(COOKIE)
+    return lambda: access.check(token)
+
+
+async def _follow(
+    events: Events, client: Client, topic: str, where: Where, check: Callable[[], None]
+) -> None:
     """Until the browser has gone."""
     positions = dict((await bounds_of(client, topic, where)).ends)
     await events.send("begun", {"partitions": len(positions)})
     while True:
         fetched = await read_on(client, topic, positions, wait_ms=_WAIT_MS)
+        check()
         arrived = [(p, record) for p, each in fetched.items() for record in each.records]
         positions.update({p: each.next_offset for p, each in fetched.items()})
         if arrived:
@@ -57,13 +68,14 @@ async def search(request: web.Request) -> web.StreamResponse:
         async with request[CLIENT].branch() as client:
             bounds = await bounds_of(client, topic, where)
             begins = await first_offsets(client, topic, where, bounds)
-            await _scan(events, client, topic, Scan(needle, begins, bounds.ends))
+            await _scan(events, client, topic, Scan(needle, begins, bounds.ends), still_allowed(request))
     return response
 
 
-async def _scan(events: Events, client: Client, topic: str, scan: Scan) -> None:
+async def _scan(events: Events, client: Client, topic: str, scan: Scan, check: Callable[[], None]) -> None:
     while (wanted := scan.wanted()) and scan.reason is None:
         fetched = await read_on(client, topic, wanted)
+        check()
         if all(each.next_offset == wanted[p] for p, each in fetched.items()):
             break  # what is there is not committed yet
         matches = [

@@ -35,7 +35,7 @@ async function call(method, where, body, query, signal) {
   const answer = await response.json().catch(() => ({}));
   if (response.ok) return answer;
   const told = answer.error ?? {};
-  if (response.status === 401) window.dispatchEvent(new Event("penstock-login"));
+  if (told.code === "LOGIN_NEEDED") window.dispatchEvent(new Event("penstock-login"));
   throw new ApiError(response.status, told.code ?? String(response.status), told.message ?? `The server answered ${response.status}.`);
 }
 
