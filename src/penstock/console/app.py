@@ -74,15 +74,13 @@ class ConsoleSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 def routes(app: web.Application, settings: ConsoleSettings, *, clock: Clock | None = None) -> None:
     """Mount the console at `/console/`; `/` leads there unless something else is served at it."""
-    console = _console(settings, clock or SystemClock())
-    app.add_subapp(PATH, console)
-
     async def to_console(_: web.Request) -> web.StreamResponse:
         raise web.HTTPFound(f"{PATH}/")
 
     app.router.add_get(PATH, to_console)
     if not any(resource.canonical == "/" for resource in app.router.resources()):
         app.router.add_get("/", to_console)
+    app.add_subapp(PATH, _console(settings, clock or SystemClock()))
 
 
 def _console(settings: ConsoleSettings, clock: Clock) -> web.Application:

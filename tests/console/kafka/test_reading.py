@@ -1,0 +1,25 @@
+from penstock.client.cluster import FetchedPartition
+from penstock.console.kafka.reading import Gathered, take
+from penstock.protocol.records.record import Record
+
+
+def _fetched(*offsets: int, next_offset: int) -> FetchedPartition:
+    return FetchedPartition(records=[Record(o, 0, None, None) for o in offsets], next_offset=next_offset)
+
+
+def _taken(fetched: FetchedPartition, end: int, count: int) -> tuple[list[int], int]:
+    into = Gathered(records=[], position=0)
+    take(into, fetched, end, count)
+    return [record.offset for record in into.records], into.position
+
+
+def test_records_are_taken_up_to_the_end_that_was_asked_for() -> None:
+    assert _taken(_fetched(0, 1, 2, 3, next_offset=4), end=2, count=10) == ([0, 1], 2)
+
+
+def test_reading_goes_on_at_the_first_record_that_was_too_many() -> None:
+    assert _taken(_fetched(0, 4, 9, next_offset=10), end=20, count=2) == ([0, 4], 9)
+
+
+def test_a_gap_without_records_is_passed() -> None:
+    assert _taken(_fetched(next_offset=7), end=20, count=2) == ([], 7)
