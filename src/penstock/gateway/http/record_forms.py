@@ -55,14 +55,15 @@ class ProduceForm(msgspec.Struct, forbid_unknown_fields=True):
 def read_body(body: bytes) -> list[tuple[int | None, NewRecord]]:
     """The partition, if one is named, and the record of each form. Raises `Problem`."""
     try:
+        body.decode()  # parts that are taken as they are written are not looked into below
         form = msgspec.json.decode(body, type=ProduceForm)
+        if not form.records:
+            raise bad_request("There are no records: send at least one.")
+        return [(each.partition, _new_record(index, each)) for index, each in enumerate(form.records)]
     except msgspec.MsgspecError as error:
         raise bad_request(f"The records cannot be read: {error}.") from None
-    except UnicodeDecodeError:
+    except UnicodeError:
         raise bad_request("The records cannot be read: JSON is UTF-8.") from None
-    if not form.records:
-        raise bad_request("There are no records: send at least one.")
-    return [(each.partition, _new_record(index, each)) for index, each in enumerate(form.records)]
 
 
 def _new_record(index: int, form: RecordForm) -> NewRecord:

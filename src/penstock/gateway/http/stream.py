@@ -8,7 +8,7 @@ cannot go on. The next records are fetched when the reader has taken those befor
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Coroutine, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -29,7 +29,8 @@ STREAMS_MAX: Final = 256
 _WAIT_MS: Final = 5_000
 _BYTES_MAX: Final = 512 * 1024
 _CHUNK_BYTES: Final = 64 * 1024
-_BEAT_S: Final = 15.0
+_LOOK_S: Final = 1.0
+_LOOKS_PER_BEAT: Final = 15
 _STUCK_S: Final = 300.0  # a reader that takes nothing for so long is not there any more
 
 PATHS: Final[Paths] = {
@@ -108,13 +109,10 @@ async def _stream(request: web.Request, client: Client) -> web.StreamResponse:
     await events.begin()
     reader = Reader(client.branch(), limits)
     reader.assign({TopicPartition(topic, number): offset for number, offset in positions.items()})
-    beat = asyncio.create_task(events.beat())
+    told = write_positions(positions)
     try:
-        await events.send(
-            event("ready", write_positions(positions), {"positions": write_positions(positions)})
-        )
-        while True:
-            await _pass_on(reader, events, positions, form)
+        await events.send(event("ready", told, {"positions": told}))
+        await _first_failure(_pass_on(reader, events, positions, form), events.watch())
     except ConnectionError:
         pass  # the reader has gone
     except Exception as failure:
@@ -124,7 +122,6 @@ async def _stream(request: web.Request, client: Client) -> web.StreamResponse:
         with contextlib.suppress(ConnectionError):
             await events.send(event("problem", None, problem.document()))
     finally:
-        beat.cancel()
         await reader.close()
     return events.response
 
@@ -142,23 +139,37 @@ async def _start(client: Client, topic: str, request: web.Request) -> dict[int, 
 
 
 async def _pass_on(reader: Reader, events: "Events", positions: dict[int, int], form: str) -> None:
-    """One answer of a broker, as events; `positions` follow."""
-    for where, fetched in (await reader.next()).items():
-        if fetched.error:
-            raise BrokerError(fetched.error, f"Reading {where} at offset {positions[where.partition]}")
-        chunk: list[bytes] = []
-        size_bytes = 0
-        for record in fetched.records:
-            positions[where.partition] = record.offset + 1
-            shown = record_form(where.topic, where.partition, record, form)
-            chunk.append(event(None, write_positions(positions), shown))
-            size_bytes += len(chunk[-1])
-            if size_bytes >= _CHUNK_BYTES:
+    """All that is read, as events; `positions` follow."""
+    while True:
+        for where, fetched in (await reader.next()).items():
+            if fetched.error:
+                raise BrokerError(fetched.error, f"Reading {where} at offset {positions[where.partition]}")
+            chunk: list[bytes] = []
+            size_bytes = 0
+            for record in fetched.records:
+                positions[where.partition] = record.offset + 1
+                shown = record_form(where.topic, where.partition, record, form)
+                chunk.append(event(None, write_positions(positions), shown))
+                size_bytes += len(chunk[-1])
+                if size_bytes >= _CHUNK_BYTES:
+                    await events.send(b"".join(chunk))
+                    chunk, size_bytes = [], 0
+            positions[where.partition] = fetched.next_offset
+            if chunk:
                 await events.send(b"".join(chunk))
-                chunk, size_bytes = [], 0
-        positions[where.partition] = fetched.next_offset
-        if chunk:
-            await events.send(b"".join(chunk))
+
+
+async def _first_failure(*endless: Coroutine[Any, Any, None]) -> None:
+    """Run what does not end by itself until one of them fails, and raise that."""
+    tasks = [asyncio.ensure_future(each) for each in endless]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def event(name: str | None, event_id: str | None, data: Mapping[str, Any]) -> bytes:
@@ -198,10 +209,13 @@ class Events:
             except TimeoutError:
                 raise ConnectionResetError("the reader takes nothing") from None
 
-    async def beat(self) -> None:
+    async def watch(self) -> None:
+        """Send a comment now and then. Raises when the reader has gone, which in silence nothing else notices."""
         while True:
-            await asyncio.sleep(_BEAT_S)
-            if self._writing.locked():
-                continue  # somebody is writing, and the reader hears of that
-            with contextlib.suppress(ConnectionError):
+            for _ in range(_LOOKS_PER_BEAT):
+                await asyncio.sleep(_LOOK_S)
+                transport = self._request.transport
+                if transport is None or transport.is_closing():
+                    raise ConnectionResetError("the reader has gone")
+            if not self._writing.locked():  # else something is on its way that shows the same
                 await self.send(b": still here\n\n")

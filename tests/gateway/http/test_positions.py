@@ -1,0 +1,19 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.gateway.http.positions import read_positions, write_positions
+from penstock.gateway.http.problems import Problem
+
+
+@given(st.dictionaries(st.integers(0, 10_000), st.integers(0, 2**63 - 1), min_size=1))
+def test_what_was_written_is_read(positions: dict[int, int]) -> None:
+    assert read_positions(write_positions(positions), "x") == positions
+
+
+@pytest.mark.parametrize(
+    "text", ["", "0", "0:", ":1", "0:-1", "0:1,0:2", "a:1", "0:1;1:2", "0:99999999999999999999"]
+)
+def test_anything_else_is_refused(text: str) -> None:
+    with pytest.raises(Problem, match="Last-Event-ID is"):
+        read_positions(text, "Last-Event-ID")

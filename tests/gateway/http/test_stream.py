@@ -1,0 +1,160 @@
+"""Following a topic with server-sent events."""
+
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import msgspec
+import pytest
+
+from penstock.client.cluster import Client
+from penstock.gateway.http import stream
+from tests.gateway.http.admin import Admin, admin_of
+from tests.server.live import running_broker, until
+
+
+class Events:
+    """A reader of events as browsers read them."""
+
+    def __init__(self, answer: aiohttp.ClientResponse) -> None:
+        self.answer = answer
+        self.last_id = ""
+
+    async def next(self) -> tuple[str, Any]:
+        """Name and data of the next event; comments are passed over."""
+        name, data = "message", ""
+        async for line in self.answer.content:
+            field, _, value = line.decode().rstrip("\n").partition(": ")
+            if field == "event":
+                name = value
+            elif field == "id":
+                self.last_id = value
+            elif field == "data":
+                data = value
+            elif not field and data:
+                return name, msgspec.json.decode(data)
+        raise EOFError
+
+    async def values(self, count: int) -> list[str]:
+        return [(await self.next())[1]["value"] for _ in range(count)]
+
+
+@contextlib.asynccontextmanager
+async def following(http: aiohttp.ClientSession, path: str, last_id: str = "") -> AsyncIterator[Events]:
+    headers = {"Last-Event-ID": last_id} if last_id else {}
+    async with http.get(path, headers=headers) as answer:
+        assert answer.status == 200, await answer.text()
+        assert answer.content_type == "text/event-stream"
+        events = Events(answer)
+        name, _ = await events.next()
+        assert name == "ready"
+        yield events
+
+
+async def test_records_come_as_they_are_stored(admin: Admin) -> None:
+    topic = await admin.topic()
+    await admin.fill(topic, ["before"])
+    async with following(admin.http, f"/topics/{topic}/stream") as events:
+        assert events.last_id == "0:1"
+        await admin.fill(topic, ["one", "two"])
+        assert await events.values(2) == ["one", "two"]
+        assert events.last_id == "0:3"
+
+
+@pytest.mark.parametrize(("start", "expected"), [("earliest", ["a", "b"]), ("0", ["a", "b"])])
+async def test_a_stream_begins_where_it_is_asked_to(admin: Admin, start: str, expected: list[str]) -> None:
+    topic = await admin.topic()
+    await admin.fill(topic, ["a", "b"])
+    async with following(admin.http, f"/topics/{topic}/stream?from={start}") as events:
+        assert await events.values(2) == expected
+
+
+async def test_who_comes_back_misses_nothing_and_sees_nothing_twice(admin: Admin) -> None:
+    topic = await admin.topic(partitions=2)
+    for partition in (0, 1):
+        await admin.fill(topic, [f"{partition}-{n}" for n in range(20)], partition)
+    seen: list[str] = []
+    last_id = ""
+    for count in (1, 7, 20, 12):
+        async with following(admin.http, f"/topics/{topic}/stream?from=earliest", last_id) as events:
+            seen += await events.values(count)
+            last_id = events.last_id
+    assert sorted(seen) == sorted(f"{partition}-{n}" for partition in (0, 1) for n in range(20))
+    for partition in (0, 1):
+        own = [value for value in seen if value.startswith(f"{partition}-")]
+        assert own == [f"{partition}-{n}" for n in range(20)]
+
+
+async def test_a_stream_is_resumed_after_a_restart_of_the_broker(tmp_path: Path) -> None:
+    last_id = ""
+    for names in (["a", "b"], ["c"]):
+        async with (
+            running_broker(tmp_path) as live,
+            admin_of(live.broker) as url,
+            aiohttp.ClientSession(url) as http,
+            Client(f"127.0.0.1:{live.port}") as kafka,
+        ):
+            admin = Admin(url, http, kafka, live.broker)
+            await kafka.create_topic("t", partitions=1)
+            await admin.fill("t", [*names, "unseen"])
+            async with following(http, "/topics/t/stream?from=earliest", last_id) as events:
+                expected = ["unseen", *names] if last_id else names
+                assert await events.values(len(expected)) == expected
+                last_id = events.last_id
+
+
+async def test_a_slow_reader_holds_up_nobody_and_misses_nothing(admin: Admin) -> None:
+    topic = await admin.topic()
+    big = "x" * 100_000
+    async with (
+        following(admin.http, f"/topics/{topic}/stream") as slow,
+        following(admin.http, f"/topics/{topic}/stream") as quick,
+    ):
+        for n in range(60):
+            await admin.fill(topic, [f"{n} {big}"])
+            assert (await quick.values(1))[0].startswith(f"{n} ")
+        first = await slow.values(60)
+        assert [value.split(" ")[0] for value in first] == [str(n) for n in range(60)]
+
+
+async def test_silence_is_filled_with_comments(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream, "_LOOK_S", 0.001)
+    topic = await admin.topic()
+    async with following(admin.http, f"/topics/{topic}/stream") as events:
+        assert await events.answer.content.readline() == b": still here\n"
+
+
+async def test_a_topic_that_is_deleted_ends_its_streams_with_a_problem(admin: Admin) -> None:
+    topic = await admin.topic()
+    async with following(admin.http, f"/topics/{topic}/stream") as events:
+        await admin.kafka.delete_topic(topic)
+        name, problem = await events.next()
+        assert (name, problem["kafka_error"]) == ("problem", "UNKNOWN_TOPIC_OR_PARTITION")
+        with pytest.raises(EOFError):
+            await events.next()
+
+
+async def test_what_cannot_be_followed_is_an_ordinary_answer(admin: Admin) -> None:
+    topic = await admin.topic()
+    assert (await admin.get("/topics/gateway-none/stream"))[0] == 404
+    assert (await admin.get(f"/topics/{topic}/stream?partitions=3"))[0] == 404
+    assert (await admin.get(f"/topics/{topic}/stream?from=soon"))[0] == 400
+    status, problem = await admin.get(f"/topics/{topic}/stream", **{"Last-Event-ID": "nonsense"})
+    assert (status, "PARTITION:OFFSET" in problem["detail"]) == (400, True)
+
+
+async def test_readers_who_leave_are_noticed(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream, "_LOOK_S", 0.001)
+    topic = await admin.topic()
+    before = len(admin.broker.connections)
+    async with following(admin.http, f"/topics/{topic}/stream"):
+        await until(lambda: len(admin.broker.connections) > before)
+    await until(lambda: len(admin.broker.connections) <= before)
+
+
+async def test_there_is_a_limit(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream, "STREAMS_MAX", 0)
+    status, problem = await admin.get("/topics/a/stream")
+    assert (status, "streams already" in problem["detail"]) == (503, True)
