@@ -7,16 +7,21 @@ Every node has a thread, an event loop, a port and a disk of its own; they talk 
 """
 
 import os
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 
-from penstock.client.blocking.metadata import TopicPartition
+from penstock.cluster.metadata.state import Partition
 from penstock.embedded.hosted import Hosted, Setting, Storage
 from penstock.embedded.node import Node
 
 _QUICK: Mapping[str, Setting] = {  # a test does not want to wait long until a dead node is missed
     "broker.heartbeat.interval.ms": 300,
     "broker.session.timeout.ms": 1500,
+    "replica.lag.time.max.ms": 2000,
 }
+
+_PATIENCE_S = 30.0
+_LOOK_AGAIN_S = 0.005
 
 
 class Cluster(Hosted):
@@ -66,7 +71,7 @@ class Cluster(Hosted):
         self._links.slow_down(self._node(node).port, delay_ms)
 
     def fail_disk(self, node: int) -> None:
-        """Let every write and sync of a node fail until `heal`. What has failed there comes back with a `restart`."""
+        """Let every write and sync of a node fail until `heal`. What has failed there comes back when it is killed and started again."""
         self._node(node).place.fail()
 
     def heal(self) -> None:
@@ -78,12 +83,43 @@ class Cluster(Hosted):
     # -- who is who -----------------------------------------------------------------------------------
 
     def leader(self, topic: str, partition: int = 0) -> int:
-        """The node that leads a partition; waits until there is one."""
-        where = TopicPartition(topic, partition)
-        self.client.forget_leader(where)
-        return self.client.until_done(
-            f"looking for the leader of {where}", lambda: self.client.leader(where)
-        ).node_id
+        """The node that leads a partition; waits until one that runs does."""
+        return self._await(
+            lambda: self._running(self._newest(topic, partition).leader), f"a leader of {topic}-{partition}"
+        )
+
+    def in_sync(self, topic: str, partition: int = 0) -> set[int]:
+        """The nodes that are in sync with the leader of a partition."""
+        return set(self._newest(topic, partition).isr)
+
+    @property
+    def controller(self) -> int:
+        """The node that leads the metadata quorum; waits until one that runs does."""
+        return self._await(self._quorum_leader, "a controller")
+
+    def _quorum_leader(self) -> int | None:
+        views = [node.quorum_leader() for node in self.nodes.values() if node.is_running]
+        leader = max(views, default=(0, None), key=lambda view: view[0])[1]
+        return None if leader is None else self._running(leader)
+
+    def _newest(self, topic: str, partition: int) -> Partition:
+        """What the best informed of the nodes knows: one that is cut off is behind."""
+        views = [node.partition(topic, partition) for node in self.nodes.values() if node.is_running]
+        known = [view for view in views if view is not None]
+        if not known:
+            raise ValueError(f"no node knows of {topic}-{partition}")
+        return max(known, key=lambda view: view.partition_epoch)
+
+    def _running(self, number: int) -> int | None:
+        return number if number in self.nodes and self.nodes[number].is_running else None
+
+    def _await(self, look: Callable[[], int | None], what: str) -> int:
+        deadline_s = time.monotonic() + _PATIENCE_S
+        while (found := look()) is None:
+            if time.monotonic() > deadline_s:
+                raise TimeoutError(f"the cluster has not got {what} within {_PATIENCE_S} s")
+            time.sleep(_LOOK_AGAIN_S)
+        return found
 
     def _node(self, number: int) -> Node:
         if number not in self.nodes:

@@ -15,6 +15,7 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from penstock.client.connection import Connection
+from penstock.cluster.metadata.state import Partition
 from penstock.config.broker import BrokerConfig
 from penstock.config.listeners import Endpoint
 from penstock.embedded.links import Links, NodeNetwork, SlowDispatch
@@ -105,6 +106,18 @@ class Node:
             self._end(broker.die(resets=True))
             raise
         self._broker = broker
+
+    def partition(self, topic: str, number: int) -> Partition | None:
+        """What this node knows of a partition."""
+        return (
+            None if self._broker is None else self._broker.services.controller.image.partition(topic, number)
+        )
+
+    def quorum_leader(self) -> tuple[int, int | None]:
+        """The epoch of the metadata quorum as this node knows it, and who leads in it."""
+        assert self._broker is not None, "the node is not running"
+        quorum = self._broker.services.quorum
+        return quorum.driver.node.epoch, quorum.leader_id
 
     def await_voters(self, node_ids: Collection[int]) -> None:
         """Wait until the quorum consists of these: only then does it outlive one of them."""

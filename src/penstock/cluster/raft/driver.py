@@ -7,6 +7,7 @@ syncs the log meanwhile. A disk that fails ends the node: what it would promise 
 
 import asyncio
 import contextlib
+import errno
 import logging
 import random
 from collections.abc import Callable, Coroutine, Iterable
@@ -293,9 +294,9 @@ class RaftDriver:
     def _append(self, effect: Append) -> None:
         try:
             self._log.append(effect.batches)
-        except StorageError as error:  # no room, and nothing has changed
-            if not self._is_deciding:
-                raise
+        except StorageError as error:
+            if not (self._is_deciding and _is_for_want_of_room(error)):
+                raise  # a leader that cannot write has to make way for another
             self.node.retract(effect.base_offset)
             self._refusal = error
         else:
@@ -409,6 +410,11 @@ class RaftDriver:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def _is_for_want_of_room(error: StorageError) -> bool:
+    cause = error.__cause__
+    return isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 def _resolve(token: object, response: Response) -> None:

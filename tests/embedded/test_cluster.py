@@ -1,0 +1,107 @@
+"""A cluster inside the test's process, broken on purpose."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from penstock.embedded import Cluster
+
+
+def eventually(is_so: Callable[[], bool]) -> None:
+    """Nodes tell nobody when they have noticed something; the test's time limit ends this."""
+    while not is_so():
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    with Cluster(3, topics={"orders": 1}) as cluster:
+        yield cluster
+
+
+def test_a_killed_leader_is_replaced_nothing_acknowledged_is_lost_and_it_comes_back(cluster: Cluster) -> None:
+    topic = cluster.topic("orders")
+    topic.produce(b"one")
+    leader = cluster.leader("orders")
+    cluster.kill(leader)
+    topic.produce(b"two")
+    assert cluster.leader("orders") != leader
+    cluster.restart(leader)
+    eventually(lambda: leader in cluster.in_sync("orders"))
+    topic.assert_values([b"one", b"two"])
+
+
+def test_a_leader_that_is_cut_off_is_replaced_and_follows_when_the_link_is_healed(cluster: Cluster) -> None:
+    topic = cluster.topic("orders")
+    leader = cluster.leader("orders")
+    topic.produce(b"one")
+    cluster.isolate(leader)
+    eventually(lambda: cluster.leader("orders") != leader)
+    assert leader not in cluster.in_sync("orders")
+    cluster.heal()
+    eventually(lambda: cluster.in_sync("orders") == {1, 2, 3})
+    topic.assert_values([b"one"])
+
+
+def test_a_controller_whose_disk_fails_makes_way_for_another(cluster: Cluster) -> None:
+    topic = cluster.create_topic("spread", 3)
+    failed = cluster.controller
+    elsewhere = next(number for number in range(3) if cluster.leader("spread", number) != failed)
+    cluster.fail_disk(failed)
+    topic.produce(
+        b"one", partition=elsewhere
+    )  # needs the controller to take the failed node out of the in-sync set
+    assert cluster.controller != failed
+    cluster.kill(failed)
+    cluster.heal()
+    cluster.restart(failed)
+    eventually(lambda: failed in cluster.in_sync("spread", elsewhere))
+    topic.assert_values([b"one"])
+
+
+def test_a_node_that_is_stopped_hands_its_leaderships_over_and_all_go_on_in_slow_motion() -> None:
+    async def use() -> None:
+        async with Cluster(3, topics={"orders": 3}, config={"default.replication.factor": 2}) as cluster:
+            topic = cluster.topic("orders")
+            for node in cluster.nodes:
+                cluster.slow(node, 2)
+            leaders = {cluster.leader("orders", number) for number in range(3)}
+            assert leaders == {1, 2, 3}
+            cluster.stop_node(2)
+            assert {cluster.leader("orders", number) for number in range(3)} == {1, 3}
+            topic.produce(b"one", partition=1)
+            assert [each.value for each in await topic.await_records()] == [b"one"]
+
+    asyncio.run(use())
+
+
+def test_the_dead_and_the_living_are_gone_after_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    before = set(threading.enumerate())
+    with Cluster(2, storage="temporary", topics={"orders": 1}) as cluster:
+        assert len(list(tmp_path.glob("*/node-*"))) == 2
+        cluster.kill(2)
+    assert set(threading.enumerate()) <= before
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_killed_controller_is_replaced() -> None:
+    with Cluster(3) as cluster:
+        first = cluster.controller
+        cluster.kill(first)
+        assert cluster.controller != first
+        cluster.create_topic("orders", replication_factor=1)
+        assert cluster.leader("orders") != first
+
+
+def test_a_node_that_is_not_there_is_named() -> None:
+    with Cluster(1) as cluster, pytest.raises(ValueError, match="there is no node 7: they are 1"):
+        cluster.kill(7)
+    with pytest.raises(ValueError, match="one node at least"):
+        Cluster(0)
