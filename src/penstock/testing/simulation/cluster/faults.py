@@ -10,7 +10,7 @@ from penstock.testing.disk import Keep
 from penstock.testing.simulation.cluster.history import History
 from penstock.testing.simulation.cluster.machine import Ending, Machine
 from penstock.testing.simulation.cluster.network_faults import NetworkFaults
-from penstock.testing.simulation.cluster.plan import ROTTING
+from penstock.testing.simulation.cluster.plan import GOSSIP, LEDGER, ORDERS, ROTTING
 from penstock.testing.simulation.loop import SimulatedLoop
 
 Kind = Callable[[Machine], Awaitable[None]]
@@ -33,6 +33,7 @@ class Faults:
             (self._cut_power_at_work, 2),
             (self._crash_several, 2),
             (self._crash_voter, 2),
+            (self._maroon_leader, 2),
             (self._stop, 2),
             (self._fail_disk, 2),
             (self._fill_disk, 1),
@@ -112,6 +113,20 @@ class Faults:
         self._loop.call_later(delay_s, start)
 
     # -- elections ------------------------------------------------------------------------------------
+
+    async def _maroon_leader(self, machine: Machine) -> None:
+        """Cut the leader of a partition off from all other nodes, while its clients still see it."""
+        if machine.broker is None or not machine.is_serving:
+            return
+        topics = machine.broker.services.controller.image.topics
+        topic = topics.get(self._random.choice([GOSSIP, ORDERS, LEDGER]))
+        if topic is None or topic.partitions[0].leader < 0:
+            return
+        leader = self._machines[topic.partitions[0].leader - 1]
+        others = [each.name for each in self._machines if each is not leader]
+        self._loop.network.isolate([leader.name], others)
+        await asyncio.sleep(self._random.uniform(2, 5))
+        self._loop.network.mend([leader.name], others)
 
     async def _crash_voter(self, _machine: Machine) -> None:
         """Have the quorum elect another leader, and take the power from who voted for it. See `voted`."""

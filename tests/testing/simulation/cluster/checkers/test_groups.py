@@ -1,0 +1,86 @@
+"""The checker of a group: one owner at a time, and offsets that do not go back."""
+
+import pytest
+
+from penstock.testing.simulation.cluster.checkers.groups import GroupChecker
+from penstock.testing.simulation.cluster.checkers.verdict import Verdict
+
+P = ("orders", 0)
+SESSION_S = 3.0
+
+
+class Case:
+    def __init__(self) -> None:
+        self.verdict = Verdict()
+        self.checker = GroupChecker(self.verdict, SESSION_S)
+
+    @property
+    def invariant(self) -> str | None:
+        return None if self.verdict.violation is None else self.verdict.violation.invariant
+
+
+@pytest.fixture
+def case() -> Case:
+    """Member `a` owns the partition and has committed 5; `b` is there too."""
+    case = Case()
+    case.checker.is_member("a", 10)
+    case.checker.takes("a", P, 10.1)
+    case.checker.commits(P, 5, 10.2)
+    case.checker.committed(P, 5, 10.2)
+    case.checker.is_member("b", 11)
+    return case
+
+
+def test_a_partition_that_its_owner_gave_up_may_be_given_to_another(case: Case) -> None:
+    case.checker.gives_up("a", P)
+    case.checker.takes("b", P, 11.1)
+    case.checker.finds(P, 5, 11.2)
+    case.verdict.check()
+    assert case.checker.handover_count == 2
+
+
+def test_a_partition_of_a_member_that_was_silent_for_a_session_may_be_given_to_another(case: Case) -> None:
+    case.checker.is_member("b", 13)
+    case.checker.takes("b", P, 13.1)
+    case.verdict.check()
+
+
+def test_a_partition_with_two_owners_is_noticed(case: Case) -> None:
+    case.checker.takes("b", P, 12.9)
+    assert case.invariant == "single ownership"
+
+
+def test_an_answer_that_took_longer_than_a_session_gives_nothing(case: Case) -> None:
+    case.checker.takes("b", P, 14.1)
+    case.checker.is_member("a", 14.2)
+    case.verdict.check()
+    assert case.checker.handover_count == 1
+
+
+@pytest.mark.parametrize("found", [-1, 4])
+def test_an_offset_that_went_back_or_is_lost_is_noticed(case: Case, found: int) -> None:
+    case.checker.finds(P, found, 11)
+    assert case.invariant == "committed offsets"
+
+
+def test_a_question_that_was_asked_before_the_commit_may_be_answered_by_the_offset_before(case: Case) -> None:
+    case.checker.finds(P, -1, 10.1)
+    case.checker.finds(P, 7, 11)
+    case.verdict.check()
+
+
+def test_a_commit_without_an_answer_may_come_late_but_not_one_that_was_refused(case: Case) -> None:
+    case.checker.commits(P, 3, 9)
+    case.checker.finds(P, 3, 11)
+    case.verdict.check()
+    case.checker.committed(P, 6, 12)
+    case.checker.commits(P, 4, 12)
+    case.checker.refused(P, 4)
+    case.checker.finds(P, 4, 13)
+    assert case.invariant == "committed offsets"
+
+
+def test_a_commit_comes_late_only_for_a_while(case: Case) -> None:
+    case.checker.commits(P, 3, 5)
+    case.checker.finds(P, 3, 11)
+    assert case.invariant == "committed offsets"

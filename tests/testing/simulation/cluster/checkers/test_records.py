@@ -1,0 +1,103 @@
+"""The checker of records: what it lets pass, and each way in which it fails."""
+
+import pytest
+
+from penstock.testing.simulation.cluster.checkers.records import RecordChecker
+from penstock.testing.simulation.cluster.checkers.verdict import Verdict
+from penstock.testing.simulation.raft.checker import Violation
+
+P = ("orders", 0)
+
+
+class Case:
+    def __init__(self) -> None:
+        self.verdict = Verdict()
+        self.checker = RecordChecker(self.verdict)
+
+    @property
+    def invariant(self) -> str | None:
+        return None if self.verdict.violation is None else self.verdict.violation.invariant
+
+
+@pytest.fixture
+def case() -> Case:
+    case = Case()
+    case.checker.acknowledges(P, 0, b"0")
+    case.checker.acknowledges(P, 2, b"1")
+    case.checker.reads(P, 0, b"0")
+    return case
+
+
+def test_a_log_with_all_that_was_acknowledged_in_order_passes(case: Case) -> None:
+    found = [(0, b"0"), (2, b"1"), (3, b"2")]
+    case.checker.ends_with(P, found)
+    case.checker.is_numbered(P, found)
+    case.verdict.check()
+    assert case.checker.acknowledged_count == 2
+
+
+def test_a_lost_record_is_noticed(case: Case) -> None:
+    case.checker.ends_with(P, [(0, b"0")])
+    assert case.invariant == "acknowledged"
+
+
+def test_a_record_at_another_offset_is_noticed(case: Case) -> None:
+    case.checker.ends_with(P, [(0, b"0"), (1, b"1")])
+    assert case.invariant == "acknowledged"
+
+
+def test_two_records_at_one_offset_are_noticed(case: Case) -> None:
+    case.checker.acknowledges(P, 2, b"2")
+    assert case.invariant == "acknowledged"
+
+
+def test_a_later_record_at_an_earlier_offset_is_noticed(case: Case) -> None:
+    case.checker.acknowledges(P, 1, b"2")
+    assert case.invariant == "acknowledged"
+
+
+def test_an_acknowledged_record_where_another_was_read_is_noticed(case: Case) -> None:
+    case.checker.reads(P, 5, b"a")
+    case.checker.acknowledges(P, 5, b"b")
+    assert case.invariant == "acknowledged"
+
+
+def test_another_record_than_was_read_before_is_noticed(case: Case) -> None:
+    case.checker.reads(P, 0, b"x")
+    assert case.invariant == "read"
+
+
+def test_another_record_than_was_acknowledged_is_noticed(case: Case) -> None:
+    case.checker.reads(P, 2, b"x")
+    assert case.invariant == "read"
+
+
+def test_a_record_that_was_read_and_is_gone_is_noticed(case: Case) -> None:
+    case.checker.reads(P, 3, b"2")
+    case.checker.ends_with(P, [(0, b"0"), (2, b"1")])
+    assert case.invariant == "read"
+
+
+@pytest.mark.parametrize("found", [[(0, b"0"), (1, b"0")], [(0, b"1"), (1, b"0")], [(0, b"0"), (1, b"2")]])
+def test_a_record_that_is_doubled_reordered_or_left_out_is_noticed(
+    case: Case, found: list[tuple[int, bytes]]
+) -> None:
+    case.checker.is_numbered(P, found)
+    assert case.invariant == "order"
+
+
+def test_a_topic_that_may_lose_records_is_excused(case: Case) -> None:
+    case.checker.excused.add("orders")
+    case.checker.ends_with(P, [])
+    case.checker.acknowledges(P, 0, b"x")
+    case.checker.reads(P, 0, b"y")
+    case.verdict.check()
+
+
+def test_the_first_violation_is_the_one_that_is_told() -> None:
+    verdict = Verdict()
+    verdict.check()
+    verdict.fail("one", "first")
+    verdict.fail("two", "second")
+    with pytest.raises(Violation, match="one: first"):
+        verdict.check()
