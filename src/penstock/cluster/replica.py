@@ -16,6 +16,7 @@ from penstock.cluster.metadata.state import NO_LEADER, Partition
 from penstock.observability.clock import Clock
 from penstock.observability.completion import Completion
 from penstock.protocol.errors import ErrorCode
+from penstock.storage.damage import Damage
 from penstock.storage.files import Buffer
 from penstock.storage.flusher import Flusher
 from penstock.storage.log import Appended, Log, Origin
@@ -51,7 +52,7 @@ class NotEnoughReplicasAfterAppend(LogError):
 class Surroundings:
     """What all replicas of a broker share."""
 
-    __slots__ = ("clock", "flusher", "lag_ms_max", "may_join", "node_id", "on_in_sync_change")
+    __slots__ = ("clock", "flusher", "lag_ms_max", "may_join", "node_id", "on_in_sync_change", "on_suspicion")
 
     def __init__(self, node_id: int, clock: Clock, flusher: Flusher) -> None:
         self.node_id = node_id
@@ -62,6 +63,8 @@ class Surroundings:
         """Whether a broker that fetches with this epoch is fit to be in sync."""
         self.on_in_sync_change: Callable[[Replica], None] = lambda _replica: None
         """Told when a partition wants another in-sync set."""
+        self.on_suspicion: Callable[[Replica], None] = lambda _replica: None
+        """Told when something in a partition's log may have rotted."""
 
 
 class Replica:
@@ -141,6 +144,9 @@ class Replica:
             self.high_watermark = self._first_high_watermark(opened)
             opened.producers.advance_high_watermark(self.high_watermark)  # recovery has replayed the markers
             opened.on_durable = self._own_log_advanced
+            opened.on_suspicion = self._suspect
+            if opened.damaged:
+                self._suspect()
             if self.is_leader:
                 self._begin_epoch(opened)
         return opened
@@ -160,6 +166,17 @@ class Replica:
     def is_replicated(self) -> bool:
         """Whether other brokers are to hold this partition too."""
         return self.state is not None and len(self.state.replicas) > 1
+
+    def _suspect(self) -> None:
+        self._surroundings.on_suspicion(self)
+
+    def mend(self, damage: Damage, batches: Buffer) -> bool:
+        """Take another replica's batches for damaged ones, if they are the same. Raises `OSError`."""
+        is_mended = self.log.mend(damage, batches)
+        if is_mended:
+            self._surroundings.flusher.sync(self.log)
+            self.wake_readers()
+        return is_mended
 
     def close(self, reason: str) -> None:
         """The partition is deleted or handed over: nobody waits for it any more."""

@@ -8,10 +8,13 @@ from typing import Any
 from penstock.cluster.controller_access import ControllerAccess
 from penstock.cluster.fetching.fetchers import Fetchers, FetchSettings
 from penstock.cluster.in_sync_requests import InSyncRequests
+from penstock.cluster.mending import Mender
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.image import ResourceType
 from penstock.cluster.metadata.log import MetadataLog
 from penstock.cluster.peers import Peers
+from penstock.cluster.scrubbing import Scrubber
+from penstock.config.themes.logs import LOG_SCRUB_INTERVAL_MS
 from penstock.config.themes.replication import REPLICA_LAG_TIME_MAX_MS
 from penstock.observability.clock import Clock
 from penstock.server.context import Services
@@ -52,12 +55,20 @@ class PartitionService:
             liveness,
             lag_ms_max=lambda: services.config[REPLICA_LAG_TIME_MAX_MS],
         )
+        self._mender = Mender(services.node_id, peers, clock)
+        self._scrubber = Scrubber(
+            lambda: services.replicas,
+            self._mender.note,
+            clock,
+            interval_ms=lambda: services.config[LOG_SCRUB_INTERVAL_MS],
+        )
         self._cleanup = contextlib.AsyncExitStack()
 
     def start(self, cleaner: Cleaner) -> None:
         """Take up what the metadata assigns to this broker, and follow it from here on."""
         services = self._services
         services.replicas.surroundings.on_in_sync_change = self._in_sync.note
+        services.replicas.surroundings.on_suspicion = self._scrubber.suspect
         services.replicas.load()
         services.quotas.follow(self._metadata.image.quotas)
         services.telemetry.follow(self._metadata.image.settings_of(ResourceType.CLIENT_METRICS))
@@ -72,6 +83,8 @@ class PartitionService:
         services.transactions.start()
         self._run(self._in_sync.run(), "in-sync sets")
         self._run(self._in_sync.watch_lag(), "lag of followers")
+        self._run(self._scrubber.run(), "scrubbing")
+        self._run(self._mender.run(), "mending")
         self._cleanup.push_async_callback(self._fetchers.stop)
         self._fetchers.follow(services.replicas)
 

@@ -4,7 +4,7 @@ from penstock.storage.file_cache import FileCache, Handle
 from penstock.storage.log_errors import LogCorrupt
 from penstock.storage.segment import Segment
 from penstock.storage.segment_indexes import SegmentIndexes, load_indexes, read_waiting, rebuild_indexes
-from penstock.storage.segment_read import Cut, IndexInDoubt, cut_batches
+from penstock.storage.segment_read import Cut, IndexInDoubt, cut_batches, sound
 
 
 class ColdRead:
@@ -53,15 +53,16 @@ class ColdRead:
         if self._indexes is None:
             self._rebuild()
         try:
-            return self._cut()
+            cut = self._cut()
         except IndexInDoubt:
             self._rebuild()
-        try:
-            return self._cut()
-        except IndexInDoubt:
-            raise LogCorrupt(
-                f"{self._handle.path} is damaged: run `penstock log verify` on the partition"
-            ) from None
+            try:
+                cut = self._cut()
+            except IndexInDoubt:
+                raise LogCorrupt(
+                    f"{self._handle.path} is damaged: run `penstock log verify` on the partition"
+                ) from None
+        return None if cut is None else sound(cut)  # what comes from the disk may have rotted there
 
     def end(self, *, is_current: bool) -> None:
         """Give back what was borrowed; on the loop, whether the read succeeded or not.

@@ -8,16 +8,18 @@ takes, but for the rare ones that say so. What blocks is handed out as a job (`b
 `read_cold`) to be run on a thread.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from penstock.config.topic import TopicConfig
 from penstock.observability.offload import InlineOffload, Offload
+from penstock.protocol.records.batch import MAGIC_POSITION
 from penstock.protocol.records.rules import ValidationRules, rules_for
 from penstock.storage.append import (
     assign_offsets,
     prepare_produced,
     prepare_replicated,
 )
+from penstock.storage.damage import Damage, SegmentCheck, mends
 from penstock.storage.durable_log import DurableLog
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import Buffer
@@ -25,6 +27,7 @@ from penstock.storage.log_errors import OffsetOutOfRange, StorageFailure
 from penstock.storage.log_producers import check_producers, note_stored
 from penstock.storage.log_sync import CheckpointJob
 from penstock.storage.log_values import Appended, Cold, LoadedLog, LogSlice, Origin
+from penstock.storage.segment import Segment
 from penstock.storage.segment_chain import Discard, SegmentChain
 from penstock.storage.storable_batch import StorableBatch
 from penstock.storage.transaction_index import AbortedTransaction
@@ -197,6 +200,7 @@ class Log(DurableLog):
         self._generation += 1
         self._layout += 1
         self.chain.restart_at(offset)
+        self.damaged = []
         self.log_start_offset = offset
         self.durable_offset = offset
         self._end_at(offset)
@@ -212,6 +216,7 @@ class Log(DurableLog):
             self.on_checkpoint_due()
         if self.epochs.truncate_from_end(end_offset):
             self._epochs_are_saved = False
+        self.damaged = [each for each in self.damaged if each.next_offset <= end_offset]
 
     def advance_log_start(self, offset: int) -> None:
         """Forget the records below `offset`; segments that lie wholly below are deleted, now or when it is safe."""
@@ -249,6 +254,45 @@ class Log(DurableLog):
         """
         self._layout += 1
         self.chain.replace(base_offset, size_bytes, replaced)
+        self.damaged = [each for each in self.damaged if each.segment not in replaced]
+
+    # -- mending --------------------------------------------------------------------------------------
+
+    async def check(self, segment: Segment, rest: Callable[[], Awaitable[None]]) -> None:
+        """Look for damage in a segment, on a thread; `damaged` then has what was found. Raises `OSError`.
+
+        `rest` is awaited after each slice: it takes a millisecond or two of the interpreter.
+        """
+        layout = self._layout
+        following = self.chain.segments[self.chain.segments.index(segment) + 1 :]
+        end_offset = following[0].base_offset if following else self.chain.end_offset
+        handle = self._cache.pin(segment.log_path)
+        check = SegmentCheck(handle.file.read, segment.base_offset, segment.size_bytes, end_offset)
+        try:
+            while not check.is_complete and layout == self._layout:
+                await self._offload.run(check.run)
+                await rest()
+        finally:
+            self._cache.unpin(handle)
+        if layout == self._layout:  # else it is looked at again another time
+            others = [each for each in self.damaged if each.segment != segment.base_offset]
+            self.damaged = sorted([*others, *check.found], key=lambda each: each.base_offset)
+
+    def mend(self, damage: Damage, batches: Buffer) -> bool:
+        """Put the batches of another replica where damaged ones stand, if they are the same that stood there.
+
+        In place: nothing is ever cut for it. Durable with the next sync. Raises `OSError`.
+        """
+        if damage not in self.damaged or not mends(damage, batches):
+            return False
+        segment = self.chain.segments[self.chain.number_of(damage.base_offset)]
+        head_bytes = MAGIC_POSITION + 1
+        is_hiding = segment.file().read(head_bytes, damage.position) != bytes(batches[:head_bytes])
+        self.chain.overwrite(segment, batches, damage.position)
+        if is_hiding:  # where a batch ends could not be told, so indexes may end there
+            segment.install_indexes(segment.rebuilt_indexes(), replace=True)
+        self.damaged.remove(damage)
+        return True
 
     # -- the end --------------------------------------------------------------------------------------
 

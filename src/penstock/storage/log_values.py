@@ -4,6 +4,7 @@ import enum
 
 import msgspec
 
+from penstock.storage.damage import Damage
 from penstock.storage.files import Buffer
 from penstock.storage.leader_epochs import LeaderEpochs
 from penstock.storage.producer_state import ProducerStates
@@ -59,6 +60,8 @@ class LoadedLog(msgspec.Struct, kw_only=True):
     names_are_synced: bool = True
     damage: tuple[str, ...] = ()
     """What recovery found wrong below the recovery point, and left as it is."""
+    damaged: tuple[Damage, ...] = ()
+    """Where in that."""
 
 
 class TimestampOffset(msgspec.Struct, frozen=True, gc=False):

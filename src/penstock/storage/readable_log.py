@@ -8,13 +8,17 @@ from penstock.observability.offload import Offload
 from penstock.storage.cold_read import ColdRead
 from penstock.storage.file_cache import FileCache
 from penstock.storage.leader_epochs import EpochEntry
-from penstock.storage.log_errors import OffsetOutOfRange, StorageFailure
+from penstock.storage.log_errors import LogCorrupt, OffsetOutOfRange, StorageFailure
 from penstock.storage.log_values import COLD, Cold, LoadedLog, LogSlice, TimestampOffset
 from penstock.storage.segment import Segment
 from penstock.storage.segment_chain import SegmentChain
 from penstock.storage.segment_read import NotCached
 from penstock.storage.timestamp_search import TimestampSearch
 from penstock.storage.transaction_index import AbortedTransaction
+
+
+def _ignore() -> None:
+    pass
 
 
 class ReadableLog:
@@ -28,12 +32,14 @@ class ReadableLog:
         "_offload",
         "chain",
         "damage",
+        "damaged",
         "directory",
         "durable_offset",
         "epochs",
         "failure",
         "idle_sweeps",
         "log_start_offset",
+        "on_suspicion",
         "partition",
         "producers",
         "recovery_point",
@@ -61,6 +67,10 @@ class ReadableLog:
         self.producers = loaded.producers
         self.epochs = loaded.epochs
         self.damage = loaded.damage
+        self.damaged = list(loaded.damaged)
+        """What has rotted, as far as it is known, by offset: it is not given to anybody."""
+        self.on_suspicion: Callable[[], None] = _ignore
+        """Called when a read has found bytes that are not what was written."""
         self.failure: StorageFailure | None = None
         self.idle_sweeps = 0
         """How often `LogStore.release_idle` has come by since the log was last read or written."""
@@ -100,20 +110,32 @@ class ReadableLog:
     # -- reading --------------------------------------------------------------------------------------
 
     def read(
-        self, offset: int, size_bytes_max: int, *, offset_limit: int, at_least_one: bool = True
+        self,
+        offset: int,
+        size_bytes_max: int,
+        *,
+        offset_limit: int,
+        at_least_one: bool = True,
+        check_crc: bool = False,
     ) -> LogSlice | Cold:
         """Whole batches of one segment, from the one that contains `offset`, all below `offset_limit`.
 
         Never waits: gives `COLD` when the records are not in memory. Empty when nothing lies below the limit, or
-        the first batch is larger than `size_bytes_max` and `at_least_one` is off. Raises `OffsetOutOfRange`.
+        the first batch is larger than `size_bytes_max` and `at_least_one` is off. Raises `OffsetOutOfRange`, and
+        `LogCorrupt` for what is known to be damaged or, with `check_crc`, found to be.
         """
         limit = self._check_range(offset, offset_limit)
         if offset >= limit:
             return LogSlice(b"", offset)
         try:
-            cut = self.chain.read(offset, limit, size_bytes_max, at_least_one=at_least_one)
+            cut = self.chain.read(
+                offset, limit, size_bytes_max, at_least_one=at_least_one, check_crc=check_crc
+            )
         except NotCached:
             return COLD
+        except LogCorrupt:
+            self.on_suspicion()
+            raise
         return LogSlice(b"", offset) if cut is None else LogSlice(cut.data, cut.next_offset)
 
     async def read_cold(
@@ -124,7 +146,7 @@ class ReadableLog:
         offset_limit: int,
         at_least_one: bool = True,
     ) -> LogSlice:
-        """Like `read`, but off the loop: for records that must come from the disk."""
+        """Like `read`, but off the loop: for records that must come from the disk, whose checksums are checked."""
         while True:
             limit = self._check_range(offset, offset_limit)
             if offset >= limit:
@@ -144,6 +166,10 @@ class ReadableLog:
                 )
                 try:
                     cut = await self._offload.run(cold.run)
+                except LogCorrupt:
+                    if layout == self._layout:
+                        self.on_suspicion()
+                        raise
                 finally:
                     cold.end(is_current=layout == self._layout)
                 if cut is not None or layout != self._layout:
@@ -159,7 +185,16 @@ class ReadableLog:
         self.idle_sweeps = 0
         if self.failure is not None:
             end_offset = self.durable_offset
-        return min(offset_limit, end_offset)
+        limit = min(offset_limit, end_offset)
+        return self._before_damage(offset, limit) if self.damaged else limit
+
+    def _before_damage(self, offset: int, limit: int) -> int:
+        for damage in self.damaged:
+            if damage.base_offset > offset:
+                return min(limit, damage.base_offset)
+            if offset < damage.next_offset:
+                raise LogCorrupt(f"{self.directory} is damaged: {damage}")
+        return limit
 
     # -- looking up -----------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from penstock.config.topic import TopicConfig
 from penstock.protocol.records.batch import HEADER_SIZE, BatchHeader, crc_is_valid, parse_header
 from penstock.protocol.records.errors import CorruptRecords
 from penstock.storage import compaction_swap
+from penstock.storage.damage import Damage, next_sound_batch
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import FileSystem, read_whole
 from penstock.storage.leader_epochs import CorruptCheckpoint, LeaderEpochs, decode_checkpoint
@@ -80,6 +81,7 @@ class _Loader:
         self._checkpointed = checkpointed
         self._now_ms = now_ms
         self._damage: list[str] = []
+        self._damaged: list[Damage] = []
         self._cut_reason: str | None = None
         self._was_cut = False
         self._checked: list[tuple[Segment, int]] = []
@@ -121,6 +123,7 @@ class _Loader:
             epochs_are_saved=False,
             snapshots=self._snapshots,
             damage=tuple(self._damage),
+            damaged=tuple(self._damaged),
             names_are_synced=self._checkpointed.was_clean,
         )
 
@@ -294,17 +297,37 @@ class _Loader:
     def _step_over_damage(self, segment: Segment, scan: SegmentScan, size_bytes: int) -> tuple[int, int]:
         """A bad batch below the recovery point: go on behind it when it is only its content that is bad."""
         what = f"{segment.log_path} is damaged at byte {scan.position} (offset {scan.next_offset}): {scan.reason}"
-        if scan.bad_header is None:
+        header = scan.bad_header
+        if header is not None:
+            segment.note_batch(scan.position, header.size_bytes, header.last_offset, header.max_timestamp)
+            position, next_offset = scan.position + header.size_bytes, header.next_offset
+        else:
+            position, next_offset = self._behind_damage(segment, scan, size_bytes, what)
+        _log.error("%s; it was durable before the crash, and is left as it is", what)
+        self._damage.append(what)
+        self._damaged.append(
+            Damage(
+                segment=segment.base_offset,
+                position=scan.position,
+                size_bytes=position - scan.position,
+                base_offset=scan.next_offset,
+                next_offset=next_offset,
+            )
+        )
+        return position, next_offset
+
+    def _behind_damage(
+        self, segment: Segment, scan: SegmentScan, size_bytes: int, what: str
+    ) -> tuple[int, int]:
+        """Where batches can be told apart again."""
+        point = self._checkpointed.recovery_point or 0
+        sound = next_sound_batch(segment.file().read, scan.position, size_bytes, scan.next_offset, point)
+        if sound is None:
             raise LogCorrupt(
                 f"{what}. This was durable before the crash, so nothing was cut: restore the file from another "
                 "replica or a backup, or remove the partition's directory to begin anew"
             )
-        _log.error("%s; it was durable before the crash, and is left as it is", what)
-        self._damage.append(what)
-        header = scan.bad_header
-        segment.note_batch(scan.position, header.size_bytes, header.last_offset, header.max_timestamp)
-        assert scan.position + header.size_bytes <= size_bytes
-        return scan.position + header.size_bytes, header.next_offset
+        return sound
 
     def _report_missing(self, number: int, end_offset: int, point: int) -> None:
         what = f"{self._directory} ends at offset {end_offset}, but everything below {point} was durable"

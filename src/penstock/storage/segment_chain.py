@@ -16,7 +16,7 @@ from penstock.storage.files import Buffer
 from penstock.storage.log_errors import LogError, StorageError, StorageFailure
 from penstock.storage.offset_index import RELATIVE_OFFSET_MAX
 from penstock.storage.segment import LOG, Segment
-from penstock.storage.segment_read import Cut, Found, IndexInDoubt, NotCached, cut_batches, find_batch
+from penstock.storage.segment_read import Cut, Found, IndexInDoubt, NotCached, cut_batches, find_batch, sound
 from penstock.storage.storable_batch import StorableBatch
 from penstock.storage.tail import Tail
 
@@ -239,8 +239,19 @@ class SegmentChain:
 
     # -- reading --------------------------------------------------------------------------------------
 
-    def read(self, offset: int, offset_limit: int, size_bytes_max: int, *, at_least_one: bool) -> Cut | None:
-        """Batches from `offset` on; None when there are none below the limit. Raises `NotCached`."""
+    def read(
+        self,
+        offset: int,
+        offset_limit: int,
+        size_bytes_max: int,
+        *,
+        at_least_one: bool,
+        check_crc: bool = False,
+    ) -> Cut | None:
+        """Batches from `offset` on; None when there are none below the limit. Raises `NotCached`.
+
+        `check_crc`: what was not written by this process is given only as far as it is sound. Raises `LogCorrupt`.
+        """
         tail = self._tail
         if tail is not None and tail.covers(offset):
             span = tail.span(offset, offset_limit, size_bytes_max, at_least_one)
@@ -257,7 +268,7 @@ class SegmentChain:
                 return None
             cut = self._read_segment(segment, offset, offset_limit, size_bytes_max, at_least_one)
             if cut is not None:
-                return cut
+                return sound(cut) if check_crc else cut
         return None
 
     def _read_segment(
@@ -311,6 +322,12 @@ class SegmentChain:
                 "then restart the broker"
             ) from error
         return end_offset
+
+    def overwrite(self, segment: Segment, data: Buffer, position: int) -> None:
+        """Put other bytes where damaged ones stand; the next sync makes them durable. Raises `OSError`."""
+        segment.file().write((data,), position)
+        if segment not in self.unsynced:
+            self.unsynced.append(segment)
 
     def _find(self, segment: Segment, offset: int) -> Found | None:
         try:

@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from penstock.protocol.records.batch import HEADER_SIZE, LOG_OVERHEAD, MAGIC
+from penstock.storage.damage import sound_part
 from penstock.storage.files import Buffer
 from penstock.storage.log_errors import LogCorrupt
 from penstock.storage.offset_index import OffsetIndex
@@ -102,6 +103,20 @@ def cut_batches(
             raise IndexInDoubt
         raise _corrupt(found.position)
     return Cut(memoryview(chunk)[start:end], next_offset)
+
+
+def sound(cut: Cut) -> Cut:
+    """As much of it as is sound. Raises `LogCorrupt` when not even the first batch is."""
+    if not len(cut.data):
+        return cut
+    size_bytes, next_offset = sound_part(cut.data)
+    if size_bytes == len(cut.data):
+        return cut
+    if size_bytes == 0:
+        raise LogCorrupt(
+            "the checksum of a batch does not match: its bytes have changed since they were written"
+        )
+    return Cut(memoryview(cut.data)[:size_bytes], next_offset)
 
 
 def _walk(chunk: Buffer, at: int, bound: int, offset_limit: int) -> tuple[int, int]:

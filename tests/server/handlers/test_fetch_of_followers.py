@@ -1,10 +1,12 @@
-"""Fetches that a follower sends, which the test plays: throttled when it is behind."""
+"""Fetches that a follower sends, which the test plays: throttled when it is behind, and given nothing that rotted."""
 
+import asyncio
 from pathlib import Path
 
 import msgspec
 
 from penstock.cluster.replica import Replica
+from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.fetch import FetchPartition, PartitionData, ReplicaState
 from tests.server.live import (
     Client,
@@ -38,14 +40,16 @@ def has_follower(live: Live, topic: TopicHandle, *, is_in_sync: bool) -> Replica
     return leader
 
 
-async def fetch(client: Client, topic: TopicHandle, offset: int = 0) -> PartitionData:
+async def fetch(
+    client: Client, topic: TopicHandle, offset: int = 0, *, error: ErrorCode = ErrorCode.NONE
+) -> PartitionData:
     wanted = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=1 << 20)
     request = fetch_request(
         [fetch_topic(topic, VERSION, {0: wanted})], replica_state=ReplicaState(replica_id=FOLLOWER)
     )
     response = await client.send(request, VERSION)
     found: PartitionData = one([p for t in response.responses for p in t.partitions])
-    assert found.error_code == 0
+    assert found.error_code == error
     return found
 
 
@@ -65,4 +69,35 @@ async def test_a_follower_that_is_behind_gets_no_records_of_a_throttled_topic_ab
         assert values_in(await fetch(client, free)) == [b"v"]
         has_follower(live, throttled, is_in_sync=True)
         assert values_in(await fetch(client, throttled)) == [b"v"], "or it would fall out of sync"
+        await client.close()
+
+
+async def test_a_batch_that_rotted_is_given_to_nobody_and_passes_where_another_replica_can_mend_it(
+    tmp_path: Path,
+) -> None:
+    async with running_broker(tmp_path) as live:
+        client = await live.connect()
+        topic = await client.create_topic()
+        for value in (b"a", b"b", b"c"):
+            await client.produce(topic, batch(value))
+    size = len(batch(b"a"))
+    with (tmp_path / f"{topic.name}-0" / f"{0:020d}.log").open("r+b") as file:
+        file.seek(2 * size - 2)
+        file.write(b"?")
+    async with running_broker(tmp_path) as live:
+        client = await live.connect()
+        leader = has_follower(live, topic, is_in_sync=False)
+        assert values_in(await fetch(client, topic)) == [b"a"]
+        await fetch(client, topic, 1, error=ErrorCode.KAFKA_STORAGE_ERROR)
+        async with asyncio.timeout(10):
+            while not leader.log.damaged:
+                await asyncio.sleep(0.001)
+        assert values_in(await client.fetch(topic, 2)) == [b"c"]
+        assert (await client.fetch(topic, 1)).error_code == ErrorCode.KAFKA_STORAGE_ERROR
+        state = leader.state
+        assert state is not None
+        leader.follow(
+            msgspec.structs.replace(state, replicas=(1,), isr=(1,), leader_epoch=state.leader_epoch + 1)
+        )
+        assert (await client.fetch(topic, 1)).error_code == ErrorCode.CORRUPT_MESSAGE
         await client.close()

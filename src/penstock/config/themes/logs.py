@@ -163,5 +163,13 @@ PRODUCER_ID_EXPIRATION_CHECK_INTERVAL_MS = UPKEEP.integer(
     "How often quiet producers are looked for.",
     at_least=1,
 )
+LOG_SCRUB_INTERVAL_MS = UPKEEP.long(
+    "penstock.log.scrub.interval.ms",
+    604_800_000,
+    "How long after one pass over all records, which looks for bytes that have rotted on the disk, the next begins; 0 "
+    "never. The first begins ten minutes after the start at the latest.",
+    at_least=0,
+    live=Live.CLUSTER_WIDE,
+)
 
 THEMES = (THEME, TOPIC_DEFAULTS, UPKEEP)

@@ -21,7 +21,7 @@ from penstock.protocol.messages.fetch import AbortedTransaction, EpochEndOffset,
 from penstock.server.context import RequestContext
 from penstock.server.fetch_sessions import FetchPartition, TopicKey
 from penstock.storage.log import Cold, LogSlice
-from penstock.storage.log_errors import LogError
+from penstock.storage.log_errors import LogCorrupt, LogError
 
 _READ_COMMITTED = 1
 _RACK_AWARE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
@@ -193,9 +193,10 @@ class FetchRead:
                 min(wanted.partition_max_bytes, self._bytes_left),
                 offset_limit=limit,
                 at_least_one=self._size == 0,
+                check_crc=self._reader.is_follower,  # rot must not spread; a consumer checks by itself
             )
         except (LogError, OSError) as error:
-            return _failed(wanted.index, _code(error))
+            return _failed(wanted.index, _code(leader, error))
         return None if isinstance(found, Cold) else self._found(leader, wanted, found)
 
     async def _read_cold(self, wanted: FetchPartition) -> PartitionData:
@@ -210,7 +211,7 @@ class FetchRead:
                 at_least_one=self._size == 0,
             )
         except (LogError, OSError) as error:
-            return _failed(wanted.index, _code(error))
+            return _failed(wanted.index, _code(leader, error))
         return self._found(leader, wanted, found)
 
     def _meet(self, leader: Replica, wanted: FetchPartition) -> PartitionData | None:
@@ -302,5 +303,8 @@ def _failed(index: int, code: ErrorCode) -> PartitionData:
     return PartitionData(partition_index=index, error_code=code, high_watermark=-1, records=b"")
 
 
-def _code(error: LogError | OSError) -> ErrorCode:
+def _code(leader: Replica, error: LogError | OSError) -> ErrorCode:
+    """Damage passes where another replica can mend it: then the client is to try again."""
+    if isinstance(error, LogCorrupt) and leader.is_replicated:
+        return ErrorCode.KAFKA_STORAGE_ERROR
     return error.code if isinstance(error, LogError) else ErrorCode.KAFKA_STORAGE_ERROR

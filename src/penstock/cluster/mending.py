@@ -1,0 +1,149 @@
+"""Mends what has rotted in a log with the same batches of another replica, in place.
+
+Replicas hold the same bytes up to the high watermark, so the batches that another in-sync replica has at those offsets
+are the ones that stood there. They are asked for as a consumer asks (KIP-392: any replica answers), checked, and
+written over the damaged ones. Nothing is cut, so a replica that is being mended has all that it had before: it stays in
+sync, and a leader leads on. Until then the damaged batches are not given to anybody.
+
+Where no replica has the same bytes (there is no other, or it has compacted them otherwise) that is said, and what lies
+before and behind the damage stays readable.
+"""
+
+import asyncio
+import logging
+
+from penstock.cluster.peers import Peers
+from penstock.cluster.replica import Replica
+from penstock.observability.clock import Clock
+from penstock.protocol.errors import ErrorCode, ProtocolError
+from penstock.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from penstock.protocol.records.batch import iter_batches
+from penstock.protocol.records.errors import CorruptRecords
+from penstock.storage.damage import Damage
+from penstock.storage.log_errors import LogError
+
+log = logging.getLogger(__name__)
+
+_FETCH, _FETCH_VERSION = 1, 17
+_NO_SESSION = -1
+_RETRY_MS = 500
+_RETRY_MS_MAX = 60_000
+
+
+class Mender:
+    def __init__(self, node_id: int, peers: Peers, clock: Clock) -> None:
+        self._node_id = node_id
+        self._peers = peers
+        self._clock = clock
+        self._damaged: dict[Replica, None] = {}
+        self._given_up: set[tuple[Replica, Damage]] = set()
+        self._news = asyncio.Event()
+
+    def note(self, replica: Replica) -> None:
+        """There is damage in the log of this one."""
+        self._damaged[replica] = None
+        self._news.set()
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        delay_ms = _RETRY_MS
+        while True:
+            if not self._damaged:
+                self._given_up.clear()
+                delay_ms = _RETRY_MS
+                self._news.clear()
+                await self._news.wait()
+            for replica in list(self._damaged):
+                try:
+                    await self._mend_all(replica)
+                except Exception:
+                    log.exception(
+                        "%s-%d cannot be mended; it is tried again", replica.topic, replica.partition
+                    )
+                if not replica.log.damaged or replica.log.failure is not None:
+                    self._damaged.pop(replica, None)
+            if self._damaged:
+                await self._clock.sleep(delay_ms)
+                delay_ms = min(2 * delay_ms, _RETRY_MS_MAX)
+
+    async def _mend_all(self, replica: Replica) -> None:
+        for damage in list(replica.log.damaged):
+            if damage.next_offset > replica.high_watermark:
+                continue  # whether these records stay is not decided yet
+            for broker_id in self._others(replica):
+                if await self._mend(replica, damage, broker_id):
+                    log.warning(
+                        "%s-%d: mended %s with what broker %d has",
+                        replica.topic,
+                        replica.partition,
+                        damage,
+                        broker_id,
+                    )
+                    break
+            else:
+                self._report(replica, damage)
+
+    def _others(self, replica: Replica) -> list[int]:
+        """Who holds all that is committed, the leader first."""
+        state = replica.state
+        if state is None:
+            return []
+        others = [each for each in state.isr if each != self._node_id]
+        return sorted(others, key=lambda each: (each != state.leader, each))
+
+    async def _mend(self, replica: Replica, damage: Damage, broker_id: int) -> bool:
+        try:
+            batches = await self._fetch(replica, damage, broker_id)
+            return replica.mend(damage, batches)
+        except (OSError, TimeoutError, ProtocolError, LogError, CorruptRecords) as error:
+            log.debug("broker %d does not help: %s", broker_id, error)
+            return False
+
+    async def _fetch(self, replica: Replica, damage: Damage, broker_id: int) -> bytes:
+        """Whole batches from where the damage begins, as many bytes as are damaged or, when they differ, others."""
+        found = bytearray()
+        offset = damage.base_offset
+        while offset < damage.next_offset and len(found) < damage.size_bytes:
+            wanted = FetchPartition(
+                partition=replica.partition,
+                fetch_offset=offset,
+                partition_max_bytes=damage.size_bytes - len(found),
+            )
+            request = FetchRequest(
+                max_wait_ms=0,
+                min_bytes=0,
+                max_bytes=damage.size_bytes,
+                session_epoch=_NO_SESSION,
+                topics=[FetchTopic(topic_id=replica.topic_id, partitions=[wanted])],
+            )
+            response: FetchResponse = await self._peers.channel(broker_id).call(
+                _FETCH, _FETCH_VERSION, request
+            )
+            records = _records_in(response)
+            for _, header in iter_batches(records):
+                offset = header.next_offset
+            if not records:
+                break
+            found += records
+        return bytes(found)
+
+    def _report(self, replica: Replica, damage: Damage) -> None:
+        """Say it once: it is tried again and again."""
+        if (replica, damage) not in self._given_up:
+            self._given_up.add((replica, damage))
+            log.error(
+                "%s: no in-sync replica has the same bytes for %s. They are not served, all else is. Restore the file "
+                "from a backup, or have the partition reassigned to another broker that has it whole",
+                replica.log.directory,
+                damage,
+            )
+
+
+def _records_in(response: FetchResponse) -> bytes:
+    """Raises `ProtocolError` for anything but records."""
+    if response.error_code or len(response.responses) != 1 or len(response.responses[0].partitions) != 1:
+        raise ProtocolError(f"no answer to a fetch: {ErrorCode(response.error_code).name}")
+    data = response.responses[0].partitions[0]
+    if data.error_code:
+        raise ProtocolError(f"no records: {ErrorCode(data.error_code).name}")
+    return bytes(data.records or b"")

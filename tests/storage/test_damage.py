@@ -1,0 +1,187 @@
+"""Bytes that rot: where they are found, what is still given, and what mends them."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from penstock.protocol.records.batch import HEADER_SIZE
+from penstock.storage.damage import Damage, SegmentCheck, mends
+from penstock.storage.log import Log
+from penstock.storage.log_errors import LogCorrupt
+from tests.storage.logs import append, batch_of, checkpoint, new_log, read, reopened, sync, values_in
+
+COUNT = 10
+SIZE = len(batch_of("0"))
+CONTENT, LENGTH, MAGIC, BASE_OFFSET = HEADER_SIZE + 3, 9, 16, 6
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Log:
+    log = new_log(str(tmp_path), index_interval_bytes=100)
+    for number in range(COUNT):
+        append(log, str(number))
+    sync(log)
+    return log
+
+
+def content(log: Log) -> bytearray:
+    with open(log.segments[0].log_path, "rb") as file:
+        return bytearray(file.read(log.segments[0].size_bytes))
+
+
+def rot(log: Log, offset: int, place: int = CONTENT) -> None:
+    position = offset * SIZE + place
+    with open(log.segments[0].log_path, "r+b") as file:
+        file.seek(position)
+        old = file.read(1)[0]
+        file.seek(position)
+        file.write(bytes([old ^ 0x40]))
+
+
+def check(log: Log) -> list[Damage]:
+    async def rest() -> None:
+        pass
+
+    async def look() -> None:
+        for segment in list(log.segments):
+            await log.check(segment, rest)
+
+    asyncio.run(look())
+    return log.damaged
+
+
+def damage(first: int, last: int) -> Damage:
+    return Damage(
+        segment=0,
+        position=first * SIZE,
+        size_bytes=(last - first + 1) * SIZE,
+        base_offset=first,
+        next_offset=last + 1,
+    )
+
+
+def found_in(data: bytearray, end_offset: int = COUNT) -> list[Damage]:
+    def read_at(size_bytes: int, position: int) -> bytes:
+        return bytes(data[position : position + size_bytes])
+
+    looking = SegmentCheck(read_at, 0, len(data), end_offset)
+    while not looking.is_complete:
+        looking.run()
+    return looking.found
+
+
+@pytest.mark.parametrize("place", [CONTENT, LENGTH, MAGIC, BASE_OFFSET])
+@pytest.mark.parametrize("offset", [0, 4, COUNT - 1])
+def test_one_bad_batch_is_found_and_those_around_it_are_not(log: Log, offset: int, place: int) -> None:
+    data = content(log)
+    assert found_in(data) == []
+    data[offset * SIZE + place] ^= 0x80
+    assert found_in(data) == [damage(offset, offset)]
+
+
+def test_neighbours_and_others_that_are_bad_are_found(log: Log) -> None:
+    data = content(log)
+    for offset in (2, 3, 7):
+        data[offset * SIZE + CONTENT] ^= 1
+    assert found_in(data) == [damage(2, 3), damage(7, 7)]
+
+
+@pytest.mark.parametrize("flipped", [1, 2, 4, 8, 0x80])
+def test_a_batch_with_a_wrong_offset_is_found_though_no_checksum_covers_it(log: Log, flipped: int) -> None:
+    data = content(log)
+    data[4 * SIZE + 7] ^= flipped
+    assert found_in(data) == [damage(4, 4)]
+
+
+def test_a_segment_of_which_nothing_is_left_is_bad_as_a_whole() -> None:
+    assert found_in(bytearray(5 * SIZE), 5) == [damage(0, 4)]
+
+
+def test_only_the_batches_that_stood_there_mend(log: Log) -> None:
+    data = content(log)
+    wanted = damage(2, 3)
+    assert mends(wanted, data[2 * SIZE : 4 * SIZE])
+    assert not mends(wanted, data[2 * SIZE : 3 * SIZE]), "too few"
+    assert not mends(wanted, data[3 * SIZE : 5 * SIZE]), "others"
+    assert not mends(wanted, bytes(2 * SIZE))
+    data[2 * SIZE + CONTENT] ^= 1
+    assert not mends(wanted, data[2 * SIZE : 4 * SIZE]), "they have rotted too"
+
+
+def test_what_is_damaged_is_not_given_and_all_else_is(log: Log) -> None:
+    rot(log, 4)
+    assert check(log) == [damage(4, 4)]
+    assert values_in(read(log, 0)) == ["0", "1", "2", "3"]
+    assert values_in(read(log, 5)) == ["5", "6", "7", "8", "9"]
+    with pytest.raises(LogCorrupt, match="offsets 4 to 4"):
+        read(log, 4)
+
+
+@pytest.mark.parametrize("place", [CONTENT, LENGTH])
+def test_a_log_is_mended_in_place_and_durable_with_the_next_sync(log: Log, place: int) -> None:
+    sound = content(log)
+    rot(log, 4, place)
+    (found,) = check(log)
+    assert not log.mend(found, sound[5 * SIZE : 6 * SIZE])
+    assert log.mend(found, sound[4 * SIZE : 5 * SIZE])
+    assert (content(log), log.damaged) == (sound, [])
+    assert log.has_unsynced
+    assert values_in(read(log, 0)) == [str(number) for number in range(COUNT)]
+    append(log, "10")
+    assert values_in(read(log, 9)) == ["9", "10"]
+    assert not log.mend(found, sound[4 * SIZE : 5 * SIZE]), "once"
+
+
+def test_damage_that_is_cut_off_is_gone(log: Log) -> None:
+    rot(log, 7)
+    check(log)
+    log.truncate_to(6, now_ms=0)
+    assert log.damaged == []
+    append(log, "again")
+    assert values_in(read(log, 6)) == ["again"]
+
+
+def test_a_read_from_the_disk_gives_what_is_sound_and_tells_of_the_rest(log: Log) -> None:
+    log.close()
+    rot(log, 4)
+    again = reopened(log, was_clean=True, recovery_point=COUNT)
+    suspicions: list[bool] = []
+    again.on_suspicion = lambda: suspicions.append(True)
+
+    def cold(offset: int) -> list[str]:
+        return values_in(asyncio.run(again.read_cold(offset, 1 << 20, offset_limit=COUNT)))
+
+    assert cold(0) == ["0", "1", "2", "3"]
+    assert not suspicions
+    with pytest.raises(LogCorrupt):
+        cold(4)
+    assert suspicions
+    assert cold(5) == ["5", "6", "7", "8", "9"]
+
+
+def test_a_read_from_memory_checks_what_this_process_did_not_write_if_that_is_wished(log: Log) -> None:
+    log.close()
+    rot(log, 4)
+    again = reopened(log, was_clean=True, recovery_point=COUNT)
+    suspicions: list[bool] = []
+    again.on_suspicion = lambda: suspicions.append(True)
+    found = again.read(0, 1 << 20, offset_limit=COUNT, check_crc=True)
+    assert values_in(read(again, 0)) == [str(number) for number in range(COUNT)], (
+        "a consumer checks by itself"
+    )
+    assert getattr(found, "next_offset", None) == 4
+    with pytest.raises(LogCorrupt):
+        again.read(4, 1 << 20, offset_limit=COUNT, check_crc=True)
+    assert suspicions
+
+
+@pytest.mark.parametrize("place", [CONTENT, LENGTH])
+def test_recovery_steps_over_damage_in_what_was_durable_and_tells_where_it_is(log: Log, place: int) -> None:
+    checkpoint(log)
+    rot(log, 4, place)
+    for suffix in (".index", ".timeindex"):
+        Path(log.segments[0].path(suffix)).unlink()
+    again = reopened(log)
+    assert (again.log_end_offset, again.damaged) == (COUNT, [damage(4, 4)])
+    assert len(again.damage) == 1
