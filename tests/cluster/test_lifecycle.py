@@ -1,6 +1,7 @@
 """A broker's standing with a controller that the test plays, on a clock that stands still."""
 
 import asyncio
+import logging
 import random
 from collections.abc import Awaitable, Callable
 from typing import cast
@@ -203,6 +204,25 @@ def test_metadata_from_before_its_registration_does_not_stop_a_broker() -> None:
         evicted.cancel()
 
     run(scenario)
+
+
+def test_a_controller_that_is_none_any_more_is_said_once_for_each_change(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    changing = Refusal(ErrorCode.NOT_CONTROLLER, "another decides now")
+
+    async def scenario(stage: Stage) -> None:
+        stage.access.answers = [SERVING, changing, changing, ConnectionResetError(), changing]
+        stage.access.answers += [SERVING, changing, changing, SERVING]
+        await stage.lifecycle.start()
+        for _ in range(20):
+            await stage.settle()
+            stage.clock.advance(INTERVAL_MS)
+        assert len(stage.access.beats) > 9
+
+    with caplog.at_level(logging.INFO):
+        run(scenario)
+    assert [each.message for each in caplog.records].count("another decides now") == 2
 
 
 def test_a_broker_that_is_evicted_before_it_serves_does_not_start() -> None:

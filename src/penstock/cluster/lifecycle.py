@@ -51,6 +51,7 @@ class Lifecycle:
         self._task: asyncio.Task[None] | None = None
         self._is_unfenced = asyncio.Event()
         self._is_evicted = asyncio.Event()
+        self._refused_with: ErrorCode | None = None
         controller.subscribe(self._follow)
 
     async def register(self) -> None:
@@ -133,13 +134,18 @@ class Lifecycle:
 
     async def _heartbeat(self, wanted: Wanted) -> HeartbeatAnswer | None:
         try:
-            return await self._access.heartbeat(wanted)
+            answer = await self._access.heartbeat(wanted)
         except Refusal as refusal:
             if refusal.code is ErrorCode.STALE_BROKER_EPOCH:
                 self._is_evicted.set()
-            log.warning("%s", refusal)
+            if refusal.code is not self._refused_with:  # once, and not at every heartbeat until that changes
+                self._refused_with = refusal.code
+                log.warning("%s", refusal)
         except (OSError, ProtocolError, LogError) as error:
             log.debug("no heartbeat: %s", error or type(error).__name__)
+        else:
+            self._refused_with = None
+            return answer
         return None
 
     async def leave(self) -> None:
