@@ -1,0 +1,49 @@
+"""What holds for everything on the admin port."""
+
+import pytest
+
+from tests.gateway.http.admin import Admin
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/nothing", 404),
+        ("DELETE", "/healthz", 415),
+        ("POST", "/healthz", 405),
+        ("PUT", "/topics/a/records", 405),
+    ],
+)
+async def test_what_is_not_there_is_told_as_a_problem(
+    admin: Admin, method: str, path: str, status: int
+) -> None:
+    headers = {} if method == "DELETE" else {"Content-Type": "application/json"}
+    async with admin.http.request(method, path, headers=headers) as answer:
+        problem = await answer.json(content_type="application/problem+json")
+        assert answer.status == problem["status"] == status
+        assert problem["title"]
+        assert problem["detail"]
+
+
+async def test_a_name_that_is_not_this_brokers_is_refused_everywhere(admin: Admin) -> None:
+    for path in ("/healthz", "/metrics", "/topics/a/records", "/console/", "/nothing"):
+        async with admin.http.get(path, headers={"Host": "evil.example"}) as answer:
+            assert answer.status == 403, path
+
+
+async def test_no_other_site_may_read_the_answers(admin: Admin) -> None:
+    async with admin.http.get("/healthz") as answer:
+        assert "Access-Control-Allow-Origin" not in answer.headers
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+
+async def test_a_mistake_of_our_own_is_a_problem_that_tells_nothing(
+    admin: Admin, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(_services: object) -> list[str]:
+        raise RuntimeError("a secret")
+
+    monkeypatch.setattr("penstock.gateway.http.health.obstacles_of", broken)
+    status, problem = await admin.get("/readyz")
+    assert (status, "secret" in problem["detail"]) == (500, False)
+    assert "a secret" in caplog.text

@@ -1,0 +1,37 @@
+import pytest
+
+from penstock.config.broker import BrokerConfig
+from penstock.config.property import ConfigError
+from penstock.gateway.http.listener import chosen_listener
+
+PROTOCOLS = "A:PLAINTEXT,B:SASL_SSL,C:SSL,D:PLAINTEXT"
+
+
+@pytest.mark.parametrize(
+    ("listeners", "more", "expected"),
+    [
+        ("B://h:1,A://h:2", {}, "A"),
+        ("C://h:1,B://h:2", {}, "B"),
+        ("C://h:1", {}, "C"),
+        ("D://h:1,A://h:2", {"controller.listener.names": "D"}, "A"),
+        ("A://h:1,B://h:2", {"penstock.admin.kafka.listener": "b"}, "B"),
+    ],
+)
+def test_requests_go_to_the_listener_that_is_easiest_to_reach_or_was_named(
+    listeners: str, more: dict[str, str], expected: str
+) -> None:
+    config = BrokerConfig(
+        {
+            "listeners": listeners,
+            "listener.security.protocol.map": PROTOCOLS,
+            "inter.broker.listener.name": listeners[0],
+            **more,
+        }
+    )
+    assert chosen_listener(config).name == expected
+
+
+def test_a_listener_that_is_not_there_is_said() -> None:
+    config = BrokerConfig({"penstock.admin.kafka.listener": "nowhere"})
+    with pytest.raises(ConfigError, match="nowhere, which is not among listeners"):
+        chosen_listener(config)
