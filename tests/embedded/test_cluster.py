@@ -17,9 +17,16 @@ def eventually(is_so: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
+QUICK = {
+    "broker.heartbeat.interval.ms": 100,
+    "broker.session.timeout.ms": 700,
+    "replica.lag.time.max.ms": 500,
+}
+
+
 @pytest.fixture
 def cluster() -> Iterator[Cluster]:
-    with Cluster(3, topics={"orders": 1}) as cluster:
+    with Cluster(3, topics={"orders": 1}, config=QUICK) as cluster:
         yield cluster
 
 
@@ -91,13 +98,12 @@ def test_the_dead_and_the_living_are_gone_after_the_end(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_killed_controller_is_replaced() -> None:
-    with Cluster(3) as cluster:
-        first = cluster.controller
-        cluster.kill(first)
-        assert cluster.controller != first
-        cluster.create_topic("orders", replication_factor=1)
-        assert cluster.leader("orders") != first
+def test_a_killed_controller_is_replaced(cluster: Cluster) -> None:
+    first = cluster.controller
+    cluster.kill(first)
+    assert cluster.controller != first
+    cluster.create_topic("more")
+    assert cluster.leader("more") != first
 
 
 def test_a_node_that_is_not_there_is_named() -> None:
