@@ -21,6 +21,7 @@ _COMMANDS = (
     "txn",
     "config",
     "user",
+    "acl",
     "quota",
     "log",
     "pipeline",
