@@ -7,9 +7,22 @@ import pytest
 
 from penstock.protocol.records.batch import HEADER_SIZE
 from penstock.storage.damage import Damage, SegmentCheck, mends
+from penstock.storage.file_cache import FileCache
+from penstock.storage.files import RealFileSystem
 from penstock.storage.log import Log
 from penstock.storage.log_errors import LogCorrupt
-from tests.storage.logs import append, batch_of, checkpoint, new_log, read, reopened, sync, values_in
+from penstock.storage.recovery import Checkpointed, load_log
+from tests.storage.logs import (
+    NOW_MS,
+    append,
+    batch_of,
+    checkpoint,
+    new_log,
+    read,
+    reopened,
+    sync,
+    values_in,
+)
 
 COUNT = 10
 SIZE = len(batch_of("0"))
@@ -174,6 +187,40 @@ def test_a_read_from_memory_checks_what_this_process_did_not_write_if_that_is_wi
     with pytest.raises(LogCorrupt):
         again.read(4, 1 << 20, offset_limit=COUNT, check_crc=True)
     assert suspicions
+
+
+def reopened_with(log: Log, committed_offset: int) -> Log:
+    """After a crash, with the high watermark that was last written down; nothing was checkpointed."""
+    cache = FileCache(RealFileSystem())
+    checkpointed = Checkpointed(was_clean=False, recovery_point=0, committed_offset=committed_offset)
+    loaded = load_log(cache, log.directory, log.config, checkpointed, NOW_MS)
+    return Log(log.topic, log.partition, log.directory, log.config, cache=cache, loaded=loaded)
+
+
+@pytest.mark.parametrize("place", [CONTENT, LENGTH])
+def test_recovery_does_not_cut_what_was_committed_for_a_torn_write(log: Log, place: int) -> None:
+    append(log, "new epoch", epoch=3)
+    sync(log)
+    rot(log, 4, place)
+    again = reopened_with(log, committed_offset=5)
+    assert (again.log_end_offset, again.damaged) == (COUNT + 1, [damage(4, 4)])
+    assert [(each.epoch, each.start_offset) for each in again.epochs.entries] == [(0, 0), (3, COUNT)]
+
+
+def test_a_leader_epoch_that_begins_with_a_damaged_batch_is_known_all_the_same(log: Log) -> None:
+    append(log, "x", epoch=3)
+    append(log, "y", epoch=3)
+    sync(log)
+    rot(log, COUNT)
+    again = reopened_with(log, committed_offset=COUNT + 1)
+    assert [each.start_offset for each in again.epochs.entries] == [0, COUNT]
+
+
+def test_recovery_cuts_what_was_not_committed_and_what_nothing_follows(log: Log) -> None:
+    rot(log, 7)
+    assert reopened_with(log, committed_offset=7).log_end_offset == 7
+    rot(log, 6)
+    assert reopened_with(log, committed_offset=7).log_end_offset == 6
 
 
 @pytest.mark.parametrize("place", [CONTENT, LENGTH])

@@ -106,6 +106,28 @@ def test_what_was_synced_is_there_after_a_power_cut(disk: FaultyDisk) -> None:
     assert all_values(orders(store)) == ["a"]
 
 
+@pytest.mark.parametrize(("flush_messages", "kept"), [(1, 3), (1000, 1)])
+def test_what_was_committed_and_synced_is_not_taken_for_a_torn_write_when_it_rots(
+    disk: FaultyDisk, flush_messages: int, kept: int
+) -> None:
+    store = open_store(disk)
+    log = orders(store, flush_messages=flush_messages)
+    for value in ("a", "b", "c"):
+        append(log, value)
+
+    async def save() -> None:
+        await Flusher(InlineOffload(), ManualClock()).sync(log)
+        await store.save_high_watermarks({PartitionName("orders", 0): 2})
+
+    run(save())
+    size_bytes = log.segments[0].size_bytes // 3
+    file = log.segments[0].file()
+    file.write((b"?",), 2 * size_bytes - 2)
+    file.sync()
+    again = orders(open_store(disk.crash()), flush_messages=flush_messages)
+    assert again.log_end_offset == kept
+
+
 @pytest.mark.parametrize("power_is_cut", [False, True])
 def test_the_first_records_of_a_log_that_was_made_before_the_last_stop_survive_a_power_cut(
     disk: FaultyDisk, power_is_cut: bool

@@ -192,6 +192,7 @@ class LogStore:
             was_clean=self.was_clean,
             recovery_point=self._offsets.recovery_points.get(name),
             log_start_offset=self._offsets.log_starts.get(name, 0),
+            committed_offset=self._offsets.high_watermarks.get(name, 0) if config.flush_messages == 1 else 0,
         )
         loaded = load_log(self._cache, path, config, checkpointed, self._clock.now_ms())
         # A log that never had a record was never synced, not even by a clean stop: the first sync includes its names.

@@ -6,7 +6,9 @@ After a clean stop everything is as the checkpoint says, and hardly a file is to
 3. indexes, leader epochs and producers are brought up to date from the batches checked;
 4. what was kept is written once more and synced, for a kill, or a sync that failed before it, leaves it in the
    page cache only.
-Something wrong below the recovery point is reported and left as it is: that is damage, not a torn tail.
+Something wrong below the recovery point is reported and left as it is: that is damage, not a torn tail. So is what was
+committed when the high watermark was last written down, if sound batches follow it: it was durable then, and other
+replicas have it.
 """
 
 import logging
@@ -15,7 +17,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from penstock.config.topic import TopicConfig
+from penstock.config.topic import LONG_MAX, TopicConfig
 from penstock.protocol.records.batch import HEADER_SIZE, BatchHeader, crc_is_valid, parse_header
 from penstock.protocol.records.errors import CorruptRecords
 from penstock.storage import compaction_swap
@@ -45,6 +47,8 @@ class Checkpointed(msgspec.Struct, frozen=True, kw_only=True):
     was_clean: bool
     recovery_point: int | None = None
     log_start_offset: int = 0
+    committed_offset: int = 0
+    """All below was durable, but is not known to be checked."""
 
 
 def create_log(cache: FileCache, directory: str, config: TopicConfig) -> LoadedLog:
@@ -247,13 +251,32 @@ class _Loader:
                 if header.base_offset >= point:
                     self._take_in(segment, header, scan)
             position, next_offset = scan.position, scan.next_offset
-            if scan.reason is None or next_offset >= point:
+            is_damage = next_offset < point or self._is_rot(segment, scan, file_size_bytes)
+            if scan.reason is None or not is_damage:
                 break
+            if scan.bad_header is not None and scan.bad_header.base_offset >= point:
+                self._note_epoch(scan.bad_header)  # its epoch may begin with it
             position, next_offset = self._step_over_damage(segment, scan, file_size_bytes)
         if scan.reason is not None:
             self._cut(segment, scan, file_size_bytes)
         self._has_news = self._has_news or scan.reason is not None or next_offset > point
         return next_offset
+
+    def _is_rot(self, segment: Segment, scan: SegmentScan, size_bytes: int) -> bool:
+        """Whether the bad batch at which a walk above the recovery point ended is no torn write."""
+        return scan.next_offset < self._checkpointed.committed_offset and (
+            self._next_sound(segment, scan, size_bytes) is not None
+        )
+
+    def _next_sound(self, segment: Segment, scan: SegmentScan, size_bytes: int) -> tuple[int, int] | None:
+        return next_sound_batch(
+            segment.file().read,
+            scan.position,
+            size_bytes,
+            scan.next_offset,
+            LONG_MAX,
+            bad_header=scan.bad_header,
+        )
 
     def _cut_rest(self, segment: Segment, point: int) -> None:
         """Cut what stands behind the records of the segment before the recovery point's: room that was not used,
@@ -295,7 +318,7 @@ class _Loader:
             segment.note_aborted(AbortedTransaction.of(completed))
 
     def _step_over_damage(self, segment: Segment, scan: SegmentScan, size_bytes: int) -> tuple[int, int]:
-        """A bad batch below the recovery point: go on behind it when it is only its content that is bad."""
+        """A bad batch that was durable: go on behind it."""
         what = f"{segment.log_path} is damaged at byte {scan.position} (offset {scan.next_offset}): {scan.reason}"
         header = scan.bad_header
         if header is not None:
@@ -320,8 +343,7 @@ class _Loader:
         self, segment: Segment, scan: SegmentScan, size_bytes: int, what: str
     ) -> tuple[int, int]:
         """Where batches can be told apart again."""
-        point = self._checkpointed.recovery_point or 0
-        sound = next_sound_batch(segment.file().read, scan.position, size_bytes, scan.next_offset, point)
+        sound = self._next_sound(segment, scan, size_bytes)
         if sound is None:
             raise LogCorrupt(
                 f"{what}. This was durable before the crash, so nothing was cut: restore the file from another "
