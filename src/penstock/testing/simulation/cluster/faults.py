@@ -67,8 +67,9 @@ class Faults:
         for machine in self._machines:
             machine.disk.heal()
             machine.disk.set_capacity(None)
-            if machine.broker is not None and (machine.has_failing_disk or not machine.disk.has_power):
+            if machine.broker is not None and machine.is_sick:
                 await machine.end(Ending.KILLED if machine.disk.has_power else Ending.POWER_CUT)
+            machine.is_disk_full = False
             if machine.broker is None:
                 machine.start()
 
@@ -171,21 +172,20 @@ class Faults:
         """A disk that fails once is not trusted again: whoever runs the node restarts it, some time later."""
         part = self._random.choice(["orders", "ledger", "gossip", "__cluster_metadata", "__", ""])
         machine.disk.fail(self._random.choice(["sync", "sync", "write"]), part, times=1)
-        self._replace_later(machine)
+        machine.has_failing_disk = True
+        self._loop.call_later(self._random.uniform(1, 8), self._replace_broker, machine)
 
     async def _fill_disk(self, machine: Machine) -> None:
         room_bytes = self._random.randrange(_FULL_BYTES_MAX)
         machine.disk.set_capacity(machine.disk.used_bytes + room_bytes, writes_in_part=True)
-        self._replace_later(machine)
-
-    def _replace_later(self, machine: Machine) -> None:
-        machine.has_failing_disk = True
+        machine.is_disk_full = True
         self._loop.call_later(self._random.uniform(1, 8), self._replace_broker, machine)
 
     def _replace_broker(self, machine: Machine) -> None:
-        machine.disk.set_capacity(None)
-        if machine.has_failing_disk and machine.broker is not None and not self._are_over:
+        if machine.is_sick and machine.broker is not None and not self._are_over:
             self._loop.create_task(self._crash(machine))
+        machine.is_disk_full = False
+        machine.disk.set_capacity(None)
 
     async def _slow_disk(self, machine: Machine) -> None:
         self._loop.disk_slowness[machine.name] = self._random.uniform(5, 200)

@@ -31,6 +31,8 @@ class Machine:
         """The broker that has been started and not ended since, whether it serves yet or not."""
         self.is_serving = False
         self.has_failing_disk = False
+        self.is_disk_full = False
+        """Unlike a fault, that outlasts a restart."""
         self._loop = loop
         self._seed = seed
         self._settings = (
@@ -77,6 +79,11 @@ class Machine:
         else:
             self.disk = self.disk.kill()
         self._loop.power_off(self.name)
+
+    @property
+    def is_sick(self) -> bool:
+        """Whether its broker may have met a disk that fails, and is to be started anew."""
+        return self.has_failing_disk or self.is_disk_full or not self.disk.has_power
 
     def rot(self, topic: str, random: Random) -> str | None:
         """Flip a bit in what has been stored of a topic; gives the partition's directory, None if there is nothing."""

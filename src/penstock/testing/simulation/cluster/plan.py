@@ -35,6 +35,7 @@ REBALANCE_MS: Final = 4000
 
 SETTINGS: Final = (
     "log.cleaner.enable=false",
+    "log.index.size.max.bytes=4096",
     "log.segment.bytes=4096",
     "metadata.log.max.record.bytes.between.snapshots=6000",
     "min.insync.replicas=2",
@@ -43,6 +44,8 @@ SETTINGS: Final = (
     "replica.socket.timeout.ms=3000",
     "replica.selector.class=org.apache.kafka.common.replica.RackAwareReplicaSelector",
     "offsets.topic.num.partitions=2",
+    "offsets.topic.segment.bytes=16384",
+    "transaction.state.log.segment.bytes=16384",
     "transaction.state.log.num.partitions=2",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms=1000",
     f"group.consumer.session.timeout.ms={SESSION_MS}",
