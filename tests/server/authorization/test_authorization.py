@@ -17,21 +17,10 @@ from penstock.security.principal import Principal
 from penstock.security.resources import PatternType
 from penstock.server.handlers import HANDLERS
 from tests.security.acl_support import acl
-from tests.server.authorization import (
-    rows_of_groups,
-    rows_of_the_cluster,
-    rows_of_topics,
-    rows_of_transactions,
-)
+from tests.server.authorization.document import PAGE, TABLE, drawn, page_with
 from tests.server.authorization.row import GROUP, TOPIC, TRANSACTIONAL_ID, Need, Place, Row, refusals
 from tests.server.guarded import ADMIN, Guarded, guarded_broker
 
-TABLE = [
-    each
-    for module in (rows_of_topics, rows_of_groups, rows_of_transactions, rows_of_the_cluster)
-    for each in module.ROWS
-    if each.key in HANDLERS
-]
 GUARDED_ROWS = [each for each in TABLE if each.needs]
 SETTINGS = {"transaction.two.phase.commit.enable": "true"}
 
@@ -121,6 +110,11 @@ def assert_refused(row: Row, answer: Any, missing: Need) -> None:
 def test_every_api_has_a_row() -> None:
     """A new API comes with the permissions that it needs, or stands here without any."""
     assert set(HANDLERS) - {each.key for each in TABLE} == set()
+
+
+def test_the_documentation_has_the_same_table() -> None:
+    page = PAGE.read_text()
+    assert page == page_with(drawn(TABLE), page), "run python -m tests.server.authorization.document"
 
 
 @every_row
