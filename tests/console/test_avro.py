@@ -15,13 +15,26 @@ _SCHEMA = {
     "name": "Order",
     "fields": [
         {"name": "id", "type": "long"},
+        {"name": "large", "type": "long"},
         {"name": "note", "type": ["null", "string"]},
         {"name": "raw", "type": "bytes"},
         {"name": "at", "type": {"type": "long", "logicalType": "timestamp-millis"}},
     ],
 }
-_ORDER: dict[str, Any] = {"id": 7, "note": None, "raw": b"\x01", "at": datetime(2026, 1, 2, tzinfo=UTC)}
-_SHOWN = {"id": 7, "note": None, "raw": {"base64": "AQ=="}, "at": "2026-01-02 00:00:00+00:00"}
+_ORDER: dict[str, Any] = {
+    "id": 7,
+    "large": 2**60 + 1,
+    "note": None,
+    "raw": b"\x01",
+    "at": datetime(2026, 1, 2, tzinfo=UTC),
+}
+_SHOWN = {
+    "id": 7,
+    "large": str(2**60 + 1),
+    "note": None,
+    "raw": {"base64": "AQ=="},
+    "at": "2026-01-02 00:00:00+00:00",
+}
 
 
 def _encoded() -> bytes:

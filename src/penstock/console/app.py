@@ -74,6 +74,7 @@ class ConsoleSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 def routes(app: web.Application, settings: ConsoleSettings, *, clock: Clock | None = None) -> None:
     """Mount the console at `/console/`; `/` leads there unless something else is served at it."""
+
     async def to_console(_: web.Request) -> web.StreamResponse:
         raise web.HTTPFound(f"{PATH}/")
 

@@ -16,6 +16,7 @@ from penstock.console.refusals import CONFLICT, Refused, bad_request
 
 _ROWS_MAX: Final = 1000
 _FRAME_BYTES: Final = 5
+_EXACT_MAX: Final = 2**53  # browsers read numbers as doubles
 _FAULTS: Final = (
     ValueError,
     TypeError,
@@ -84,5 +85,7 @@ def json_ready(value: Any) -> Any:
     if isinstance(value, datetime | date | time | Decimal | UUID):
         return str(value)
     if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, int) and abs(value) > _EXACT_MAX:
         return str(value)
     return value

@@ -40,11 +40,15 @@ class Visit:
     def open(self, where: str = "#/") -> Page:
         """Go to a page and wait until it shows its own content."""
         self.page.goto(f"{self.base}{where}")
-        self.page.wait_for_selector("main[data-page]")
+        self.page.wait_for_selector(f'main[data-at="{where.removeprefix("#/")}"]')
         return self.page
 
+    @property
+    def is_picturing(self) -> bool:
+        return "PENSTOCK_SCREENSHOTS" in os.environ
+
     def picture(self, name: str) -> None:
-        if "PENSTOCK_SCREENSHOTS" in os.environ:
+        if self.is_picturing:
             PICTURES.mkdir(parents=True, exist_ok=True)
             self.page.screenshot(path=PICTURES / f"{name}.png", animations="disabled")
 
@@ -125,8 +129,9 @@ def visit(browser: Browser, console: str) -> Iterator[Visiting]:
 
 @pytest.fixture(scope="module")
 def send(broker: BrokerProcess) -> Callable[..., None]:
+    producer = Producer({"bootstrap.servers": broker.bootstrap, "linger.ms": 0})
+
     def produce(topic: str, value: bytes | str | None, **more: object) -> None:
-        producer = Producer({"bootstrap.servers": broker.bootstrap, "linger.ms": 0})
         producer.produce(topic, value, **more)
         assert producer.flush(30) == 0
 

@@ -1,7 +1,10 @@
 """What a person does with the console, in a real browser: it reaches the broker, or the broker's refusal is read."""
 
+import io
+import json
 from collections.abc import Callable, Iterator
 
+import fastavro
 import pytest
 from confluent_kafka import Consumer
 from playwright.sync_api import Page, expect
@@ -105,6 +108,44 @@ def test_messages_are_searched_with_progress_and_by_key(
     page.get_by_label("Search in").select_option("value")
     page.get_by_role("button", name="Search").click()
     expect(page.get_by_text("Everything was searched: 0 of 30 messages match.")).to_be_visible()
+
+
+def test_older_pages_follow_until_the_first_message(
+    visit: Visiting, make_topic: Callable[..., str], send: Callable[..., None]
+) -> None:
+    name = make_topic("long")
+    for number in range(120):
+        send(name, f"message {number}", partition=number % 2)
+    page = visit().open(f"#/topics/{name}")
+    rows = page.get_by_role("table").locator("tbody tr")
+    expect(rows).to_have_count(50)
+    page.get_by_role("button", name="Older").click()
+    expect(rows).to_have_count(100)
+    page.get_by_role("button", name="Older").click()
+    expect(rows).to_have_count(120)
+    expect(page.get_by_role("button", name="Older")).to_be_hidden()
+    assert len(set(rows.locator("td:last-child").all_inner_texts())) == 120
+
+
+def test_avro_is_decoded_with_a_schema_that_is_pasted(
+    visit: Visiting, make_topic: Callable[..., str], send: Callable[..., None]
+) -> None:
+    schema = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}
+    body = io.BytesIO()
+    fastavro.schemaless_writer(body, schema, {"id": 2**60})
+    name = make_topic("framed", 1)
+    send(name, b"\x00\x00\x00\x00\x2a" + body.getvalue())
+    here = visit()
+    page = here.open(f"#/topics/{name}")
+    page.get_by_role("table").locator("tbody tr").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("Confluent framing with schema id 42")
+    dialog.get_by_role("button", name="Decode").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("Paste the schema")
+    dialog.get_by_label("Avro schema").fill(json.dumps(schema))
+    dialog.get_by_role("button", name="Decode").click()
+    expect(dialog.locator("pre")).to_contain_text(f'"id": "{2**60}"')
+    here.picture("avro")
 
 
 @pytest.fixture

@@ -58,7 +58,7 @@ def _log_in(here: Visit, user: str, password: str) -> Page:
 
 def _logged_in(here: Visit, user: str) -> Page:
     page = _log_in(here, user, f"{user}-secret")
-    page.wait_for_selector("main[data-page]")
+    page.wait_for_selector("main[data-at]")
     return page
 
 

@@ -19,6 +19,7 @@ def cluster(make_topic: Callable[..., str], send: Callable[..., None], commit: C
     """What the pages show: two topics with messages, two groups that are behind, a dead letter."""
     make_topic("orders")
     make_topic("clicks", 3)
+    make_topic("views", 3)
     make_topic("payments.dlq", 1)
     for number in range(12):
         value = f'{{"order": {number}, "amount": {number * 3.5}, "lines": ["tea", "honey"]}}'
@@ -43,6 +44,10 @@ def test_the_overview_counts_the_cluster_and_draws_what_arrives(
         send("clicks", f"click {number}", partition=number % 3)
     expect(chart.locator("polyline")).to_be_attached()
     page.wait_for_function("!/peak 0\\/s/.test(document.querySelector('.chart').textContent)")
+    for turn in range(40 if here.is_picturing else 0):  # a picture wants a line, and the line wants time
+        for number in range(20 + 15 * (turn % 7)):
+            send("clicks" if number % 3 else "views", f"click {number}")
+        page.wait_for_timeout(500)
     here.picture("overview")
 
 

@@ -28,6 +28,8 @@ export function chart(title, { kind, format, points = 60 }) {
         [0, 0.5, 1].map((part) => svg("line", { class: "grid", x1: 0, x2: WIDTH, y1: y(most * part), y2: y(most * part), "vector-effect": "non-scaling-stroke" })),
         svg("polygon", { class: "area", points: `${x(0).toFixed(1)},${base} ${line} ${x(values.length - 1).toFixed(1)},${base}` }),
         svg("polyline", { class: "line", points: line, "vector-effect": "non-scaling-stroke" }));
+      const dot = svg("ellipse", { class: "dot", cx: x(values.length - 1), cy: y(value), rx: 3.5, ry: 3.5 });
+      drawing.append(dot);
       figure.textContent = format(value);
       top.textContent = `peak ${format(Math.max(...values))}`;
       drawing.setAttribute("aria-label", `${title}: ${format(value)} now, at most ${format(Math.max(...values))} in the last two minutes`);

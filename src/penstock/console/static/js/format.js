@@ -25,6 +25,11 @@ export function time(timestampMs) {
   return `${day} ${clock}.${String(date.getMilliseconds()).padStart(3, "0")}`;
 }
 
+export function utc(timestampMs) {
+  const date = new Date(timestampMs);
+  return timestampMs < 0 || Number.isNaN(date.getTime()) ? "" : date.toISOString();
+}
+
 export function ago(timestampMs, nowMs = Date.now()) {
   const seconds = Math.max(0, Math.round((nowMs - timestampMs) / 1000));
   if (seconds < 90) return `${seconds} s ago`;

@@ -4,6 +4,15 @@ import { h } from "./dom.js";
 
 const MOST = 5000;
 
+class Written {
+  constructor(text) { this.text = text; }
+}
+
+// JSON with its numbers as they were written: a 64-bit id must not lose its last digits on the way to the eye.
+export function parseJson(text) {
+  return JSON.parse(text, (_, value, context) => (typeof value === "number" && context?.source ? new Written(context.source) : value));
+}
+
 export function jsonView(value) {
   const parts = [];
   walk(value, "", parts);
@@ -13,7 +22,8 @@ export function jsonView(value) {
 
 function walk(value, indent, out) {
   if (out.length >= MOST) return;
-  if (Array.isArray(value)) list(value.map((each) => [null, each]), "[", "]", indent, out);
+  if (value instanceof Written) out.push(h("span", { class: "json-number" }, value.text));
+  else if (Array.isArray(value)) list(value.map((each) => [null, each]), "[", "]", indent, out);
   else if (value !== null && typeof value === "object") list(Object.entries(value), "{", "}", indent, out);
   else if (typeof value === "string") out.push(h("span", { class: "json-string" }, JSON.stringify(value)));
   else out.push(h("span", { class: typeof value === "number" ? "json-number" : "json-word" }, String(value)));

@@ -3,8 +3,8 @@
 import { get, path, post } from "./api.js";
 import { openDialog } from "./dialog.js";
 import { h, notice, put } from "./dom.js";
-import { bytes, fromBase64, hexDump, oneLine, time, utf8 } from "./format.js";
-import { jsonView } from "./json_view.js";
+import { bytes, fromBase64, hexDump, oneLine, time, utc, utf8 } from "./format.js";
+import { jsonView, parseJson } from "./json_view.js";
 
 const VIEWS = ["JSON", "Text", "Hex", "Avro"];
 
@@ -26,7 +26,7 @@ export async function openRecord(topic, partition, offset) {
   draw();
   openDialog(`${topic} · partition ${partition} · offset ${offset}`, h("div", { class: "page" },
     h("dl", { class: "facts" },
-      h("dt", {}, "Time"), h("dd", {}, time(record.timestampMs)),
+      h("dt", {}, "Time"), h("dd", {}, time(record.timestampMs), " ", h("span", { class: "soft" }, utc(record.timestampMs))),
       h("dt", {}, "Sizes"), h("dd", {}, `key ${sizeOf(record.key)}, value ${sizeOf(record.value)}`)),
     choose, place, headers(record.headers)), { wide: true });
 }
@@ -54,7 +54,7 @@ function viewOf(part, view, where, topic, which) {
   if (text === null) return notice("These bytes are not UTF-8 text. Look at them in hex.");
   if (view === "Text") return h("div", {}, h("pre", { class: "payload", tabindex: "0" }, text || "(empty)"), cut);
   try {
-    return h("div", {}, h("pre", { class: "payload", tabindex: "0" }, jsonView(JSON.parse(text))), cut);
+    return h("div", {}, h("pre", { class: "payload", tabindex: "0" }, jsonView(parseJson(text))), cut);
   } catch (error) {
     return notice(`Not JSON: ${error.message}`);
   }

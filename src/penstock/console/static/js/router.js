@@ -32,8 +32,8 @@ export function follow(main) {
     visit = new AbortController();
     const { signal } = visit;
     const where = window.location.hash.replace(/^#\/?/, "");
-    const [, load, section] = PAGES.find(([pattern]) => pattern.test(where)) ?? PAGES[0];
-    const found = (PAGES.find(([pattern]) => pattern.test(where)) ?? PAGES[0])[0].exec(where) ?? [];
+    const [pattern, load, section] = PAGES.find(([each]) => each.test(where)) ?? PAGES[0];
+    const found = pattern.exec(where) ?? [];
     mark(section);
     try {
       const page = await load();
@@ -42,7 +42,7 @@ export function follow(main) {
       if (signal.aborted) return;
       put(main, shown.element);
       document.title = `${shown.title} · Penstock`;
-      main.dataset.page = section;
+      main.dataset.at = where;
       shown.shown?.();
     } catch (error) {
       if (signal.aborted || (error instanceof ApiError && error.status === 401)) return;

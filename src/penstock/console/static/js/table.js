@@ -2,12 +2,16 @@
 
 import { h, put } from "./dom.js";
 
+const MOST = 1000;
+
 // columns: [{title, cell(row) -> child, kind?, narrow?}]; kind is a class of the cells ("number", "mono", …).
 export function table(columns, { label, onOpen, empty = "Nothing here yet." } = {}) {
   const body = h("tbody");
   const none = h("div", { class: "empty", hidden: true }, empty);
+  const rest = h("div", { class: "empty", hidden: true });
+  let last = null; // what is shown; the same again is not drawn again, so that a refresh disturbs nobody
   const head = h("tr", {}, columns.map((column) => h("th", { scope: "col", class: classes(column) }, column.title)));
-  const element = h("div", { class: "table-scroll" }, h("table", { "aria-label": label }, h("thead", {}, head), body), none);
+  const element = h("div", { class: "table-scroll" }, h("table", { "aria-label": label }, h("thead", {}, head), body), none, rest);
   body.addEventListener("keydown", walk);
 
   function render(row, isFresh) {
@@ -28,18 +32,25 @@ export function table(columns, { label, onOpen, empty = "Nothing here yet." } = 
   return {
     element,
     show(rows, emptyText = empty) {
-      const focused = body.contains(document.activeElement) ? [...body.children].indexOf(document.activeElement) : -1;
-      put(body, rows.map((row) => render(row, false)));
+      const now = JSON.stringify(rows);
       none.textContent = emptyText;
+      if (now === last) return;
+      last = now;
+      const back = focusedPlace(body);
+      put(body, rows.slice(0, MOST).map((row) => render(row, false)));
+      rest.hidden = rows.length <= MOST;
+      rest.textContent = `${rows.length - MOST} more are not shown: search for them.`;
       settle();
-      if (focused >= 0) focusRow(body.children[Math.min(focused, body.children.length - 1)]);
+      back();
     },
     addFirst(rows, most) {
+      last = null;
       for (const row of rows) body.prepend(render(row, true));
       while (body.children.length > most) body.lastElementChild.remove();
       settle();
     },
     addLast(rows) {
+      last = null;
       for (const row of rows) body.append(render(row, false));
       settle();
     },
@@ -60,6 +71,19 @@ function walk(event) {
   if (to === undefined) return;
   event.preventDefault();
   focusRow(lines[Math.max(0, Math.min(lines.length - 1, to))]);
+}
+
+// Where the focus is in the table, as a function that puts it back there after the rows were drawn anew.
+function focusedPlace(body) {
+  const line = document.activeElement?.closest("tr");
+  if (!line || !body.contains(line)) return () => {};
+  const at = [...body.children].indexOf(line);
+  const within = [...line.querySelectorAll("a, button, input")].indexOf(document.activeElement);
+  return () => {
+    const again = body.children[Math.min(at, body.children.length - 1)];
+    if (within < 0) focusRow(again);
+    else again?.querySelectorAll("a, button, input")[within]?.focus();
+  };
 }
 
 function focusRow(line) {
