@@ -12,6 +12,7 @@ from penstock.observability.clock import SystemClock
 from penstock.protocol.errors import ProtocolError
 from penstock.server.connection import Connection
 from penstock.server.connection_host import Answer, ConnectionHost, Limits, Peer
+from penstock.server.memory import MemoryBudget
 from penstock.server.metrics.requests import RequestCounts
 
 Dispatching = Callable[[bytes], Answer | Awaitable[Answer]]
@@ -39,7 +40,12 @@ def echo(frame: bytes) -> Answer:
 
 @asynccontextmanager
 async def serving(
-    answer: Dispatching, *, frame_bytes_max: int = 1 << 20, in_flight_max: int = 8, connections_max: int = 100
+    answer: Dispatching,
+    *,
+    frame_bytes_max: int = 1 << 20,
+    in_flight_max: int = 8,
+    connections_max: int = 100,
+    memory_bytes: int = 1 << 30,
 ) -> AsyncIterator[tuple[ScriptedDispatch, ConnectionHost, int]]:
     dispatch = ScriptedDispatch(answer)
     limits = Limits(
@@ -49,7 +55,9 @@ async def serving(
         connections_max=connections_max,
         connections_per_host_max=connections_max,
     )
-    host = ConnectionHost(dispatch, limits, SystemClock(), {}, RequestCounts())
+    host = ConnectionHost(
+        dispatch, limits, SystemClock(), counts=RequestCounts(), memory=MemoryBudget(memory_bytes)
+    )
     server = await asyncio.get_running_loop().create_server(
         lambda: Connection(host, "PLAINTEXT"), "127.0.0.1", 0
     )
@@ -262,5 +270,75 @@ def test_a_half_closed_client_still_gets_its_answers() -> None:
             assert await read_frame(reader) == b"last words"
             assert await reader.read() == b""
             writer.close()
+
+    asyncio.run(scenario())
+
+
+def test_half_frames_that_never_end_make_room_for_whole_ones() -> None:
+    async def scenario() -> None:
+        size = 4 << 20
+        async with serving(echo, frame_bytes_max=1 << 24, memory_bytes=3 * size) as (_, host, port):
+            idlers = [await asyncio.open_connection("127.0.0.1", port) for _ in range(6)]
+            for _, writer in idlers:
+                writer.write(struct.pack(">i", size) + bytes(size - 1))
+                with contextlib.suppress(ConnectionResetError):
+                    await writer.drain()
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(framed(bytes(size)))
+            assert len(await read_frame(reader)) == size
+            with contextlib.suppress(ConnectionResetError):
+                assert await idlers[0][0].read() == b"", "the one begun first is closed"
+            assert host.memory.receiving_bytes <= host.memory.limit_bytes
+            for _, idler in (*idlers, (reader, writer)):
+                idler.close()
+            while host.connections:
+                await asyncio.sleep(0)
+            assert (host.memory.receiving_bytes, host.memory.in_flight_bytes) == (0, 0)
+
+    asyncio.run(scenario())
+
+
+def test_when_requests_fill_the_memory_others_are_read_later() -> None:
+    async def scenario() -> None:
+        gate = asyncio.get_running_loop().create_future()
+
+        async def later(frame: bytes) -> Answer:
+            await gate
+            return echo(frame)
+
+        async with serving(later, memory_bytes=1000) as (dispatch, host, port):
+            first = await asyncio.open_connection("127.0.0.1", port)
+            first[1].write(framed(bytes(2000)))
+            while not dispatch.frames:
+                await asyncio.sleep(0)
+            second = await asyncio.open_connection("127.0.0.1", port)
+            second[1].write(framed(b"x") * 2)
+            while len(host.connections) < 2 or len(dispatch.frames) < 2:
+                await asyncio.sleep(0)
+            await asyncio.sleep(0.02)
+            assert dispatch.frames[1:] == [b"x"], "one request shows that it is full; the next one waits"
+            gate.set_result(None)
+            assert [await read_frame(second[0]) for _ in range(2)] == [b"x", b"x"]
+            first[1].close()
+            second[1].close()
+
+    asyncio.run(scenario())
+
+
+def test_what_a_client_does_not_read_is_counted_until_it_is_gone() -> None:
+    async def scenario() -> None:
+        def much(_frame: bytes) -> Answer:
+            return (framed(bytes(16 << 20)),)
+
+        async with serving(much) as (_, host, port):
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(framed(b"more"))
+            while not host.memory.unsent_bytes:
+                await asyncio.sleep(0)
+            assert host.memory.unsent_bytes > 4 << 20
+            writer.transport.abort()
+            while host.connections:
+                await asyncio.sleep(0)
+            assert host.memory.unsent_bytes == 0
 
     asyncio.run(scenario())

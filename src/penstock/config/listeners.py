@@ -60,3 +60,16 @@ def parse_endpoints(setting: str, text: str, protocols: Mapping[str, str]) -> tu
     if not endpoints:
         raise ConfigError(f"Invalid value {text} for configuration {setting}: at least one address is needed")
     return tuple(endpoints)
+
+
+def parse_host_limits(text: str) -> dict[str, int]:
+    """How many connections some addresses may have: `address:count`, comma-separated (IPv6 in brackets or not)."""
+    limits = {}
+    for item in split_list(text):
+        address, colon, count = item.rpartition(":")
+        if not colon or not count.isdecimal():
+            raise ConfigError(
+                f"Invalid value {item} for configuration max.connections.per.ip.overrides: expected address:count"
+            )
+        limits[address.strip("[]")] = int(count)
+    return limits

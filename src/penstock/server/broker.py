@@ -31,7 +31,7 @@ from penstock.cluster.quorum_start import start_quorum
 from penstock.cluster.raft.errors import RaftError
 from penstock.cluster.replicas import Replicas
 from penstock.config.broker import BrokerConfig
-from penstock.config.listeners import Endpoint
+from penstock.config.listeners import Endpoint, parse_host_limits
 from penstock.config.property import ConfigError
 from penstock.config.themes import logs, network
 from penstock.groups.coordinator import GroupCoordinator
@@ -47,6 +47,7 @@ from penstock.server.dispatch import Dispatcher
 from penstock.server.fetch_sessions import FetchSessions
 from penstock.server.identity import Identity
 from penstock.server.listeners import advertised_endpoints
+from penstock.server.memory import MemoryBudget, memory_limit
 from penstock.server.metrics.broker import BrokerMetrics
 from penstock.server.partition_service import PartitionService
 from penstock.server.quotas import QuotaKeeper
@@ -278,7 +279,8 @@ class Broker:
             admissions=Admissions(guards, verifier),
             authorizer=make_authorizer(controller),
             metrics=self._metrics(flush_seconds),
-            quotas=QuotaKeeper(self._config, self._clock),
+            quotas=QuotaKeeper(lambda: controller.config, self._clock),
+            memory=MemoryBudget(memory_limit(self._config[network.QUEUED_MAX_REQUEST_BYTES])),
             telemetry=Telemetry(self._clock, self._random),
         )
 
@@ -365,14 +367,19 @@ class Broker:
             in_flight_bytes_max=_IN_FLIGHT_BYTES_MAX,
             connections_max=min(self._config[network.MAX_CONNECTIONS], self._descriptors.for_connections),
             connections_per_host_max=self._config[network.MAX_CONNECTIONS_PER_IP],
+            connections_of_hosts_max=parse_host_limits(
+                self._config[network.MAX_CONNECTIONS_PER_IP_OVERRIDES]
+            ),
         )
         host = ConnectionHost(
             Dispatcher(self.services),
             limits,
             self._liveness,
-            self._dialects(self.services),
-            self.services.metrics.requests,
+            counts=self.services.metrics.requests,
+            memory=self.services.memory,
+            dialects=self._dialects(self.services),
             security=self.identity.listeners,
+            connection_wait=self.services.quotas.connection_wait,
         )
         self.connections = host.connections
         return Server(host, self._liveness, idle_ms_max=self._config[network.CONNECTIONS_MAX_IDLE_MS])

@@ -81,6 +81,7 @@ class Connection(asyncio.BufferedProtocol):
         self._is_paused = False
         self._is_write_due = False
         self._unwritten_bytes = 0
+        self._unsent_bytes = 0  # what a slow peer leaves lying, as counted with that of all
         self._is_peer_slow = False
         self._is_muted = False
         self._is_stopping = False
@@ -101,9 +102,21 @@ class Connection(asyncio.BufferedProtocol):
         refusal = self._host.admits(self.peer.host)
         if refusal is not None:
             self.close(refusal)
+        else:
+            self._wait_for_turn()
         security = self._host.security.get(self._listener)
         if security is not None and security.logins is not None:
             self._ask_for_login(security.logins)
+
+    def _wait_for_turn(self) -> None:
+        """Who connects too often is not listened to for a while, and closed after it if it is one address alone."""
+        wait_ms, is_closed_after = self._host.connection_wait(self.peer.host)
+        if wait_ms > 0:
+            self._mute(wait_ms)
+        if is_closed_after:
+            asyncio.get_running_loop().call_later(
+                wait_ms / 1000, self.close, "its address connects too often (connection_creation_rate)"
+            )
 
     def _ask_for_login(self, logins: ListenerLogins) -> None:
         """Until it is done, requests are few and small."""
@@ -122,7 +135,9 @@ class Connection(asyncio.BufferedProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         log.debug("%s disconnected%s", self.peer, f": {exc}" if exc else "")
         self._host.connections.discard(self)
-        self._slots.clear()
+        self._drop_requests()
+        self._note_unsent(0)
+        self._host.memory.forget(self)
         self._is_stopping = True
         self.peer.leave()
         self.peer.turns.is_gone = True
@@ -207,11 +222,21 @@ class Connection(asyncio.BufferedProtocol):
     def _continue_body(self, body: bytearray) -> None:
         if self._body_received == self._body_size:
             self._body = None
+            self._host.memory.received(self)
             self._accept(body)
         elif self._body_received == len(body):
             # Not resized in place: the transport still holds a view of the old one.
-            self._body = bytearray(min(2 * len(body), self._body_size))
+            size = min(2 * len(body), self._body_size)
+            self._body = bytearray(size)
             self._body[: len(body)] = body
+            self._host.memory.receive(self, size)
+
+    def give_up_frame(self) -> None:
+        self._body = None
+        self.close(
+            f"it has sent {self._body_received} bytes of a frame of {self._body_size}, and others need the memory "
+            "(queued.max.request.bytes)"
+        )
 
     def _parse(self, data: memoryview) -> None:
         """Dispatch every whole frame in `data` and keep what follows the last one."""
@@ -235,17 +260,19 @@ class Connection(asyncio.BufferedProtocol):
             self._unparsed = bytes(data[position:])
 
     def _begin_body(self, size: int, received: memoryview) -> None:
-        self._body = bytearray(max(min(size, _BODY_FIRST_BYTES), len(received)))
-        self._body[: len(received)] = received
+        body = self._body = bytearray(max(min(size, _BODY_FIRST_BYTES), len(received)))
+        body[: len(received)] = received
         self._body_size = size
         self._body_received = len(received)
-        self._continue_body(self._body)
+        self._host.memory.receive(self, len(body))
+        self._continue_body(body)
 
     def _accept(self, frame: bytearray) -> None:
         """Dispatch one frame; what it answers takes its place in the order."""
         slot = Slot(len(frame))
         self._slots.append(slot)
         self._in_flight_bytes += slot.request_bytes
+        self._host.memory.in_flight_bytes += slot.request_bytes
         self.peer.turns.accepted += 1
         try:
             answer = self._dispatcher.dispatch(frame, self.peer)
@@ -325,10 +352,11 @@ class Connection(asyncio.BufferedProtocol):
         self._is_write_due = False
         slots = self._slots
         buffers: list[Buffer] = []
+        answered_bytes = 0
         while slots and (answer := slots[0].answer) is not None:
             buffers.extend(answer)
             slot = slots.popleft()
-            self._in_flight_bytes -= slot.request_bytes
+            answered_bytes += slot.request_bytes
             self._unwritten_bytes -= slot.answer_bytes
             self.peer.turns.answered += 1
         if buffers and not self._transport.is_closing():
@@ -337,8 +365,10 @@ class Connection(asyncio.BufferedProtocol):
             else:
                 self._transport.writelines(buffers)
             self.last_active_ms = self._clock.monotonic_ms()
+        self._in_flight_bytes -= answered_bytes
+        self._host.memory.release(answered_bytes)
         if slots and (failure := slots[0].failure) is not None:
-            slots.clear()
+            self._drop_requests()
             self.close(failure)
         if not slots:
             self._resolve_drained()
@@ -346,14 +376,26 @@ class Connection(asyncio.BufferedProtocol):
         if self._is_paused:
             self._resume_if_room()
 
+    def _drop_requests(self) -> None:
+        """They will not be answered."""
+        self._slots.clear()
+        released, self._in_flight_bytes = self._in_flight_bytes, 0
+        self._host.memory.release(released)
+
     # -- back-pressure
 
+    def _note_unsent(self, size_bytes: int) -> None:
+        self._host.memory.unsent_bytes += size_bytes - self._unsent_bytes
+        self._unsent_bytes = size_bytes
+
     def pause_writing(self) -> None:
+        self._note_unsent(self._transport.get_write_buffer_size())
         self._is_peer_slow = True
         self._tell_readers()
         self._pause()
 
     def resume_writing(self) -> None:
+        self._note_unsent(0)
         self._is_peer_slow = False
         self._tell_readers()
         self._resume_if_room()
@@ -382,6 +424,7 @@ class Connection(asyncio.BufferedProtocol):
             and self._exclusive is None
             and len(self._slots) < self._limits.in_flight_max
             and self._in_flight_bytes < self._limits.in_flight_bytes_max
+            and self._host.memory.has_room_for(self)
         )
 
     def _pause_if_full(self) -> None:
@@ -392,6 +435,9 @@ class Connection(asyncio.BufferedProtocol):
         if not self._is_paused and not self._transport.is_closing():
             self._is_paused = True
             self._transport.pause_reading()
+
+    def look_for_room(self) -> None:
+        self._resume_if_room()
 
     def _resume_if_room(self) -> None:
         if self._is_stopping or self._transport.is_closing() or not self._is_paused or not self._has_room():

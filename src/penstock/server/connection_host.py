@@ -11,6 +11,7 @@ from penstock.observability.completion import Completion
 from penstock.security.principal import ANONYMOUS
 from penstock.security.sasl.login import Login
 from penstock.server.listener_security import ListenerSecurity
+from penstock.server.memory import MemoryBudget
 from penstock.server.metrics.requests import RequestCounts
 from penstock.server.read_turns import ReadTurns
 
@@ -102,6 +103,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     in_flight_bytes_max: int
     connections_max: int
     connections_per_host_max: int
+    connections_of_hosts_max: Mapping[str, int] = {}
 
 
 class Tracked(Protocol):
@@ -133,11 +135,13 @@ class ConnectionHost:
 
     __slots__ = (
         "clock",
+        "connection_wait",
         "connections",
         "counts",
         "dialects",
         "dispatcher",
         "limits",
+        "memory",
         "receive_buffer",
         "receive_view",
         "security",
@@ -148,18 +152,26 @@ class ConnectionHost:
         dispatcher: Dispatch,
         limits: Limits,
         clock: Clock,
-        dialects: Mapping[int, Dialect],
-        counts: RequestCounts,
         *,
+        counts: RequestCounts,
+        memory: MemoryBudget,
+        dialects: Mapping[int, Dialect] | None = None,
         security: Mapping[str, ListenerSecurity] | None = None,
+        connection_wait: Callable[[str], tuple[float, bool]] = lambda _host: (0.0, False),
     ) -> None:
-        """`security` is what listeners ask of those who connect, by name; the others ask nothing."""
+        """`security` is what listeners ask of those who connect, by name; the others ask nothing.
+
+        `connection_wait` tells how many milliseconds an address that connects now must wait, and whether it is closed
+        after that.
+        """
         self.dispatcher = dispatcher
         self.security = security or {}
         self.limits = limits
         self.clock = clock
-        self.dialects = dialects
+        self.dialects = dialects or {}
         self.counts = counts
+        self.memory = memory
+        self.connection_wait = connection_wait
         self.connections: set[Tracked] = set()
         self.receive_buffer = bytearray(_SHARED_BUFFER_BYTES)
         self.receive_view = memoryview(self.receive_buffer)
@@ -168,7 +180,8 @@ class ConnectionHost:
         """Why the newest connection, already counted, is one too many; None when it is not."""
         if len(self.connections) > self.limits.connections_max:
             return f"there are {self.limits.connections_max} connections already (max.connections)"
-        per_host_max = self.limits.connections_per_host_max
+        limits = self.limits
+        per_host_max = limits.connections_of_hosts_max.get(peer_host, limits.connections_per_host_max)
         if len(self.connections) > per_host_max:
             count = sum(1 for c in self.connections if c.peer.host == peer_host)
             if count > per_host_max:

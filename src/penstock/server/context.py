@@ -16,6 +16,7 @@ from penstock.security.operations import Operation
 from penstock.security.resources import CLUSTER_NAME, ResourceType
 from penstock.server.connection_host import Peer
 from penstock.server.fetch_sessions import FetchSessions
+from penstock.server.memory import MemoryBudget
 from penstock.server.metrics.broker import BrokerMetrics
 from penstock.server.quotas import MutationQuota, QuotaKeeper
 from penstock.server.telemetry import Telemetry
@@ -39,6 +40,7 @@ class Services:
         "groups",
         "is_ready",
         "markers",
+        "memory",
         "metrics",
         "node_id",
         "producer_ids",
@@ -69,6 +71,7 @@ class Services:
         metrics: BrokerMetrics,
         quotas: QuotaKeeper,
         telemetry: Telemetry,
+        memory: MemoryBudget,
     ) -> None:
         self.clock = clock
         self.random = randomness
@@ -86,6 +89,7 @@ class Services:
         self.metrics = metrics
         self.quotas = quotas
         self.telemetry = telemetry
+        self.memory = memory
         self.is_ready = False
         self.quorum: Quorum
         self.access: ControllerAccess

@@ -6,13 +6,14 @@ answered without records, and does not count.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import msgspec
 
 from penstock.config.broker import BrokerConfig
-from penstock.config.themes import security
+from penstock.config.property import INT_MAX
+from penstock.config.themes import network, security
 from penstock.observability.clock import Clock
 from penstock.protocol.errors import ErrorCode
 from penstock.security.quotas import entities
@@ -40,8 +41,10 @@ class Charged(Protocol):
 class QuotaKeeper:
     """The accounts of one broker. `is_active` is false while nobody has a quota: then nothing is counted."""
 
-    def __init__(self, config: BrokerConfig, clock: Clock) -> None:
+    def __init__(self, current_config: Callable[[], BrokerConfig], clock: Clock) -> None:
         self._clock = clock
+        self._current_config = current_config
+        config = current_config()
         self._sample_count = config[security.QUOTA_WINDOW_NUM]
         self._sample_ms = 1000 * config[security.QUOTA_WINDOW_SIZE_SECONDS]
         self._burst_seconds = float(
@@ -93,6 +96,29 @@ class QuotaKeeper:
             return 0
         return math.ceil(wait_ms)
 
+    # -- connections
+
+    def connection_wait(self, host: str) -> tuple[float, bool]:
+        """Count a new connection: how many milliseconds it must wait, and whether it is closed after that."""
+        limits: list[tuple[_Account, float, bool]] = []
+        of_all = self._current_config()[network.MAX_CONNECTION_CREATION_RATE]
+        if of_all < INT_MAX:
+            limits.append(((entities.CONNECTION_CREATION_RATE, None, None), max(of_all, 1), False))
+        for name in (host, None):
+            own = self._quotas.get(((entities.IP, name),), {}).get(entities.CONNECTION_CREATION_RATE)
+            if own is not None:
+                limits.append(((entities.CONNECTION_CREATION_RATE, host, None), own, True))
+                break
+        wait_ms, is_closed_after = 0.0, False
+        now_ms = self._clock.monotonic_ms()
+        for account, limit, must_close in limits:
+            rate = self._rate(account)
+            rate.record(1, now_ms)
+            own_wait_ms = rate.wait_ms(limit, now_ms)
+            wait_ms = max(wait_ms, own_wait_ms)
+            is_closed_after = is_closed_after or (must_close and own_wait_ms > 0)
+        return wait_ms, is_closed_after
+
     def _charge(self, key: str, peer: Peer, client_id: str, amount: float) -> float:
         account = self._account(key, peer, client_id)
         if account is None:
@@ -106,12 +132,14 @@ class QuotaKeeper:
         share = self._share(key, peer, client_id)
         if share is None:
             return None
-        name = (key, share.user, share.client_id)
-        rate = self._rates.get(name)
+        return self._rate((key, share.user, share.client_id)), share
+
+    def _rate(self, account: _Account) -> SampledRate:
+        rate = self._rates.get(account)
         if rate is None:
             _make_room(self._rates)
-            rate = self._rates[name] = SampledRate(self._sample_count, self._sample_ms)
-        return rate, share
+            rate = self._rates[account] = SampledRate(self._sample_count, self._sample_ms)
+        return rate
 
     def _share(self, key: str, peer: Peer, client_id: str) -> Share | None:
         name = (key, peer.principal.name, client_id)

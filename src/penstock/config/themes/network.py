@@ -134,7 +134,8 @@ QUEUED_MAX_REQUESTS = REQUESTS.integer(
 QUEUED_MAX_REQUEST_BYTES = REQUESTS.long(
     "queued.max.request.bytes",
     -1,
-    "How many bytes of requests may be at work before sockets are no longer read; -1 sets no limit.",
+    "How many bytes of requests may be at work before sockets are no longer read, and how many of answers may wait for "
+    "clients to read them; -1 is a quarter of the machine's memory.",
 )
 REQUEST_TIMEOUT_MS = REQUESTS.integer(
     "request.timeout.ms", 30_000, "How long this broker waits for an answer of another node."

@@ -38,7 +38,7 @@ def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Awaita
     plan = ctx.broker.fetch_sessions.plan(request, ctx.version, ctx.broker.clock.monotonic_ms())
     if plan.error_code:
         return FetchResponse(error_code=plan.error_code)
-    bytes_max = min(request.max_bytes, ctx.broker.config[FETCH_MAX_BYTES])
+    bytes_max = min(request.max_bytes, ctx.broker.config[FETCH_MAX_BYTES], ctx.broker.memory.left_for_answers)
     reader = _reader(ctx, request)
     read = FetchRead(ctx, plan.partitions, bytes_max, reader, _denied(ctx, plan, reader))
     read.from_memory()
