@@ -23,7 +23,7 @@ from penstock.cluster.raft.values import Address
 from penstock.config.listeners import Endpoint
 from penstock.observability.clock import Clock
 from penstock.observability.offload import Offload
-from penstock.protocol.errors import ProtocolError
+from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.wire import Buffer
 
 log = logging.getLogger(__name__)
@@ -38,6 +38,7 @@ class QuorumPeers:
     def __init__(self, dial: Dial) -> None:
         self._dial = dial
         self._channels: dict[tuple[int, bool], tuple[tuple[Address, ...], PeerChannel]] = {}
+        self._refused_by: set[int] = set()
 
     async def ask(self, to: int, addresses: tuple[Address, ...], request: Request) -> Response:
         """Raises `OSError` when there is no answer."""
@@ -45,6 +46,7 @@ class QuorumPeers:
         channel = await self._channel((to, isinstance(request, FetchRequest)), addresses)
         try:
             message: Any = await channel.call(api.key, api.version, wire.encode_request(request))
+            self._note_permission(to, addresses[0], message)
             return wire.decode_response(request, message)
         except (ProtocolError, wire.NotTheQuorum) as error:
             await channel.close()
@@ -52,6 +54,21 @@ class QuorumPeers:
         except OSError:
             await channel.close()
             raise
+
+    def _note_permission(self, to: int, address: Address, message: Any) -> None:
+        """A node that does not know us for a broker might as well be silent, but somebody must hear why."""
+        if message.error_code != ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
+            self._refused_by.discard(to)
+            return
+        if to not in self._refused_by:
+            self._refused_by.add(to)
+            log.warning(
+                "the node at %s:%d does not allow this one to take part: name the user that brokers log in with in "
+                "super.users of every node (User:ANONYMOUS without a login)",
+                address.host,
+                address.port,
+            )
+        raise ConnectionRefusedError(f"node {to} answers {ErrorCode.CLUSTER_AUTHORIZATION_FAILED.name}")
 
     async def _channel(self, key: tuple[int, bool], addresses: tuple[Address, ...]) -> PeerChannel:
         known = self._channels.get(key)
