@@ -2,13 +2,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.gateway.http.positions import read_positions, write_positions
+from penstock.gateway.http.positions import around, read_positions, write_positions
 from penstock.gateway.http.problems import Problem
 
 
 @given(st.dictionaries(st.integers(0, 10_000), st.integers(0, 2**63 - 1), min_size=1))
 def test_what_was_written_is_read(positions: dict[int, int]) -> None:
     assert read_positions(write_positions(positions), "x") == positions
+
+
+@given(st.dictionaries(st.integers(0, 99), st.integers(0, 99), min_size=1), st.integers(0, 99), st.data())
+def test_one_partition_may_move_alone(positions: dict[int, int], offset: int, data: st.DataObject) -> None:
+    partition = data.draw(st.sampled_from(sorted(positions)))
+    before, after = around(positions, partition)
+    assert f"{before}{offset}{after}" == write_positions(positions | {partition: offset})
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,7 @@ def test_partition_and_timestamp_are_taken_along() -> None:
         (b"", "cannot be read"),
         (b"[]", "Expected `object`"),
         (b'{"records":[]}', "send at least one"),
+        (b'{"records":[' + b"{}," * 10_000 + b"{}]}", "10000 records, not 10001"),
         (b'{"records":[{"vaule":1}]}', "unknown field `vaule`"),
         (
             b'{"records":[{}, {"value":1,"value_base64":""}]}',
@@ -75,7 +76,7 @@ def test_partition_and_timestamp_are_taken_along() -> None:
 def test_what_is_no_record_is_refused_with_the_place(body: bytes, words: str) -> None:
     with pytest.raises(Problem, match=words) as refused:
         read_body(body)
-    assert refused.value.status == 400
+    assert refused.value.status == (413 if "10001" in words else 400)
 
 
 def shown(value: bytes | None, form: str) -> object:

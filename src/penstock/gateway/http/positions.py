@@ -11,6 +11,13 @@ def write_positions(positions: Mapping[int, int]) -> str:
     return ",".join(f"{partition}:{positions[partition]}" for partition in sorted(positions))
 
 
+def around(positions: Mapping[int, int], partition: int) -> tuple[str, str]:
+    """What `write_positions` writes before and after the offset of one partition, while only that one moves."""
+    before = "".join(f"{each}:{positions[each]}," for each in sorted(positions) if each < partition)
+    after = "".join(f",{each}:{positions[each]}" for each in sorted(positions) if each > partition)
+    return f"{before}{partition}:", after
+
+
 def read_positions(text: str, source: str) -> dict[int, int]:
     """The other way; `source` is where the text was found. Raises `Problem`."""
     positions: dict[int, int] = {}

@@ -5,7 +5,8 @@ beside it. A record without a partition goes where its key says, and those witho
 """
 
 import asyncio
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from aiohttp import web
@@ -19,7 +20,9 @@ from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.builder import NewRecord
 
 _IN_FLIGHT_BYTES_MAX: Final = 8 * BODY_BYTES_MAX
+_BODY_S_MAX: Final = 30.0
 _PARTLY: Final = 207
+_TOO_SLOW: Final = 408
 
 _ANSWER: Final = {"application/json": {"schema": {"$ref": "#/components/schemas/Produced"}}}
 PATHS: Final[Paths] = {
@@ -53,6 +56,17 @@ class _InFlight:
     def __init__(self) -> None:
         self.size_bytes = 0
 
+    @contextlib.contextmanager
+    def room_for(self, request: web.Request) -> Iterator[None]:
+        expected_bytes = min(request.content_length or BODY_BYTES_MAX, BODY_BYTES_MAX)
+        if self.size_bytes + expected_bytes > _IN_FLIGHT_BYTES_MAX:
+            raise Problem(UNAVAILABLE, "Too much is being stored at once; try again in a moment.")
+        self.size_bytes += expected_bytes
+        try:
+            yield
+        finally:
+            self.size_bytes -= expected_bytes
+
 
 def routes(app: web.Application) -> None:
     in_flight = _InFlight()
@@ -60,18 +74,21 @@ def routes(app: web.Application) -> None:
     async def produce(request: web.Request) -> web.Response:
         no_others(request.query, ())
         topic = request.match_info["topic"]
-        expected_bytes = min(request.content_length or BODY_BYTES_MAX, BODY_BYTES_MAX)
-        if in_flight.size_bytes + expected_bytes > _IN_FLIGHT_BYTES_MAX:
-            raise Problem(UNAVAILABLE, "Too much is being stored at once; try again in a moment.")
-        in_flight.size_bytes += expected_bytes
-        try:
-            async with request.app[CLIENTS].lent(request.headers.get("Authorization")) as client:
-                records = read_body(await request.read())
+        async with request.app[CLIENTS].lent(request.headers.get("Authorization")) as client:
+            await client.topic(topic)  # nobody sends a body in vain, or without showing who they are
+            with in_flight.room_for(request):
+                records = read_body(await _body(request))
                 return _answer(topic, await _store(client, topic, records))
-        finally:
-            in_flight.size_bytes -= expected_bytes
 
     app.router.add_post("/topics/{topic}/records", produce)
+
+
+async def _body(request: web.Request) -> bytes:
+    try:
+        async with asyncio.timeout(_BODY_S_MAX):
+            return await request.read()
+    except TimeoutError:
+        raise Problem(_TOO_SLOW, f"The records did not arrive within {_BODY_S_MAX:.0f} s.") from None
 
 
 async def _store(

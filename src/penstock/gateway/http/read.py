@@ -8,7 +8,7 @@ own order allows. When there is nothing yet, the answer waits up to `timeout_ms`
 import asyncio
 import heapq
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from aiohttp import web
@@ -39,6 +39,7 @@ _LIMIT_DEFAULT: Final = 100
 _LIMIT_MAX: Final = 10_000
 _TIMEOUT_MS_MAX: Final = 30_000
 _BYTES_MAX: Final = 4 * 1024 * 1024
+_TURN: Final = 1_000
 
 PATHS: Final[Paths] = {
     "/topics/{topic}/records": {
@@ -62,7 +63,7 @@ PATHS: Final[Paths] = {
 
 
 def routes(app: web.Application) -> None:
-    app.router.add_get("/topics/{topic}/records", _read)
+    app.router.add_get("/topics/{topic}/records", _read, allow_head=False)
 
 
 async def _read(request: web.Request) -> web.Response:
@@ -87,11 +88,20 @@ async def _read(request: web.Request) -> web.Response:
     records = merged({number: each.records for number, each in fetched.items()}, limit)
     return json_response(
         {
-            "records": [record_form(topic, number, record, form) for number, record in records],
+            "records": await _shown(topic, records, form),
             "next": write_positions(_next_positions(positions, fetched, records)),
             "high_watermarks": {str(number): each.high_watermark for number, each in fetched.items()},
         }
     )
+
+
+async def _shown(topic: str, records: list[tuple[int, Record]], form: str) -> list[dict[str, Any]]:
+    shown: list[dict[str, Any]] = []
+    for number, record in records:
+        shown.append(record_form(topic, number, record, form))
+        if len(shown) % _TURN == 0:
+            await asyncio.sleep(0)  # the broker has other clients
+    return shown
 
 
 async def _start(client: Client, topic: str, query: Mapping[str, str]) -> dict[int, int]:

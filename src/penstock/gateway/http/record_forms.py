@@ -20,13 +20,15 @@ from typing import Any, Final, Literal, get_args
 
 import msgspec
 
-from penstock.gateway.http.problems import bad_request
+from penstock.gateway.http.problems import TOO_LARGE, Problem, bad_request
 from penstock.protocol.records.batch import NO_TIMESTAMP
 from penstock.protocol.records.builder import NewRecord
 from penstock.protocol.records.record import Record
 
 Form = Literal["text", "json", "base64"]
 FORMS: Final[tuple[str, ...]] = get_args(Form)
+RECORDS_MAX: Final = 10_000
+"""In one request: they are read and written in one go, and the broker has other clients."""
 
 _NULL: Final = b"null"
 _TIMESTAMP_MAX: Final = 2**63 - 1
@@ -59,6 +61,8 @@ def read_body(body: bytes) -> list[tuple[int | None, NewRecord]]:
         form = msgspec.json.decode(body, type=ProduceForm)
         if not form.records:
             raise bad_request("There are no records: send at least one.")
+        if len(form.records) > RECORDS_MAX:
+            raise Problem(TOO_LARGE, f"A request may have {RECORDS_MAX} records, not {len(form.records)}.")
         return [(each.partition, _new_record(index, each)) for index, each in enumerate(form.records)]
     except msgspec.MsgspecError as error:
         raise bad_request(f"The records cannot be read: {error}.") from None

@@ -18,7 +18,7 @@ from penstock.client.cluster import BrokerError, Client, FetchLimits, TopicParti
 from penstock.client.cluster.reader import Reader
 from penstock.gateway.http.app import CLIENTS, Paths
 from penstock.gateway.http.parameters import no_others, one_of
-from penstock.gateway.http.positions import read_positions, write_positions
+from penstock.gateway.http.positions import around, read_positions, write_positions
 from penstock.gateway.http.problems import UNAVAILABLE, Problem, of_failure
 from penstock.gateway.http.read import ISOLATIONS
 from penstock.gateway.http.record_forms import FORMS, record_form
@@ -76,7 +76,7 @@ def routes(app: web.Application) -> None:
         for task in opened:
             task.cancel()
 
-    app.router.add_get("/topics/{topic}/stream", stream)
+    app.router.add_get("/topics/{topic}/stream", stream, allow_head=False)
     app.on_shutdown.append(end_all)
 
 
@@ -144,15 +144,16 @@ async def _pass_on(reader: Reader, events: "Events", positions: dict[int, int], 
         for where, fetched in (await reader.next()).items():
             if fetched.error:
                 raise BrokerError(fetched.error, f"Reading {where} at offset {positions[where.partition]}")
+            before, after = around(positions, where.partition)
             chunk: list[bytes] = []
             size_bytes = 0
             for record in fetched.records:
-                positions[where.partition] = record.offset + 1
                 shown = record_form(where.topic, where.partition, record, form)
-                chunk.append(event(None, write_positions(positions), shown))
+                chunk.append(event(None, f"{before}{record.offset + 1}{after}", shown))
                 size_bytes += len(chunk[-1])
                 if size_bytes >= _CHUNK_BYTES:
                     await events.send(b"".join(chunk))
+                    await asyncio.sleep(0)  # the broker has other clients
                     chunk, size_bytes = [], 0
             positions[where.partition] = fetched.next_offset
             if chunk:

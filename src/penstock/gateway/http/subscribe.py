@@ -26,6 +26,7 @@ _PARAMETERS: Final = ("topics", "reset", "window", "isolation", "format", "max_p
 SUBSCRIPTIONS_MAX: Final = 256
 _WINDOW_MAX: Final = 10_000
 _PING_S: Final = 15.0
+_CLOSE_S: Final = 1.0
 _STUCK_S: Final = 60.0
 _MESSAGE_BYTES_MAX: Final = 1024 * 1024
 _UPGRADE_REQUIRED: Final = 426
@@ -53,7 +54,10 @@ def routes(app: web.Application) -> None:
 
     async def subscribe(request: web.Request) -> web.StreamResponse:
         socket = web.WebSocketResponse(
-            heartbeat=_PING_S, max_msg_size=_MESSAGE_BYTES_MAX, writer_limit=_MESSAGE_BYTES_MAX
+            heartbeat=_PING_S,
+            timeout=_CLOSE_S,
+            max_msg_size=_MESSAGE_BYTES_MAX,
+            writer_limit=_MESSAGE_BYTES_MAX,
         )
         if not socket.can_prepare(request):
             raise Problem(_UPGRADE_REQUIRED, "This is a WebSocket: ask for the upgrade.")
@@ -69,11 +73,14 @@ def routes(app: web.Application) -> None:
             opened.discard(socket)
 
     async def end_all(_app: web.Application) -> None:
-        for socket in list(opened):
-            if socket.prepared:
-                await socket.close(code=WSCloseCode.GOING_AWAY, message=b"the broker is stopping")
+        closing = [
+            socket.close(code=WSCloseCode.GOING_AWAY, message=b"the broker is stopping")
+            for socket in opened
+            if socket.prepared
+        ]
+        await asyncio.gather(*closing, return_exceptions=True)
 
-    app.router.add_get("/groups/{group}/subscribe", subscribe)
+    app.router.add_get("/groups/{group}/subscribe", subscribe, allow_head=False)
     app.on_shutdown.append(end_all)
 
 
