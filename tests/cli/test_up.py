@@ -2,6 +2,7 @@ import re
 import signal
 import socket
 import subprocess
+import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -111,7 +112,10 @@ def test_listeners_with_names_are_taken_as_they_are() -> None:
         (["--listen", "nowhere"], "--listen nowhere is not an address"),
         (["--log-level", "loud"], "--log-level"),
         (["--join", "nowhere"], "--join nowhere is not an address: write HOST:PORT of any member"),
-        (["--brokers", "3", "--listen", "A://h:1"], "--brokers needs --listen HOST:PORT with one address"),
+        (
+            ["--brokers", "3", "--listen", "A://h:1,B://h:2"],
+            "--brokers needs --listen HOST:PORT with one address",
+        ),
     ],
 )
 def test_what_cannot_be_started_is_one_line_on_standard_error(
@@ -148,7 +152,7 @@ def end(broker: "subprocess.Popen[str]") -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_one_line_says_where_it_serves_and_a_signal_ends_it_well(
+def test_two_lines_say_where_it_serves_and_a_signal_ends_it_well(
     tmp_path: Path, number: signal.Signals
 ) -> None:
     data = tmp_path / "data"
@@ -158,11 +162,16 @@ def test_one_line_says_where_it_serves_and_a_signal_ends_it_well(
         port = re.search(r"127\.0\.0\.1:(\d+)", line)
         assert port is not None
         assert line == f"penstock ready on 127.0.0.1:{port[1]} (node 4, data in {data})\n"
+        assert broker.stdout is not None
+        admin = broker.stdout.readline()
+        url = re.fullmatch(r"penstock console, metrics and gateways on (http://127\.0\.0\.1:\d+)\n", admin)
+        assert url is not None, admin
+        with urllib.request.urlopen(f"{url[1]}/readyz", timeout=TIMEOUT_SECONDS) as answer:
+            assert answer.status == 200
         assert run_command("topic", "list", "-b", f"127.0.0.1:{port[1]}").returncode == 0
         broker.send_signal(number)
         out, _ = broker.communicate(timeout=TIMEOUT_SECONDS)
-        assert broker.returncode == 0
-        assert re.fullmatch(r"penstock console, metrics and gateways on http://127\.0\.0\.1:\d+\n", out)
+        assert (broker.returncode, out) == (0, "")
     finally:
         end(broker)
 

@@ -90,7 +90,7 @@ async def _read(request: web.Request) -> web.Response:
         {
             "records": await _shown(topic, records, form),
             "next": write_positions(_next_positions(positions, fetched, records)),
-            "high_watermarks": {str(number): each.high_watermark for number, each in fetched.items()},
+            "high_watermarks": {str(each): fetched[each].high_watermark for each in sorted(fetched)},
         }
     )
 
