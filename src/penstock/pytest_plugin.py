@@ -20,7 +20,20 @@ if TYPE_CHECKING:
 
 _NAME_LENGTH_MAX = 200  # Kafka takes 249
 
+_OUR_PACKAGES = ("penstock", "pyspark_penstock", "pyspark_penstock_lake")
+
 _numbers = itertools.count(1)
+
+
+def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Keep pytest from rewriting the asserts of the whole broker: it does that to all that a plugin comes with.
+
+    It would read and compile some 400 modules anew, seconds where they are not cached. There is no other way to tell
+    pytest but a mark in each of them. This hook is the first that is called, before any conftest.py is imported.
+    """
+    names = getattr(getattr(pluginmanager, "rewrite_hook", None), "_must_rewrite", None)
+    if isinstance(names, set):
+        names.difference_update(_OUR_PACKAGES)
 
 
 def pytest_configure(config: pytest.Config) -> None:
