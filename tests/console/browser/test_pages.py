@@ -51,6 +51,19 @@ def test_the_overview_counts_the_cluster_and_draws_what_arrives(
     here.picture("overview")
 
 
+def test_a_partition_that_comes_back_is_no_traffic(visit: Visiting) -> None:
+    page = visit().open()
+    rates = page.evaluate(
+        """async () => {
+            const { ratesBetween } = await import("./js/pages/overview.js");
+            const at = (atMs, ends, sizes) => ({ atMs, topics: [{ name: "a", ends, sizes }] });
+            const [rate] = ratesBetween(at(0, [10, null, 5], [100, null, 90]), at(2000, [14, 900, 5], [120, 900, 40]));
+            return rate;
+        }"""
+    )
+    assert rates == {"name": "a", "written": 919, "sizeBytes": 1060, "rate": 2, "bytesRate": 10}
+
+
 def test_topics_are_found_by_search_and_opened_by_a_click(visit: Visiting) -> None:
     here = visit()
     page = here.open("#/topics")

@@ -19,7 +19,7 @@ from penstock.protocol.records.record import Record
 _LIMIT: Final = 50
 _LIMIT_MAX: Final = 500
 _WIDER: Final = 4  # by how much a window is widened that compaction has left too few records in
-_WIDER_TIMES_MAX: Final = 6
+_WINDOWS_MAX: Final = 8
 
 
 async def browse(request: web.Request) -> web.Response:
@@ -45,7 +45,8 @@ async def browse(request: web.Request) -> web.Response:
 
 
 async def _forward(client: Client, topic: str, bounds: Bounds, starts: Mapping[int, int], limit: int) -> Page:
-    found = await gather(client, topic, starts, bounds.ends, limit)
+    """As many as fit; where too many bytes cut it short, the next page goes on there."""
+    found = (await gather(client, topic, starts, bounds.ends, limit)).partitions
     records = {partition: each.records for partition, each in found.items()}
     return oldest_first(records, {partition: each.position for partition, each in found.items()}, limit)
 
@@ -59,18 +60,27 @@ async def newest(client: Client, topic: str, limit: int) -> Page:
 async def _backward(
     client: Client, topic: str, bounds: Bounds, before: Mapping[int, int], limit: int
 ) -> Page:
+    """What lies before: a window in front of each end, wider where compaction left gaps, smaller for large messages."""
     window = limit
-    for _ in range(_WIDER_TIMES_MAX):
+    page: Page | None = None
+    for _ in range(_WINDOWS_MAX):
         begins = {
             partition: max(bounds.starts[partition], offset - window) for partition, offset in before.items()
         }
-        found = await gather(client, topic, begins, before, window)
-        records: dict[int, list[Record]] = {partition: each.records for partition, each in found.items()}
-        is_all_read = all(begins[partition] == bounds.starts[partition] for partition in begins)
-        if is_all_read or sum(map(len, records.values())) >= limit:
+        gathering = await gather(client, topic, begins, before, window)
+        if gathering.is_whole:
+            records = {partition: each.records for partition, each in gathering.partitions.items()}
+            page = newest_first(records, begins, limit)
+            if begins == {p: bounds.starts[p] for p in begins} or len(page.records) >= limit:
+                break
+            window *= _WIDER
+        elif page is not None or window < _WIDER:
             break
-        window *= _WIDER
-    return newest_first(records, begins, limit)
+        else:
+            limit = window = window // _WIDER
+    if page is None:
+        raise bad_request(f"The messages of {topic} are too large to show all partitions: choose one.")
+    return page
 
 
 async def _record(request: web.Request) -> tuple[int, Record]:

@@ -20,6 +20,7 @@ from penstock.console.search import Needle, Scan
 from penstock.console.web import CLIENT, Events, event_response, event_stream
 
 _WAIT_MS: Final = 500
+_SCAN_BYTES_MAX: Final = 256 * 1024
 _SHOWN_AT_ONCE_MAX: Final = 200
 _TAIL_PAUSE_S: Final = 0.2
 
@@ -74,7 +75,7 @@ async def search(request: web.Request) -> web.StreamResponse:
 
 async def _scan(events: Events, client: Client, topic: str, scan: Scan, check: Callable[[], None]) -> None:
     while (wanted := scan.wanted()) and scan.reason is None:
-        fetched = await read_on(client, topic, wanted)
+        fetched = await read_on(client, topic, wanted, bytes_max=_SCAN_BYTES_MAX)
         check()
         if all(each.next_offset == wanted[p] for p, each in fetched.items()):
             break  # what is there is not committed yet

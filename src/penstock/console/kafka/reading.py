@@ -11,14 +11,25 @@ from penstock.protocol.records.record import Record
 
 # Small enough that decoding one answer holds up no one for long: the console may run on a broker's own loop.
 _PARTITION_BYTES_MAX: Final = 256 * 1024
-_ROUNDS_MAX: Final = 200
+_GATHERED_BYTES_MAX: Final = 32 * 1024 * 1024
+_ROUNDS_MAX: Final = 500
 
 
 async def read_on(
-    client: Client, topic: str, positions: Mapping[int, int], *, wait_ms: int = 0
+    client: Client,
+    topic: str,
+    positions: Mapping[int, int],
+    *,
+    wait_ms: int = 0,
+    bytes_max: int = 1024 * 1024,
 ) -> dict[int, FetchedPartition]:
     """As much as one fetch to each leader brings. With `wait_ms` the client must be a branch."""
-    limits = FetchLimits(wait_ms=wait_ms, partition_bytes_max=_PARTITION_BYTES_MAX, reads_committed_only=True)
+    limits = FetchLimits(
+        wait_ms=wait_ms,
+        bytes_max=bytes_max,
+        partition_bytes_max=_PARTITION_BYTES_MAX,
+        reads_committed_only=True,
+    )
     fetched = await client.fetch(
         {TopicPartition(topic, p): offset for p, offset in positions.items()}, limits
     )
@@ -34,9 +45,16 @@ class Gathered(msgspec.Struct, kw_only=True):
     position: int
 
 
+class Gathering(msgspec.Struct, kw_only=True):
+    """`is_whole` when every partition was read as far as was asked for; else there were too many bytes."""
+
+    partitions: dict[int, Gathered]
+    is_whole: bool
+
+
 async def gather(
     client: Client, topic: str, starts: Mapping[int, int], ends: Mapping[int, int], count: int
-) -> dict[int, Gathered]:
+) -> Gathering:
     """Up to `count` records of each partition from its start on, none at or beyond its end."""
     found = {partition: Gathered(records=[], position=start) for partition, start in starts.items()}
     for _ in range(_ROUNDS_MAX):
@@ -46,13 +64,19 @@ async def gather(
             if each.position < ends[partition] and len(each.records) < count
         }
         if not wanted:
-            break
+            return Gathering(partitions=found, is_whole=True)
         fetched = await read_on(client, topic, wanted)
         if all(each.next_offset == wanted[partition] for partition, each in fetched.items()):
-            break  # what is there is not committed yet
+            return Gathering(partitions=found, is_whole=True)  # what is there is not committed yet
         for partition, each in fetched.items():
             take(found[partition], each, ends[partition], count)
-    return found
+        if sum(map(size_bytes, found.values())) > _GATHERED_BYTES_MAX:
+            break
+    return Gathering(partitions=found, is_whole=False)
+
+
+def size_bytes(gathered: Gathered) -> int:
+    return sum(len(record.key or b"") + len(record.value or b"") for record in gathered.records)
 
 
 def take(into: Gathered, fetched: FetchedPartition, end: int, count: int) -> None:

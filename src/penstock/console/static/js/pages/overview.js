@@ -19,7 +19,7 @@ export async function show(_, signal) {
     { title: "Topic", kind: "name", cell: (row) => h("a", { href: address("topics", row.name) }, row.name) },
     { title: "Messages/s", kind: "number", cell: (row) => short(row.rate) },
     { title: "Bytes/s", kind: "number", cell: (row) => bytes(row.bytesRate) },
-    { title: "Written", kind: "number", narrow: false, cell: (row) => count(row.end) },
+    { title: "Written", kind: "number", narrow: false, cell: (row) => count(row.written) },
     { title: "Size", kind: "number", narrow: false, cell: (row) => bytes(row.sizeBytes) },
   ], { label: "Busiest topics", onOpen: (row) => go("topics", row.name), empty: "No topics yet." });
   const state = { last: null };
@@ -33,8 +33,8 @@ export async function show(_, signal) {
       messages.push(rates.reduce((sum, row) => sum + row.rate, 0));
       volume.push(rates.reduce((sum, row) => sum + row.bytesRate, 0));
     }
-    const rows = rates ?? now.topics.map((topic) => ({ ...topic, rate: 0, bytesRate: 0 }));
-    busiest.show(rows.sort((a, b) => b.rate - a.rate || b.end - a.end).slice(0, BUSIEST));
+    const rows = rates ?? now.topics.map((topic) => ({ ...facts(topic), rate: 0, bytesRate: 0 }));
+    busiest.show(rows.sort((a, b) => b.rate - a.rate || b.written - a.written).slice(0, BUSIEST));
   }
 
   await turn();
@@ -61,17 +61,28 @@ function figures(now) {
   ];
 }
 
-// Messages are counted by log end offsets, bytes by log sizes: what retention takes away is no traffic.
+// Messages are counted by log end offsets, bytes by log sizes: what retention takes away is no traffic, nor is a
+// partition that was not told of last time.
 export function ratesBetween(before, now) {
   if (!before || now.atMs <= before.atMs) return null;
   const seconds = (now.atMs - before.atMs) / 1000;
   const known = new Map(before.topics.map((topic) => [topic.name, topic]));
   return now.topics.map((topic) => {
-    const last = known.get(topic.name) ?? { end: 0, sizeBytes: 0 };
+    const last = known.get(topic.name);
     return {
-      ...topic,
-      rate: Math.max(0, topic.end - last.end) / seconds,
-      bytesRate: Math.max(0, (topic.sizeBytes ?? 0) - (last.sizeBytes ?? 0)) / seconds,
+      ...facts(topic),
+      rate: last ? growth(last.ends, topic.ends) / seconds : 0,
+      bytesRate: last ? growth(last.sizes, topic.sizes) / seconds : 0,
     };
   });
+}
+
+const facts = (topic) => ({ name: topic.name, written: sum(topic.ends), sizeBytes: sum(topic.sizes) });
+const sum = (numbers) => numbers.reduce((total, number) => total + (number ?? 0), 0);
+
+function growth(before, now) {
+  return now.reduce((total, number, index) => {
+    const last = before[index] ?? null;
+    return number === null || last === null ? total : total + Math.max(0, number - last);
+  }, 0);
 }
