@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from penstock.client.blocking.errors import BrokerError, ClientError, error_name
+from penstock.client.blocking.errors import BrokerError, error_name
 from penstock.client.blocking.metadata import TopicPartition
 from penstock.client.blocking.retry import Retry
 from penstock.client.cluster.destinations import ANY, LeaderOf
@@ -176,7 +176,7 @@ class _Lane:
             for entry in entries:
                 entry.done.cancel()
             raise
-        except (ClientError, OSError) as error:
+        except Exception as error:  # noqa: BLE001  whatever it is, those who wait are told
             for entry in entries:
                 if not entry.done.done():
                     entry.done.set_exception(error)

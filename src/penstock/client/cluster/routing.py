@@ -49,6 +49,10 @@ class Knowledge:
         self.read_at_ms = {n: at for n, at in self.read_at_ms.items() if n in self.metadata.topics}
         self.read_at_ms.update(dict.fromkeys(newer.topics, now_ms))
 
+    def forget_broker(self, node: int) -> None:
+        brokers = {each: address for each, address in self.metadata.brokers.items() if each != node}
+        self.metadata = msgspec.structs.replace(self.metadata, brokers=brokers)
+
     def forget_topic(self, name: str) -> None:
         self.read_at_ms.pop(name, None)
         topics = {each: topic for each, topic in self.metadata.topics.items() if each != name}
@@ -153,9 +157,15 @@ class Router:
             await self.clock.sleep(delay_ms)
 
     async def connection_to(self, to: Destination) -> BrokerConnection:
-        return (
-            await self._connections.to(await self.address_of(to)) if to is not Role.ANY else await self._any()
-        )
+        """`Disconnected` when it cannot be reached; next time it is looked for anew."""
+        if to is Role.ANY:
+            return await self._any()
+        address = await self.address_of(to)
+        try:
+            return await self._connections.to(address)
+        except Disconnected:
+            self.forget(to)
+            raise
 
     async def address_of(self, to: Destination) -> Address:
         if isinstance(to, LeaderOf):
@@ -183,8 +193,10 @@ class Router:
             self._knowledge.forget_topic(to.topic)
         elif isinstance(to, CoordinatorOf):
             self._knowledge.coordinators.pop(to, None)
-        else:
+        elif isinstance(to, Role):
             self._knowledge.metadata = msgspec.structs.replace(self._knowledge.metadata, controller_id=-1)
+        else:
+            self._knowledge.forget_broker(to)
 
     async def _any(self) -> BrokerConnection:
         """The first broker that can be reached: those known by now, then the bootstrap servers."""
