@@ -1,0 +1,160 @@
+"""Users who log in, and what ACLs allow them: unmodified clients over SASL against a broker that trusts nobody."""
+
+from collections.abc import Iterator
+
+import pytest
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AclBindingFilter, AclOperation, AclPermissionType, AdminClient, NewTopic
+from confluent_kafka.admin import ResourcePatternType as Pattern
+from confluent_kafka.admin import ResourceType as Resource
+
+from penstock.cli.main import run
+from penstock.security.acl_authorizer import STANDARD_AUTHORIZER
+from tests.support.broker import BrokerProcess, free_port
+
+TIMEOUT_S = 30.0
+
+
+class Town:
+    """A broker with two users: `admin`, who may do anything, and `alice`, who may do nothing yet."""
+
+    def __init__(self, broker: BrokerProcess, port: int) -> None:
+        self.broker = broker
+        self.bootstrap = f"127.0.0.1:{port}"
+
+    def settings(self, user: str, **more: object) -> dict[str, object]:
+        return {
+            "bootstrap.servers": self.bootstrap,
+            "security.protocol": "SASL_PLAINTEXT",
+            "sasl.mechanisms": "PLAIN",
+            "sasl.username": user,
+            "sasl.password": f"{user}-secret",
+            "log_level": 0,
+            **{key.replace("_", "."): value for key, value in more.items()},
+        }
+
+    def allow_alice(self, *options: str) -> None:
+        """With the command, as `admin`."""
+        login = ("security.protocol=SASL_PLAINTEXT", "sasl.mechanisms=PLAIN")
+        user = ("sasl.username=admin", "sasl.password=admin-secret")
+        client = [word for setting in (*login, *user) for word in ("-X", setting)]
+        arguments = ["acl", "add", "--allow-principal", "User:alice", *options, *client]
+        assert run([*arguments, "--bootstrap-server", self.bootstrap]) == 0
+
+
+@pytest.fixture(scope="module")
+def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
+    plain, sasl = free_port(), free_port()
+    listeners = f"PLAINTEXT://127.0.0.1:{plain},SASL_PLAINTEXT://127.0.0.1:{sasl}"
+    settings = {
+        "authorizer.class.name": STANDARD_AUTHORIZER,
+        "super.users": "User:admin",
+        "sasl.enabled.mechanisms": "PLAIN",
+        "sasl.jaas.config": 'PlainLoginModule required user_admin="admin-secret" user_alice="alice-secret";',
+        "inter.broker.listener.name": "PLAINTEXT",
+        "group.initial.rebalance.delay.ms": "0",
+        "offsets.topic.num.partitions": "1",
+        "transaction.state.log.num.partitions": "1",
+    }
+    directory = tmp_path_factory.mktemp("town")
+    broker = BrokerProcess(directory, port=plain, settings=settings, arguments=["--listen", listeners])
+    broker.start()
+    try:
+        yield Town(broker, sasl)
+    finally:
+        broker.stop()
+
+
+def new_topic(town: Town, name: str) -> str:
+    admin = AdminClient(town.settings("admin"))
+    admin.create_topics([NewTopic(name, 1, 1)])[name].result(TIMEOUT_S)
+    return name
+
+
+def refusal(error: KafkaException) -> str:
+    return str(error.args[0].name())
+
+
+def in_a_transaction(town: Town, topic: str) -> None:
+    producer = Producer(town.settings("alice", transactional_id="alice-1"))
+    producer.init_transactions(TIMEOUT_S)
+    producer.begin_transaction()
+    told: list[KafkaError | None] = []
+    producer.produce(topic, b"v", on_delivery=lambda error, _message: told.append(error))
+    assert producer.flush(TIMEOUT_S) == 0
+    if told[0] is not None:
+        raise KafkaException(told[0])
+    producer.commit_transaction(TIMEOUT_S)
+
+
+def consumed(town: Town, topic: str, group: str) -> bytes:
+    """The first record that is read in the group; its offset is committed."""
+    consumer = Consumer(
+        town.settings("alice", group_id=group, auto_offset_reset="earliest", enable_auto_commit=False)
+    )
+    try:
+        consumer.subscribe([topic])
+        message = consumer.poll(TIMEOUT_S)
+        assert message is not None
+        error = message.error()
+        if error is not None:
+            raise KafkaException(error)
+        consumer.commit(message, asynchronous=False)
+        (committed,) = consumer.committed([TopicPartition(topic, 0)], TIMEOUT_S)
+        assert committed.offset == 1
+        return bytes(message.value() or b"")
+    finally:
+        consumer.close()
+
+
+def test_a_transactional_producer_needs_its_id_and_its_topic(town: Town) -> None:
+    topic = new_topic(town, "paid")
+    with pytest.raises(KafkaException) as refused:
+        in_a_transaction(town, topic)
+    assert refusal(refused.value) == "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"
+    town.allow_alice("--operation", "write", "--transactional-id", "alice-1")
+    with pytest.raises(KafkaException) as refused:
+        in_a_transaction(town, topic)
+    assert refusal(refused.value) == "TOPIC_AUTHORIZATION_FAILED"
+    town.allow_alice("--producer", "--topic", topic)
+    in_a_transaction(town, topic)
+
+
+def test_a_consumer_needs_its_topic_and_its_group(town: Town) -> None:
+    topic = new_topic(town, "sent")
+    producer = Producer(town.settings("admin"))
+    producer.produce(topic, b"v")
+    assert producer.flush(TIMEOUT_S) == 0
+    with pytest.raises(KafkaException) as refused:
+        consumed(town, topic, "readers")
+    assert refusal(refused.value) in ("TOPIC_AUTHORIZATION_FAILED", "GROUP_AUTHORIZATION_FAILED")
+    town.allow_alice("--consumer", "--topic", "se", "--group", "read", "--resource-pattern-type", "prefixed")
+    assert consumed(town, topic, "readers") == b"v"
+
+
+def test_what_is_revoked_is_refused_to_who_is_logged_in(town: Town) -> None:
+    topic = new_topic(town, "lent")
+    town.allow_alice("--producer", "--topic", topic)
+    producer = Producer(town.settings("alice", linger_ms=0))
+
+    def outcome() -> str | None:
+        told: list[str | None] = []
+        producer.produce(topic, b"v", on_delivery=lambda error, _message: told.append(error and error.name()))
+        assert producer.flush(TIMEOUT_S) == 0
+        return told[0]
+
+    assert outcome() is None
+    everything = AclBindingFilter(
+        Resource.TOPIC, topic, Pattern.LITERAL, None, None, AclOperation.ANY, AclPermissionType.ANY
+    )
+    admin = AdminClient(town.settings("admin"))
+    admin.delete_acls([everything])[everything].result(TIMEOUT_S)
+    assert outcome() == "TOPIC_AUTHORIZATION_FAILED"
+
+
+def test_who_does_not_log_in_is_nobody(town: Town) -> None:
+    admin = AdminClient({"bootstrap.servers": town.broker.bootstrap, "log_level": 0})
+    with pytest.raises(KafkaException) as refused:
+        admin.create_topics([NewTopic("mine", 1, 1)])["mine"].result(TIMEOUT_S)
+    assert refusal(refused.value) == "TOPIC_AUTHORIZATION_FAILED"
+    assert admin.list_topics(timeout=TIMEOUT_S).topics == {}
