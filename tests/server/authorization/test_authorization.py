@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from penstock.protocol.errors import ProtocolError
 from penstock.protocol.messages.find_coordinator import FindCoordinatorRequest
 from penstock.protocol.messages.init_producer_id import InitProducerIdRequest
 from penstock.protocol.messages.offset_commit import OffsetCommitRequest
@@ -20,6 +21,7 @@ from tests.security.acl_support import acl
 from tests.server.authorization.document import PAGE, TABLE, drawn, page_with
 from tests.server.authorization.row import GROUP, TOPIC, TRANSACTIONAL_ID, Need, Place, Row, refusals
 from tests.server.guarded import ADMIN, Guarded, guarded_broker
+from tests.server.raw import frame_of
 
 GUARDED_ROWS = [each for each in TABLE if each.needs]
 SETTINGS = {"transaction.two.phase.commit.enable": "true"}
@@ -124,6 +126,23 @@ async def test_nobody_is_served_except_where_nothing_is_needed(place: Place, row
         assert_refused(row, answer, row.needs[0])
     else:
         assert_served(row, answer)
+
+
+def can_be_sent(request: Any, version: int) -> bool:
+    try:
+        frame_of(request, version)
+    except ProtocolError:  # it has a field that this version does not
+        return False
+    return True
+
+
+@every_guarded_row
+async def test_an_answer_to_nobody_fits_into_every_version(place: Place, row: Row) -> None:
+    request = row.request(place)
+    versions = [each for each in HANDLERS[row.key].versions if can_be_sent(request, each)]
+    assert versions
+    for version in versions:
+        assert await place.guarded.newcomer().send(request, version) is not None
 
 
 @every_guarded_row

@@ -16,6 +16,7 @@ from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.storage.log_errors import LogError
 
+_ERROR_FROM = 1
 _ELECTIONS = {0: Election.PREFERRED, 1: Election.UNCLEAN}
 
 
@@ -23,16 +24,16 @@ def handle(
     ctx: RequestContext, request: ElectLeadersRequest
 ) -> ElectLeadersResponse | Awaitable[ElectLeadersResponse]:
     if not ctx.may_in_cluster(Operation.ALTER):
-        return _refused(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+        return _refused(ctx, request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     election = _ELECTIONS.get(request.election_type)
     if election is None:
         return ElectLeadersResponse(error_code=ErrorCode.INVALID_REQUEST)
     return _elect(ctx, request, election)
 
 
-def _refused(request: ElectLeadersRequest, code: ErrorCode) -> ElectLeadersResponse:
+def _refused(ctx: RequestContext, request: ElectLeadersRequest, code: ErrorCode) -> ElectLeadersResponse:
     return ElectLeadersResponse(
-        error_code=code,
+        error_code=code if ctx.version >= _ERROR_FROM else ErrorCode.NONE,
         replica_election_results=[
             ReplicaElectionResult(
                 topic=each.topic,
