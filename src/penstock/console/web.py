@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -93,54 +93,58 @@ def integer(request: web.Request, name: str, default: int, least: int, most: int
 class Events:
     """A stream of server-sent events; data is one JSON value."""
 
-    __slots__ = ("_response", "_sending")
+    __slots__ = ("_request", "_response", "_sending")
 
-    def __init__(self, response: web.StreamResponse) -> None:
+    def __init__(self, response: web.StreamResponse, request: web.Request) -> None:
         self._response = response
+        self._request = request
         self._sending = asyncio.Lock()
 
     async def send(self, name: str, data: Any) -> None:
         await self._write(b"event: %b\ndata: %b\n\n" % (name.encode(), msgspec.json.encode(data)))
 
+    def check_reader(self) -> None:
+        """Raise `ConnectionError` when the browser has gone: who has nothing to send would not notice."""
+        transport = self._request.transport
+        if transport is None or transport.is_closing():
+            raise ConnectionResetError("the browser has gone")
+
     async def beat(self) -> None:
         """A comment now and then shows both ends that the other one is there."""
-        while True:
-            await asyncio.sleep(_BEAT_S)
-            await self._write(b": still here\n\n")
+        with contextlib.suppress(ConnectionError):
+            while True:
+                await asyncio.sleep(_BEAT_S)
+                await self._write(b": still here\n\n")
 
     async def _write(self, data: bytes) -> None:
         async with self._sending:
             await self._response.write(data)
 
 
-def event_response() -> web.StreamResponse:
-    """What an `event_stream` is sent in."""
-    return web.StreamResponse(
-        headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    )
-
-
-@contextlib.asynccontextmanager
-async def event_stream(
-    response: web.StreamResponse, request: web.Request, what: str
-) -> AsyncIterator[Events]:
-    """A stream for the body of the `async with`; what fails in there is told by an event `refused`.
+async def send_events(
+    request: web.Request, what: str, body: Callable[[Events], Awaitable[None]]
+) -> web.StreamResponse:
+    """Answer with a stream that `body` fills. What fails in it is told by an event `refused`.
 
     An EventSource cannot see the body of an HTTP error, so errors come as events too.
     """
+    response = web.StreamResponse(
+        headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    )
     await response.prepare(request)
-    events = Events(response)
+    events = Events(response, request)
     beat = asyncio.ensure_future(events.beat())
     try:
         with request.app[STREAMS].one_more():
-            yield events
-    except ConnectionError:
-        pass  # the browser has gone
+            await body(events)
     except Exception as failure:
         told = of_failure(failure, what)
+        if told is None and isinstance(failure, ConnectionError):
+            return response  # the browser has gone
         if told is None:
             raise
         with contextlib.suppress(ConnectionError):
             await events.send("refused", {"code": told.code, "message": told.message})
     finally:
         beat.cancel()
+    return response

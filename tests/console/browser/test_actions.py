@@ -110,6 +110,16 @@ def test_messages_are_searched_with_progress_and_by_key(
     expect(page.get_by_text("Everything was searched: 0 of 30 messages match.")).to_be_visible()
 
 
+def test_a_search_is_cancelled(visit: Visiting, make_topic: Callable[..., str]) -> None:
+    page = visit().open(f"#/topics/{make_topic('endless', 1)}")
+    page.route("**/search?**", lambda _: None)  # as if it took for ever
+    page.get_by_role("searchbox").fill("anything")
+    page.get_by_role("searchbox").press("Enter")
+    expect(page.get_by_role("progressbar")).to_be_visible()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_text("Cancelled: 0 of 0 messages match.")).to_be_visible()
+
+
 def test_older_pages_follow_until_the_first_message(
     visit: Visiting, make_topic: Callable[..., str], send: Callable[..., None]
 ) -> None:

@@ -157,7 +157,7 @@ def test_brokers_are_shown_with_disks_quorum_and_settings(visit: Visiting) -> No
 def test_a_pipeline_shows_progress_and_dead_letters(visit: Visiting) -> None:
     here = visit()
     page = here.open("#/pipelines")
-    expect(page.get_by_text("1 dead letters")).to_be_visible()
+    expect(page.get_by_text("1 dead letter", exact=True)).to_be_visible()
     here.picture("pipelines")
     page.get_by_role("link", name="payments", exact=True).click()
     queries = page.get_by_role("table", name="Queries of payments")

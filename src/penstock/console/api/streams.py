@@ -17,7 +17,7 @@ from penstock.console.positions import Where, bounds_of, first_offsets, parse_wh
 from penstock.console.record_view import record_view
 from penstock.console.refusals import bad_request
 from penstock.console.search import Needle, Scan
-from penstock.console.web import CLIENT, Events, event_response, event_stream
+from penstock.console.web import CLIENT, Events, send_events
 
 _WAIT_MS: Final = 500
 _SCAN_BYTES_MAX: Final = 256 * 1024
@@ -27,14 +27,13 @@ _TAIL_PAUSE_S: Final = 0.2
 
 async def tail(request: web.Request) -> web.StreamResponse:
     topic = request.match_info["topic"]
-    where = parse_where({"partition": request.query.get("partition", "all")})
-    response = event_response()
-    async with (
-        event_stream(response, request, f"Topic {topic} cannot be followed") as events,
-        request[CLIENT].branch() as client,
-    ):
-        await _follow(events, client, topic, where, still_allowed(request))
-    return response
+
+    async def body(events: Events) -> None:
+        where = parse_where({"partition": request.query.get("partition", "all")})
+        async with request[CLIENT].branch() as client:
+            await _follow(events, client, topic, where, still_allowed(request))
+
+    return await send_events(request, f"Topic {topic} cannot be followed", body)
 
 
 def still_allowed(request: web.Request) -> Callable[[], None]:
@@ -51,6 +50,7 @@ async def _follow(
     await events.send("begun", {"partitions": len(positions)})
     while True:
         fetched = await read_on(client, topic, positions, wait_ms=_WAIT_MS)
+        events.check_reader()
         check()
         arrived = [(p, record) for p, each in fetched.items() for record in each.records]
         positions.update({p: each.next_offset for p, each in fetched.items()})
@@ -63,14 +63,15 @@ async def _follow(
 
 async def search(request: web.Request) -> web.StreamResponse:
     topic = request.match_info["topic"]
-    response = event_response()
-    async with event_stream(response, request, f"Topic {topic} cannot be searched") as events:
+
+    async def body(events: Events) -> None:
         needle, where = _needle(request), parse_where(request.query)
         async with request[CLIENT].branch() as client:
             bounds = await bounds_of(client, topic, where)
             begins = await first_offsets(client, topic, where, bounds)
             await _scan(events, client, topic, Scan(needle, begins, bounds.ends), still_allowed(request))
-    return response
+
+    return await send_events(request, f"Topic {topic} cannot be searched", body)
 
 
 async def _scan(events: Events, client: Client, topic: str, scan: Scan, check: Callable[[], None]) -> None:

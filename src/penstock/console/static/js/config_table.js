@@ -10,7 +10,7 @@ export async function configTable(where, label, signal) {
   const search = h("input", { type: "search", class: "grow", placeholder: "Search settings", "aria-label": "Search settings" });
   const changed = h("input", { type: "checkbox" });
   const list = table([
-    { title: "Setting", kind: "name", cell: (row) => [h("span", { class: "mono" }, row.name), row.documentation ? h("div", { class: "hint" }, row.documentation) : null] },
+    { title: "Setting", kind: "name", cell: (row) => [h("span", { class: "mono" }, row.name), row.documentation ? h("div", { class: "hint narrow-hidden" }, row.documentation) : null] },
     { title: "Value", kind: "name mono", cell: (row) => (row.sensitive ? h("span", { class: "null" }, "hidden") : row.value ?? h("span", { class: "null" }, "not set")) },
     { title: "From", narrow: false, cell: (row) => chip(row.source, row.isOwn ? "accent" : "") },
     { title: "", kind: "actions", cell: (row) => actions(row) },

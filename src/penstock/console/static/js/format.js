@@ -5,6 +5,7 @@ const SHORT = new Intl.NumberFormat("en", { maximumSignificantDigits: 3, notatio
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 
 export const count = (number) => (number === null || number === undefined ? "–" : COUNT.format(number));
+export const plural = (number, one, many) => `${count(number)} ${number === 1 ? one : many}`;
 export const short = (number) => (number < 1000 ? String(Math.round(number * 10) / 10) : SHORT.format(number));
 
 export function bytes(number) {

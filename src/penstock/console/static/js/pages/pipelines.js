@@ -2,7 +2,7 @@
 
 import { get } from "../api.js";
 import { chip, h, put } from "../dom.js";
-import { count } from "../format.js";
+import { count, plural } from "../format.js";
 import { every } from "../live.js";
 import { address } from "../router.js";
 import { table } from "../table.js";
@@ -26,7 +26,7 @@ function card(pipeline) {
   return h("section", { class: "card flush" },
     h("div", { class: "card-head" },
       h("h2", {}, h("a", { href: address("pipelines", pipeline.name) }, pipeline.name)),
-      h("div", { class: "row" }, runChip(pipeline.status), chip(`${count(rejected)} dead letters`, rejected ? "warn" : "good"))),
+      h("div", { class: "row" }, runChip(pipeline.status), chip(plural(rejected, "dead letter", "dead letters"), rejected ? "warn" : "good"))),
     queryTable(pipeline).element);
 }
 
