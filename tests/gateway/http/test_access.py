@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import hashlib
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,15 @@ import pytest
 from penstock.client.cluster import CONTROLLER, Client, with_password
 from penstock.config.broker import BrokerConfig
 from penstock.gateway.http.access import kafka_access
+from penstock.protocol.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    ScramCredentialUpsertion,
+)
 from penstock.protocol.messages.create_acls import AclCreation, CreateAclsRequest
 from penstock.security.acl_authorizer import STANDARD_AUTHORIZER
 from penstock.security.operations import Operation
 from penstock.security.resources import ResourceType
+from penstock.security.scram_credentials import ScramMechanism
 from penstock.security.tls.contexts import server_context
 from penstock.security.tls.material import material_of
 from penstock.server.listeners import advertised_endpoints
@@ -31,7 +37,7 @@ SETTINGS = {
     "advertised.listeners": "SECURE://localhost:0",
     "listener.security.protocol.map": "SECURE:SASL_SSL",
     "inter.broker.listener.name": "SECURE",
-    "sasl.enabled.mechanisms": "PLAIN",
+    "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256",
     "sasl.mechanism.inter.broker.protocol": "PLAIN",
     "listener.name.secure.plain.sasl.jaas.config": (
         'PlainLoginModule required username="root" password="of root" '
@@ -92,6 +98,16 @@ async def _prepare(kafka: Client) -> None:
     ]
     answer = await kafka.request(CONTROLLER, CreateAclsRequest(creations=creations))
     assert not any(each.error_code for each in answer.results)
+    salt = b"a salt for the test"
+    sam = ScramCredentialUpsertion(
+        name="sam",
+        mechanism=ScramMechanism.SCRAM_SHA_256,
+        iterations=4096,
+        salt=salt,
+        salted_password=hashlib.pbkdf2_hmac("sha256", b"of sam", salt, 4096),
+    )
+    answer = await kafka.request(CONTROLLER, AlterUserScramCredentialsRequest(upsertions=[sam]))
+    assert not any(each.error_code for each in answer.results)
 
 
 def as_user(name: str, password: str | None = None) -> dict[str, str]:
@@ -134,6 +150,11 @@ async def test_a_user_may_no_more_than_the_acls_allow(guarded: Admin) -> None:
         status, problem = answer
         assert (status, problem["kafka_error"]) == (403, "TOPIC_AUTHORIZATION_FAILED")
         assert "ACL" in problem["detail"]
+
+
+async def test_a_user_of_scram_is_known_too(guarded: Admin) -> None:
+    assert (await guarded.get("/topics/t/records", **as_user("sam")))[0] == 403
+    assert (await guarded.get("/topics/t/records", **as_user("sam", "wrong")))[0] == 401
 
 
 async def _joining(guarded: Admin, group: str, name: str) -> Any:

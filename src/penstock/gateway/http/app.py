@@ -21,8 +21,6 @@ Paths = Mapping[str, Mapping[str, Any]]
 """OpenAPI's `paths`: for each path, for each method, an operation."""
 
 CLIENTS: Final = web.AppKey("clients", Clients)
-LISTENERS: Final = web.AppKey("listeners", list[Callable[[web.RequestHandler], None]])
-"""Told of every request, by its connection."""
 BODY_BYTES_MAX: Final = 8 * 1024 * 1024
 
 _HEADERS: Final = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
@@ -31,12 +29,9 @@ _HEADERS: Final = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-sto
 def make_app(hosts: Iterable[str]) -> web.Application:
     """An application without routes; `hosts` are the names it may be reached under, see `guard`."""
     allowed = frozenset(each.lower() for each in hosts)
-    listeners: list[Callable[[web.RequestHandler], None]] = []
 
     @web.middleware
     async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
-        for listener in listeners:
-            listener(request.protocol)
         try:
             guard.check(request.method, request.headers, allowed)
             response = await handler(request)
@@ -55,9 +50,7 @@ def make_app(hosts: Iterable[str]) -> web.Application:
                 response.headers.setdefault(name, value)
         return response
 
-    app = web.Application(middlewares=[guarded], client_max_size=BODY_BYTES_MAX)
-    app[LISTENERS] = listeners
-    return app
+    return web.Application(middlewares=[guarded], client_max_size=BODY_BYTES_MAX)
 
 
 def _of_http(request: web.Request, error: web.HTTPException) -> Problem:
