@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 from penstock.cli.bench import process
+from penstock.cli.bench.local_cluster import LocalCluster
 from penstock.cli.bench.peers.board import Board
 from penstock.cli.bench.peers.fleet import PEER_FAILURES, Fleet
 from penstock.cli.bench.peers.targets import Target
@@ -55,10 +56,17 @@ class Bench:
         self._step(count, count)
 
     def peer_rounds(
-        self, what: str, board: Board, places: dict[Target, Where], measure: Callable[[Target, Where], None]
+        self,
+        what: str,
+        board: Board,
+        places: dict[Target, Where],
+        measure: Callable[[Target, Where], None],
+        *,
+        warm_up_rounds: int = 0,
     ) -> None:
         """Measure each target once in every round. One that fails is told on the board and takes no further part."""
-        for _ in self.rounds(what, self.scale.peers.rounds):
+        for number in self.rounds(what, self.scale.peers.rounds + warm_up_rounds):
+            board.is_warming = number < warm_up_rounds
             for target, where in list(places.items()):
                 try:
                     measure(target, where)
@@ -95,6 +103,16 @@ class Bench:
                 client.create_topics(topics)
             yield server, data_dir
             server.stop()
+
+    @contextlib.contextmanager
+    def cluster(self, count: int = 3, settings: Sequence[str] = ()) -> Iterator[LocalCluster]:
+        """Brokers of one cluster, gone afterwards with all they wrote."""
+        with self.directory() as directory:
+            made = LocalCluster(directory, self.path, settings)
+            with contextlib.closing(made):
+                for number in range(1, count + 1):
+                    made.start(number)
+                yield made
 
     @contextlib.contextmanager
     def brokers(self, topics: dict[str, int]) -> Iterator[dict[str, process.ServerProcess]]:

@@ -143,9 +143,16 @@ def builds() -> dict[str, str]:
 
 
 def start_broker(
-    data_dir: str, log_path: str, settings: Sequence[str] = (), python: str = sys.executable
+    data_dir: str,
+    log_path: str,
+    settings: Sequence[str] = (),
+    python: str = sys.executable,
+    *,
+    port: int = 0,
+    arguments: Sequence[str] = (),
 ) -> ServerProcess:
-    command = [python, "-c", _RUN_PENSTOCK, "up", "--listen", "127.0.0.1:0", "--data", data_dir]
+    command = [python, "-c", _RUN_PENSTOCK, "up", "--listen", f"127.0.0.1:{port}", "--data", data_dir]
+    command += arguments
     for setting in settings:
         command += ["--set", setting]
     return ServerProcess(command, log_path)

@@ -4,7 +4,7 @@ import contextlib
 import os
 from typing import Final
 
-_TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
+TICK_S: Final = 1 / os.sysconf("SC_CLK_TCK")
 
 
 def parents() -> dict[int, int]:
@@ -46,7 +46,7 @@ def rss_kib(pid: int) -> int:
 def cpu_s(pid: int) -> float:
     """Seconds of processor time that it has taken; nothing when the process has gone."""
     fields = _stat(pid)
-    return (int(fields[11]) + int(fields[12])) / _TICKS_PER_S if fields is not None else 0.0
+    return (int(fields[11]) + int(fields[12])) * TICK_S if fields is not None else 0.0
 
 
 def _stat(pid: int) -> list[str] | None:

@@ -6,6 +6,14 @@ from penstock.cli.bench.peers import scale as peer_scale
 from penstock.cli.bench.peers.scale import PeerScale
 
 
+class ClusterScale(msgspec.Struct, frozen=True, kw_only=True):
+    """How much the workloads on three brokers do."""
+
+    failovers: int
+    catch_up_bytes: int
+    partition_counts: tuple[int, ...]
+
+
 class Scale(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     rounds: int
@@ -21,6 +29,7 @@ class Scale(msgspec.Struct, frozen=True, kw_only=True):
     spark_latency_records: int
     minutes_max: float
     peers: PeerScale
+    cluster: ClusterScale
 
     def __str__(self) -> str:
         return (
@@ -45,6 +54,7 @@ def full() -> Scale:
         spark_latency_records=50,
         minutes_max=65,
         peers=peer_scale.full(),
+        cluster=ClusterScale(failovers=6, catch_up_bytes=5_000_000_000, partition_counts=(1_000, 5_000)),
     )
 
 
@@ -64,6 +74,7 @@ def quick() -> Scale:
         spark_latency_records=10,
         minutes_max=8,
         peers=peer_scale.quick(),
+        cluster=ClusterScale(failovers=1, catch_up_bytes=20_000_000, partition_counts=(100,)),
     )
 
 
@@ -81,11 +92,14 @@ def adjusted(
         rounds=rounds or scale.peers.rounds,
         round_s=seconds or scale.peers.round_s,
     )
+    log_bytes = int(log_gb * 1e9) if log_gb else None
+    cluster = msgspec.structs.replace(scale.cluster, catch_up_bytes=log_bytes or scale.cluster.catch_up_bytes)
     return msgspec.structs.replace(
         scale,
         rounds=rounds or scale.rounds,
         round_s=seconds or scale.round_s,
         minutes_max=minutes_max or scale.minutes_max,
-        recovery_log_bytes=int(log_gb * 1e9) if log_gb else scale.recovery_log_bytes,
+        recovery_log_bytes=log_bytes or scale.recovery_log_bytes,
         peers=peers,
+        cluster=cluster,
     )

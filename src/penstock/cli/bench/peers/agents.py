@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from penstock.cli.bench.peers.tasks import Outcome, Task
+from penstock.cli.bench.peers.tasks import Dialect, Outcome, Task
 
 _COMMAND: Final = (sys.executable, "-m", "penstock.cli.bench.peers.agent")
 _READY_WITHIN_S: Final = 120.0
@@ -23,13 +23,16 @@ class ClientFailed(Exception):
 
 
 class Agent:
-    """A client that is connected and waits to be told to begin."""
+    """A client in a process of its own, which does one task after the other."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self) -> None:
         self._buffer = b""
         self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
             _COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0
         )
+
+    def assign(self, task: Task) -> None:
+        """It connects, and waits to be told to begin."""
         self._tell(msgspec.json.encode(task))
 
     def await_ready(self) -> None:
@@ -89,7 +92,10 @@ def agents(tasks: Sequence[Task]) -> Iterator[list[Agent]]:
     """A client for each task, all connected; gone afterwards."""
     started: list[Agent] = []
     try:
-        started.extend(Agent(task) for task in tasks)
+        for task in tasks:
+            agent = Agent()
+            started.append(agent)
+            agent.assign(task)
         for agent in started:
             agent.await_ready()
         yield started
@@ -99,7 +105,32 @@ def agents(tasks: Sequence[Task]) -> Iterator[list[Agent]]:
 
 
 def ask(task: Task) -> Outcome:
-    """One client does one thing."""
+    """A new client does one thing."""
     with agents([task]) as (agent,):
         agent.begin()
         return agent.outcome()
+
+
+class Operators:
+    """Clients that make and remove streams, where nothing is measured: one for each protocol, kept for the next."""
+
+    def __init__(self) -> None:
+        self._agents: dict[Dialect, Agent] = {}
+
+    def ask(self, task: Task) -> Outcome:
+        if task.where.dialect not in self._agents:
+            self._agents[task.where.dialect] = Agent()
+        agent = self._agents[task.where.dialect]
+        try:
+            agent.assign(task)
+            agent.await_ready()
+            agent.begin()
+            return agent.outcome()
+        except ClientFailed:
+            self._agents.pop(task.where.dialect).end()  # whatever it was, the next one begins anew
+            raise
+
+    def close(self) -> None:
+        for agent in self._agents.values():
+            agent.end()
+        self._agents.clear()

@@ -7,7 +7,7 @@ from penstock.cli.bench.peers.targets import Target
 
 
 class Board:
-    __slots__ = ("_failures", "_is_more_better", "_targets", "_units", "_values")
+    __slots__ = ("_failures", "_is_more_better", "_targets", "_units", "_values", "is_warming")
 
     def __init__(self) -> None:
         self._values: dict[str, dict[str, list[float]]] = {}  # what: target: a value a round
@@ -15,10 +15,13 @@ class Board:
         self._is_more_better: dict[str, bool] = {}
         self._targets: dict[str, Target] = {}
         self._failures: dict[str, str] = {}
+        self.is_warming = False  # what is measured meanwhile is not kept
 
     def add(
         self, target: Target, what: str, value: float, unit: str, *, more_is_better: bool = False
     ) -> None:
+        if self.is_warming:
+            return
         self._values.setdefault(what, {}).setdefault(target.name, []).append(value)
         self._units[what] = unit
         self._is_more_better[what] = more_is_better
@@ -63,6 +66,15 @@ class Board:
             reference=Series(label=theirs, unit=reference.unit, values=reference.values[:rounds]),
             goal=goal,
         )
+
+    def growth(
+        self, label: str, target: str, much: str, little: str, goal: Goal | None = None
+    ) -> tuple[Ratio, ...]:
+        """What one target did under much over what it did under little; nothing when it did not do both."""
+        measured, reference = self.series(much, target), self.series(little, target)
+        if measured is None or reference is None or len(measured.values) != len(reference.values):
+            return ()
+        return (Ratio(label=label, measured=measured, reference=reference, goal=goal),)
 
     def best(self, what: str, names: Iterable[str]) -> str | None:
         """Which of these did best, by the median."""

@@ -1,13 +1,16 @@
 """The servers of a run: each is started when it is first wanted, shared by the workloads, and ended with the run."""
 
 import contextlib
+import itertools
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 
-from penstock.cli.bench.peers.agents import ClientFailed, ask
+import msgspec
+
+from penstock.cli.bench.peers.agents import ClientFailed, Operators
 from penstock.cli.bench.peers.board import Board
-from penstock.cli.bench.peers.servers.running import NotStarted, Running
+from penstock.cli.bench.peers.servers.running import NotStarted, Running, free_port
 from penstock.cli.bench.peers.targets import TARGETS, Target, server_named
 from penstock.cli.bench.peers.tasks import Task, Where
 
@@ -21,6 +24,8 @@ class Fleet:
         self._say = say
         self._wanted = [word.strip().lower() for word in wanted.split(",") if word.strip()]
         self._running: dict[str, Running] = {}
+        self._numbers = itertools.count()
+        self._operators = Operators()
         self._directories: list[str] = []
         self.absent: dict[str, str] = {}  # servers that cannot be had or did not start, and why
         self.versions: dict[str, str] = {}
@@ -52,11 +57,15 @@ class Fleet:
             self._say(f"starting {name}")
             directory = self.new_directory()
             try:
-                self._running[name] = server_named(name).start(directory, self._new_path("server.log"))
+                self._running[name] = self.start(target, directory, free_port())
             except (NotStarted, OSError) as error:
                 self.absent[name] = str(error)
                 raise NotStarted(str(error)) from error
         return self._running[name]
+
+    def start(self, target: Target, directory: str, port: int) -> Running:
+        """Another instance of the target's server, which is the caller's to end."""
+        return server_named(target.server).start(directory, self._new_path("server.log"), port)
 
     def new_directory(self) -> str:
         """A data directory that is removed at the end of the run."""
@@ -70,35 +79,39 @@ class Fleet:
         self, name: str, board: Board, targets: Sequence[Target], *, groups: int = 0, partitions: int = 1
     ) -> Iterator[dict[Target, Where]]:
         """A stream on each target, removed afterwards. A target that fails is told on the board and left out."""
-        places: dict[Target, Where] = {}
-        for number, target in enumerate(targets):
-            try:
-                host, port = self.running(target).address
-                where = Where(
-                    dialect=server_named(target.server).dialect,
-                    host=host,
-                    port=port,
-                    stream=f"{name}-{number}",
-                    options=target.options,
-                    groups=groups,
-                    partitions=partitions,
-                )
-                ask(Task(where=where, operation="create"))
-            except PEER_FAILURES as error:
-                board.fail(target, str(error))
-            else:
-                places[target] = where
-        everywhere = dict(places)
-        try:
+        with contextlib.ExitStack() as stack:
+            places: dict[Target, Where] = {}
+            for target in targets:
+                try:
+                    stream = self.stream(name, target, groups=groups, partitions=partitions)
+                    places[target] = stack.enter_context(stream)
+                except PEER_FAILURES as error:
+                    board.fail(target, str(error))
             yield places
+
+    @contextlib.contextmanager
+    def stream(self, name: str, target: Target, *, groups: int = 0, partitions: int = 1) -> Iterator[Where]:
+        """A stream on one target, removed afterwards."""
+        place = where_on(self.running(target).address, target, f"{name}-{next(self._numbers)}")
+        place = msgspec.structs.replace(place, groups=groups, partitions=partitions)
+        self._operators.ask(Task(where=place, operation="create"))
+        try:
+            yield place
         finally:
-            for where in everywhere.values():
-                with contextlib.suppress(*PEER_FAILURES):
-                    ask(Task(where=where, operation="remove"))
+            with contextlib.suppress(*PEER_FAILURES):
+                self._operators.ask(Task(where=place, operation="remove"))
 
     def close(self) -> None:
+        self._operators.close()
         for running in self._running.values():
             running.kill()
         self._running.clear()
         for directory in self._directories:
             shutil.rmtree(directory, ignore_errors=True)
+
+
+def where_on(address: tuple[str, int], target: Target, stream: str) -> Where:
+    """A stream of that name on the target's server at that address."""
+    host, port = address
+    dialect = server_named(target.server).dialect
+    return Where(dialect=dialect, host=host, port=port, stream=stream, options=target.options)

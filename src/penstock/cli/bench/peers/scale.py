@@ -5,6 +5,7 @@ import msgspec
 
 class PeerScale(msgspec.Struct, frozen=True, kw_only=True):
     rounds: int
+    warm_up_rounds: int  # of the first workloads: a JVM compiles what is used
     round_s: float  # how long a cell that is measured by time runs
     publishers: int
     paced_per_s: int
@@ -18,12 +19,14 @@ class PeerScale(msgspec.Struct, frozen=True, kw_only=True):
     starts: int
     recovery_s: float  # a stream is filled for so long before the kill,
     recovery_messages: int  # or until it holds so many, of 1 KiB
+    recovery_within_s: float
     log_sizes_mib: tuple[int, ...]  # start after a clean stop, by size of the log
 
 
 def full() -> PeerScale:
     return PeerScale(
         rounds=3,
+        warm_up_rounds=1,
         round_s=2.0,
         publishers=64,
         paced_per_s=1_000,
@@ -37,6 +40,7 @@ def full() -> PeerScale:
         starts=3,
         recovery_s=10.0,
         recovery_messages=1_000_000,
+        recovery_within_s=60.0,
         log_sizes_mib=(16, 256, 2048),
     )
 
@@ -44,6 +48,7 @@ def full() -> PeerScale:
 def quick() -> PeerScale:
     return PeerScale(
         rounds=1,
+        warm_up_rounds=0,
         round_s=0.4,
         publishers=64,
         paced_per_s=200,
@@ -57,5 +62,6 @@ def quick() -> PeerScale:
         starts=1,
         recovery_s=0.5,
         recovery_messages=20_000,
-        log_sizes_mib=(4, 32),
+        recovery_within_s=10.0,
+        log_sizes_mib=(4,),
     )

@@ -1,5 +1,6 @@
 """The table of what is compared: a server, the settings of a stream on it, and when such a stream acknowledges."""
 
+from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
@@ -79,6 +80,13 @@ def server_named(name: str) -> Server:
     return next(server for server in SERVERS if server.name == name)
 
 
-def is_kafka(target: Target) -> bool:
-    """Whether it speaks Kafka's protocol but is not ours."""
-    return target.server == "Apache Kafka"
+def speaks_kafka(target: Target) -> bool:
+    return server_named(target.server).dialect == "kafka"
+
+
+def one_of_each_server(targets: Iterable[Target]) -> list[Target]:
+    """The first target of each server, for what is a matter of the server alone."""
+    found: dict[str, Target] = {}
+    for target in targets:
+        found.setdefault(target.server, target)
+    return list(found.values())

@@ -31,7 +31,13 @@ def run(bench: Bench) -> Section:
                 board.add(target, rate_label(size), outcome.rate, "/s", more_is_better=True)
                 board.add(target, f"{size} B, p99", quantile(outcome.latencies_s, 0.99) * 1e6, "µs")
 
-            bench.peer_rounds(f"lone publish of {size} B", board, places, measure)
+            bench.peer_rounds(
+                f"lone publish of {size} B",
+                board,
+                places,
+                measure,
+                warm_up_rounds=bench.scale.peers.warm_up_rounds,
+            )
     ratios = tuple(
         ratio
         for size in _SIZES

@@ -14,7 +14,8 @@ from penstock.cli.bench.peers.clients.stamp import stamped
 from penstock.cli.bench.peers.tasks import Where
 
 _WAIT_S = 60.0
-_PENDING_MAX = 4_000
+_PENDING_MESSAGES = 4_000
+_PENDING_BYTES = 16 << 20
 _READ_MAX = 1_000
 T = TypeVar("T")
 
@@ -70,7 +71,9 @@ class NatsClient:
         self._connection = await nats.connect(
             f"nats://{self._where.bootstrap}", allow_reconnect=False, connect_timeout=5
         )
-        self._stream = self._connection.jetstream(timeout=_WAIT_S, publish_async_max_pending=_PENDING_MAX)
+        self._stream = self._connection.jetstream(
+            timeout=_WAIT_S, publish_async_max_pending=_PENDING_MESSAGES
+        )
 
     async def _create(self) -> None:
         await self._connect()
@@ -89,7 +92,9 @@ class NatsClient:
         await self._stream.publish(self._where.stream, b"first", timeout=_WAIT_S)
 
     async def _publish_many(self, payload: bytes, count: int, duration_s: float) -> int:
-        name, publish = self._where.stream, self._stream.publish_async
+        pending = max(1, min(_PENDING_MESSAGES, _PENDING_BYTES // len(payload)))
+        publish = self._connection.jetstream(publish_async_max_pending=pending).publish_async
+        name = self._where.stream
         answers: list[asyncio.Future[Any]] = []
         end = time.perf_counter() + duration_s
         while (not count or len(answers) < count) and time.perf_counter() < end:

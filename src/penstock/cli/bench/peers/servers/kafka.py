@@ -44,8 +44,8 @@ class KafkaServer:
         found = [re.search(r"kafka_2\.13-([\d.]+)\.jar$", jar) for jar in _jars()]
         return next((each[1] for each in found if each), "unknown")
 
-    def start(self, directory: str, log_path: str) -> Running:
-        port, controller_port = free_port(), free_port()
+    def start(self, directory: str, log_path: str, port: int) -> Running:
+        controller_port = free_port()
         settings = write_settings(directory, port, controller_port)
         if not os.path.exists(os.path.join(directory, "data", "meta.properties")):
             _format(settings, log_path)

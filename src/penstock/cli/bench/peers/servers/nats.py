@@ -6,7 +6,7 @@ import subprocess
 from typing import Final
 
 from penstock.cli.bench.peers.servers.places import PEERS
-from penstock.cli.bench.peers.servers.running import Running, free_port
+from penstock.cli.bench.peers.servers.running import Running
 from penstock.cli.bench.peers.tasks import Dialect
 
 _CONFIG: Final = """listen: 127.0.0.1:{port}
@@ -33,10 +33,9 @@ class NatsServer:
         told = subprocess.run([program, "--version"], capture_output=True, text=True, check=False, timeout=30)  # noqa: S603
         return told.stdout.strip().rpartition("v")[2]
 
-    def start(self, directory: str, log_path: str) -> Running:
+    def start(self, directory: str, log_path: str, port: int) -> Running:
         program = _program()
         assert program is not None
-        port = free_port()
         config = os.path.join(directory, "nats.conf")
         with open(config, "w", encoding="utf-8") as file:
             file.write(_CONFIG.format(port=port, directory=os.path.join(directory, "data")))

@@ -3,7 +3,7 @@
 import sys
 
 from penstock.cli.bench import process
-from penstock.cli.bench.peers.servers.running import Running, free_port
+from penstock.cli.bench.peers.servers.running import Running
 from penstock.cli.bench.peers.tasks import Dialect
 
 _RUN = "from penstock.cli.main import main; main()"
@@ -25,9 +25,8 @@ class PenstockServer:
 
         return version("penstock")
 
-    def start(self, directory: str, log_path: str) -> Running:
+    def start(self, directory: str, log_path: str, port: int) -> Running:
         assert self._python is not None
-        port = free_port()
         command = [self._python, "-c", _RUN, "up", "--listen", f"127.0.0.1:{port}", "--data", directory]
         return Running(command, port, log_path)
 

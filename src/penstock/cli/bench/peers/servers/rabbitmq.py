@@ -29,10 +29,10 @@ class RabbitServer:
         assert script is not None
         return script.split("rabbitmq_server-")[1].split("/")[0]
 
-    def start(self, directory: str, log_path: str) -> Running:
+    def start(self, directory: str, log_path: str, port: int) -> Running:
         script = _script()
         assert script is not None
-        port, name_port = free_port(), free_port()
+        name_port = free_port()
         environment = _environment(directory, port, name_port)
         names = subprocess.Popen(  # noqa: S603 - a program of this machine with arguments of our own making
             ["epmd", "-address", "127.0.0.1", "-port", str(name_port)],  # noqa: S607

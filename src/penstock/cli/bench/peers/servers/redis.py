@@ -3,7 +3,7 @@
 import shutil
 import subprocess
 
-from penstock.cli.bench.peers.servers.running import Running, free_port
+from penstock.cli.bench.peers.servers.running import Running
 from penstock.cli.bench.peers.tasks import Dialect
 
 
@@ -28,8 +28,7 @@ class RedisServer:
         )
         return told.stdout.partition("v=")[2].partition(" ")[0]
 
-    def start(self, directory: str, log_path: str) -> Running:
-        port = free_port()
+    def start(self, directory: str, log_path: str, port: int) -> Running:
         command = ["redis-server", "--bind", "127.0.0.1", "--port", str(port), "--dir", directory]
         # No snapshots, and no rewriting of the file while something else is measured.
         command += ["--appendonly", "yes", "--appendfsync", "always", "--save", ""]

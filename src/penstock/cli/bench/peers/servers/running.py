@@ -32,7 +32,7 @@ class Server(Protocol):
 
     def version(self) -> str: ...
 
-    def start(self, directory: str, log_path: str) -> "Running":
+    def start(self, directory: str, log_path: str, port: int) -> "Running":
         """Start it with its data in `directory`, which may hold what an earlier start left. It accepts connections
         when this returns, which does not mean that it serves.
         """
@@ -135,6 +135,10 @@ class Running:
     def cpu_s(self) -> float:
         """Seconds of processor time taken so far, by all of its processes that live."""
         return sum(process_tree.cpu_s(pid) for pid in self._tree())
+
+    def cpu_since(self, before_s: float) -> float:
+        """Seconds of processor time taken since then; the kernel counts in ticks, and less than one is not known."""
+        return max(self.cpu_s() - before_s, process_tree.TICK_S)
 
     def rss_mib(self) -> float:
         """Resident memory of all of its processes."""

@@ -1,0 +1,69 @@
+"""(r) A thousand connections, beside the peers, and what a message costs among one and among a thousand."""
+
+from penstock.cli.bench.context import Bench
+from penstock.cli.bench.figures import Section, quantile
+from penstock.cli.bench.peers import goals
+from penstock.cli.bench.peers.board import Board
+from penstock.cli.bench.peers.targets import Target
+from penstock.cli.bench.peers.tasks import Where
+from penstock.cli.bench.peers.wire.load import WireLoad
+
+KEY = "r"
+TITLE = "1,000 connections, beside the peers"
+METHOD = (
+    "1,000 connections are opened one after the other by the generator of (m), then publish 100 B messages to one "
+    "stream, first each with one in flight, then in turn: one in flight in all, each next one over the next "
+    "connection. The latter is done over one connection, too: the quotient is what the other 999 cost. Memory is that "
+    "of all processes of the server, above what it was before they connected."
+)
+_RATE = "messages acknowledged, all at once"
+_OPENED = "opened"
+_ONE = "in turn, 1 connection"
+_GROWTH_GOAL = goals.at_most(1.5)
+
+
+def run(bench: Bench) -> Section:
+    board = Board()
+    count = bench.scale.peers.connections
+    many = f"in turn, {count:,} connections"
+
+    def measure(target: Target, where: Where) -> None:
+        server = bench.fleet.running(target)
+        duration_s = bench.scale.peers.round_s / 2
+        before_mib = server.rss_mib()
+        with WireLoad(where, 1) as one:
+            one.in_turn(duration_s / 4)
+            cpu_s = server.cpu_s()
+            load = one.in_turn(duration_s)
+            _add(board, target, _ONE, load.latencies_s, server.cpu_since(cpu_s))
+        with WireLoad(where, count) as publishers:
+            board.add(target, _OPENED, count / publishers.opened_in_s, "/s", more_is_better=True)
+            load = publishers.all_at_once(duration_s)
+            board.add(target, _RATE, load.rate, "/s", more_is_better=True)
+            cpu_s = server.cpu_s()
+            load = publishers.in_turn(duration_s)
+            _add(board, target, many, load.latencies_s, server.cpu_since(cpu_s))
+            memory_kib = (server.rss_mib() - before_mib) * 1024
+            board.add(target, "memory", max(0.0, memory_kib) / count, "KiB/connection")
+
+    with bench.fleet.streams("connections", board, bench.fleet.targets()) as places:
+        bench.peer_rounds(f"{count:,} connections", board, places, measure)
+    ratios = [*goals.beside_each(board, _RATE, goals.at_least(1)), *goals.beside_kafka(board, _RATE)]
+    for target in bench.fleet.targets():
+        goal = _GROWTH_GOAL if target.is_ours else None
+        for what in ("p50", "CPU"):
+            label = f"{target.name}, {what} of a message: {count:,} / 1 connection"
+            ratios += board.growth(label, target.name, f"{many}, {what}", f"{_ONE}, {what}", goal)
+    return Section(
+        key=KEY,
+        title=TITLE,
+        method=METHOD,
+        ratios=tuple(ratios),
+        comparisons=board.comparisons(),
+        notes=board.notes(),
+    )
+
+
+def _add(board: Board, target: Target, what: str, latencies_s: list[float], cpu_s: float) -> None:
+    board.add(target, f"{what}, p50", quantile(latencies_s, 0.5) * 1e6, "µs")
+    board.add(target, f"{what}, CPU", cpu_s / len(latencies_s) * 1e6, "µs/message")

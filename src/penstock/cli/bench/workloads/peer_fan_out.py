@@ -1,0 +1,66 @@
+"""(q) One stream to many groups of readers, beside the peers."""
+
+from penstock.cli.bench.context import Bench
+from penstock.cli.bench.figures import Section
+from penstock.cli.bench.peers import goals
+from penstock.cli.bench.peers.agents import agents
+from penstock.cli.bench.peers.board import Board
+from penstock.cli.bench.peers.targets import Target
+from penstock.cli.bench.peers.tasks import Task, Where
+
+KEY = "q"
+TITLE = "Fan-out to 10 groups, beside the peers"
+METHOD = (
+    "Ten readers, each a process and a group of its own, are attached to a stream and wait; one publisher then sends "
+    "1 KiB messages as fast as it can. The clock runs from the first publish until the last reader has them all; what "
+    "is counted is deliveries. Groups are Kafka's consumer groups, durable consumers, XREADGROUP, and for RabbitMQ a "
+    "queue each behind a fan-out exchange. No reader acknowledges or commits."
+)
+_MESSAGE_BYTES = 1024
+_RATE = "deliveries"
+_GOAL = goals.at_least(1)
+_PUBLISH_S_MAX = 60.0
+
+
+def run(bench: Bench) -> Section:
+    board = Board()
+    groups = bench.scale.peers.fan_out_groups
+    count = bench.scale.peers.fan_out_messages
+
+    def measure(target: Target, _: Where) -> None:
+        server = bench.fleet.running(target)
+        with bench.fleet.stream("groups", target, groups=groups) as where:
+            reads = [
+                Task(where=where, operation="read", count=count, group=f"group-{number}")
+                for number in range(groups)
+            ]
+            publish = Task(
+                where=where,
+                operation="bulk",
+                message_bytes=_MESSAGE_BYTES,
+                count=count,
+                duration_s=_PUBLISH_S_MAX,
+            )
+            with agents([*reads, publish]) as (*readers, publisher):
+                for reader in readers:
+                    reader.begin()
+                cpu_s = server.cpu_s()
+                publisher.begin()
+                published = publisher.outcome()
+                ended_at_s = max(reader.outcome().ended_at_s for reader in readers)
+                cpu_s = server.cpu_since(cpu_s)
+        taken_s = ended_at_s - (published.ended_at_s - published.took_s)
+        board.add(target, _RATE, count * groups / taken_s, "/s", more_is_better=True)
+        board.add(target, "CPU", cpu_s / (count * groups) * 1e6, "µs/delivery")
+
+    with bench.fleet.streams("fan-out", board, bench.fleet.targets()) as places:
+        bench.peer_rounds(f"fan-out to {groups} groups", board, places, measure)
+    ratios = (*goals.beside_each(board, _RATE, _GOAL), *goals.beside_kafka(board, _RATE))
+    return Section(
+        key=KEY,
+        title=TITLE,
+        method=METHOD,
+        ratios=ratios,
+        comparisons=board.comparisons(),
+        notes=(f"{groups} groups, {count:,} messages a round.", *board.notes()),
+    )
