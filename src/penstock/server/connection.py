@@ -43,6 +43,7 @@ _SIZE = struct.Struct(">i")
 _BODY_FIRST_BYTES = 1024 * 1024  # a peer that only announces a big frame is not given that much memory yet
 _WRITE_HIGH_WATER_BYTES = 4 * 1024 * 1024
 _WRITE_AT_ONCE_BYTES = 64 * 1024
+_LINGER_S = 0.1
 _LOGIN_FIRST = (
     b'{"error":"authentication_required","message":"this listener asks for a login, which JSON lines have not: '
     b'use a Kafka client, or a listener without SASL"}\n'
@@ -331,9 +332,7 @@ class Connection(asyncio.BufferedProtocol):
         """End the connection when all before this request is answered; take no more."""
         if isinstance(error, Farewell):
             slot.answer = error.answer
-            end = Slot(0)
-            end.failure = str(error)
-            self._slots.append(end)  # a login is exclusive: nothing else is behind it
+            asyncio.get_running_loop().call_later(_LINGER_S, self.close, str(error))
         elif isinstance(error, ProtocolError | CloseConnection):
             slot.failure = str(error)
             self._host.counts.protocol_errors += 1

@@ -1,0 +1,111 @@
+"""Brokers show each other who they are: a cluster over TLS and SCRAM, started, and again after all were down."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from tests.support.broker import BrokerFailed, BrokerProcess, free_port
+from tests.support.certificates import Certificate, authority
+
+PASSWORD = "brokers-secret"
+
+
+class Cluster:
+    """Nodes from 1 on. All have the same authority, user and password, unless they are told otherwise."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self.issuer = authority()
+        self.authority = self.issuer.write_certificate(directory / "ca.pem")
+        self.nodes: dict[int, BrokerProcess] = {}
+
+    def node(
+        self, number: int, *, password: str = PASSWORD, issuer: Certificate | None = None
+    ) -> BrokerProcess:
+        """A node that is new to the cluster, or one of it that returns and needs nobody to join."""
+        known = self.nodes.get(number)
+        port = free_port() if known is None else known.port
+        trusted = issuer or self.issuer
+        arguments = ["--node-id", str(number), "--listen", f"SASL_SSL://127.0.0.1:{port}"]
+        if self.nodes and known is None:
+            arguments += ["--join", self.nodes[1].bootstrap]
+        settings = {
+            "security.inter.broker.protocol": "SASL_SSL",
+            "ssl.keystore.location": str(trusted.issue().write(self._directory / f"key-{number}.pem")),
+            "ssl.truststore.location": str(trusted.write_certificate(self._directory / f"ca-{number}.pem")),
+            "sasl.enabled.mechanisms": "SCRAM-SHA-256",
+            "sasl.mechanism.inter.broker.protocol": "SCRAM-SHA-256",
+            "sasl.jaas.config": f'ScramLoginModule required username="broker" password="{password}";',
+            "offsets.topic.num.partitions": "1",
+        }
+        return BrokerProcess(
+            self._directory / f"node-{number}", settings=settings, arguments=arguments, port=port
+        )
+
+    def client(self) -> dict[str, object]:
+        return {
+            "bootstrap.servers": ",".join(node.bootstrap for node in self.nodes.values()),
+            "security.protocol": "SASL_SSL",
+            "ssl.ca.location": str(self.authority),
+            "sasl.mechanism": "SCRAM-SHA-256",
+            "sasl.username": "broker",
+            "sasl.password": PASSWORD,
+            "log_level": 0,
+        }
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    made = Cluster(tmp_path_factory.mktemp("cluster"))
+    try:
+        for number in (1, 2, 3):
+            node = made.node(number)
+            made.nodes[number] = node
+            node.start()
+        yield made
+    finally:
+        for node in made.nodes.values():
+            node.stop()
+
+
+def test_what_was_written_is_there_after_all_brokers_were_down(cluster: Cluster) -> None:
+    admin = AdminClient(cluster.client())
+    admin.create_topics([NewTopic("t", 1, 3, config={"min.insync.replicas": "3"})])["t"].result(30)
+    errors: list[object] = []
+    producer = Producer(cluster.client())
+    producer.produce("t", b"kept", on_delivery=lambda error, _message: errors.append(error))
+    assert producer.flush(30) == 0
+    assert errors == [None]
+    for node in cluster.nodes.values():
+        node.kill()
+    for number in cluster.nodes:
+        cluster.nodes[number] = cluster.node(number)
+    # None of them knows the metadata until they have elected a leader, and for that they must let each other in.
+    with ThreadPoolExecutor(3) as threads:
+        list(threads.map(lambda node: node.start(), cluster.nodes.values()))
+    consumer = Consumer({**cluster.client(), "group.id": "g"})
+    consumer.assign([TopicPartition("t", 0, 0)])
+    message = consumer.poll(30)
+    assert message is not None
+    assert message.value() == b"kept"
+    consumer.close()
+
+
+def test_a_broker_with_a_wrong_password_does_not_join(cluster: Cluster) -> None:
+    intruder = cluster.node(4, password="guessed-secret")
+    with pytest.raises(BrokerFailed) as failed:
+        intruder.start()
+    said = str(failed.value).rpartition("---")[2]
+    assert "no member of the cluster answers" in said
+    assert "invalid credentials" in said
+    line = next(each for each in said.splitlines() if each.startswith("penstock: "))
+    assert "guessed-secret" not in line
+
+
+def test_a_broker_that_does_not_trust_the_others_does_not_join(cluster: Cluster) -> None:
+    with pytest.raises(BrokerFailed, match="certificate verify failed"):
+        cluster.node(5, issuer=authority("Somebody else")).start()
