@@ -331,6 +331,7 @@ class Connection(asyncio.BufferedProtocol):
     def _fail(self, slot: Slot, error: BaseException) -> None:
         """End the connection when all before this request is answered; take no more."""
         if isinstance(error, Farewell):
+            # Some clients throw away what comes together with the end of the connection.
             slot.answer = error.answer
             asyncio.get_running_loop().call_later(_LINGER_S, self.close, str(error))
         elif isinstance(error, ProtocolError | CloseConnection):
