@@ -1,6 +1,7 @@
 import pytest
 
-from penstock.cli.console import needs_login
+from penstock.cli.console import check_certificate, listen_address, needs_login
+from penstock.cli.errors import CommandError
 
 _SASL = {"security.protocol": "SASL_SSL"}
 _USER = {**_SASL, "sasl.username": "ops", "sasl.password": "secret"}
@@ -18,7 +19,24 @@ _USER = {**_SASL, "sasl.username": "ops", "sasl.password": "secret"}
         (_USER, "10.0.0.7", True),
     ],
 )
-def test_users_log_in_unless_the_file_names_one_and_only_this_machine_is_served(
+def test_users_log_in_unless_the_settings_name_one_and_only_this_machine_is_served(
     properties: dict[str, str], host: str, is_needed: bool
 ) -> None:
     assert needs_login(properties, host) is is_needed
+
+
+def test_an_address_has_a_host_and_a_port() -> None:
+    assert listen_address("127.0.0.1:0") == ("127.0.0.1", 0)
+    assert listen_address("[::1]:9080") == ("::1", 9080)
+    for wrong in ("9080", "localhost", ":9080", "localhost:web", "localhost:70000"):
+        with pytest.raises(CommandError, match="is not an address"):
+            listen_address(wrong)
+
+
+def test_the_user_of_a_certificate_is_not_lent_to_others() -> None:
+    trusting = {"security.protocol": "SSL", "ssl.truststore.location": "ca.pem"}
+    named = {**trusting, "ssl.keystore.location": "me.pem"}
+    check_certificate(named, "127.0.0.1")
+    check_certificate(trusting, "0.0.0.0")
+    with pytest.raises(CommandError, match="anyone could act as the user of this certificate"):
+        check_certificate(named, "0.0.0.0")

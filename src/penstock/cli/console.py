@@ -1,29 +1,28 @@
 """`penstock console`: the web console for a running cluster, in a process of its own."""
 
+import os
 from typing import TYPE_CHECKING
 
 import typer
 
-from penstock.cli.connection import BootstrapServer, split_address
+from penstock.cli.client_settings import client_settings
+from penstock.cli.connection import BootstrapServer, ClientSetting
 from penstock.cli.errors import EXIT_USAGE, CommandError
 
 if TYPE_CHECKING:
     from penstock.console.app import ConsoleSettings
 
 LISTEN_DEFAULT = "127.0.0.1:9080"
+_PORT_MAX = 65535
+_THIS_MACHINE = ("127.0.0.1", "::1", "localhost")
 
 
 def console(
     *,
     server: str = BootstrapServer,
+    client: list[str] = ClientSetting,
     listen: str = typer.Option(
         LISTEN_DEFAULT, metavar="HOST:PORT", help="Where browsers connect; port 0 takes a free one."
-    ),
-    command_config: str | None = typer.Option(
-        None,
-        "--command-config",
-        metavar="FILE",
-        help="A .properties file of a Kafka client: security.protocol, ssl.truststore.location, …",
     ),
     allow_host: list[str] = typer.Option(
         [],
@@ -40,8 +39,8 @@ def console(
 ) -> None:
     """Serve the web console until Ctrl-C.
 
-    Where the cluster wants SASL, users of the console log in with their own user and password. A user in the file is
-    taken for everyone only while the console listens on this machine alone (127.0.0.1, ::1 or localhost).
+    Where the cluster wants SASL, users of the console log in with their own user and password. A user in the settings
+    is taken for everyone only while the console listens on this machine alone (127.0.0.1, ::1 or localhost).
 
     For example:
 
@@ -55,9 +54,10 @@ def console(
     from penstock.client.cluster.security import of_settings
     from penstock.console.app import ConsoleSettings
 
-    host, port = split_address(listen)
-    properties = {**_properties(command_config), "bootstrap.servers": server}
+    host, port = listen_address(listen)
+    properties = {**client_settings(client), "bootstrap.servers": server}
     is_login_needed = needs_login(properties, host)
+    check_certificate(properties, host)
     if is_login_needed:  # the user comes with the login
         protocol = properties["security.protocol"].upper()
         properties["security.protocol"] = protocol.removeprefix("SASL_")
@@ -96,7 +96,7 @@ async def _serve(settings: "ConsoleSettings", host: str, port: int) -> None:
             await site.start()
         except OSError as error:
             raise CommandError(
-                f"cannot listen on {host}:{port} ({error.strerror or error}): choose another with --listen"
+                f"cannot listen on {host}:{port} ({_reason(error)}): choose another with --listen"
             ) from None
         bound = runner.addresses[0]
         name = f"[{bound[0]}]" if ":" in bound[0] else bound[0]
@@ -106,6 +106,11 @@ async def _serve(settings: "ConsoleSettings", host: str, port: int) -> None:
         await runner.cleanup()
 
 
+def _reason(error: OSError) -> str:
+    """Asyncio says all of it again in its own words."""
+    return os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or str(error)
+
+
 def needs_login(properties: dict[str, str], host: str) -> bool:
     """Whether users log in themselves: with SASL, unless the file has a user and only this machine is served."""
     if not properties.get("security.protocol", "PLAINTEXT").upper().startswith("SASL"):
@@ -113,20 +118,25 @@ def needs_login(properties: dict[str, str], host: str) -> bool:
     has_user = any(
         properties.get(name) for name in ("sasl.username", "sasl.jaas.config", "sasl.oauthbearer.token")
     )
-    return not has_user or host not in ("127.0.0.1", "::1", "localhost")
+    return not has_user or host not in _THIS_MACHINE
 
 
-def _properties(path: str | None) -> dict[str, str]:
-    if path is None:
-        return {}
-    from penstock.config import java_properties
-    from penstock.config.property import ConfigError
+def check_certificate(properties: dict[str, str], host: str) -> None:
+    """Refuse to lend the user of a certificate to whoever reaches the console."""
+    if properties.get("security.protocol", "").upper() != "SSL" or host in _THIS_MACHINE:
+        return
+    if any(properties.get(name) for name in ("ssl.keystore.location", "ssl.certificate.location")):
+        raise CommandError(
+            f"on {host} anyone could act as the user of this certificate: listen on 127.0.0.1, or let users log in "
+            "through a SASL listener",
+            EXIT_USAGE,
+        )
 
-    try:
-        with open(path, encoding="utf-8") as file:
-            return java_properties.parse(file.read())
-    except ConfigError as error:
-        raise CommandError(f"cannot read {path}: {error}", EXIT_USAGE) from None
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise CommandError(f"cannot read {path}: {reason}", EXIT_USAGE) from None
+
+def listen_address(text: str) -> tuple[str, int]:
+    host, colon, port = text.rpartition(":")
+    if not colon or not host or not port.isdecimal() or int(port) > _PORT_MAX:
+        raise CommandError(
+            f"--listen {text} is not an address: write HOST:PORT, like {LISTEN_DEFAULT}", EXIT_USAGE
+        )
+    return host.removeprefix("[").removesuffix("]"), int(port)

@@ -84,6 +84,13 @@ def test_a_login_is_kept_in_a_cookie_that_scripts_cannot_read_and_ends_with_the_
     assert page.request.get(f"{here.base}api/topics", headers=kept).status == 401
 
 
+def test_a_session_that_has_ended_leads_back_to_the_login(visit: Visiting) -> None:
+    page = _logged_in(visit(), "alice")
+    page.context.clear_cookies()
+    page.get_by_role("link", name="Topics").click()
+    expect(page.get_by_role("button", name="Log in")).to_be_visible()
+
+
 def test_acls_hold_in_the_console_and_are_granted_there(visit: Visiting) -> None:
     owner, guest = visit(), visit()
     page = _logged_in(owner, "admin")

@@ -216,6 +216,7 @@ def test_everything_is_reached_by_keyboard(visit: Visiting) -> None:
     press("Tab")  # the row
     press("Enter")
     expect(page.get_by_role("heading", name="orders")).to_be_visible()
+    page.wait_for_function("document.activeElement.tagName === 'MAIN'")
     expect(page.get_by_role("table").locator("tbody tr")).to_have_count(12)
     page.get_by_role("table").locator("tbody tr").first.focus()
     press("ArrowDown")

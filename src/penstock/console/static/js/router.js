@@ -42,6 +42,9 @@ export function follow(main) {
       if (signal.aborted) return;
       put(main, shown.element);
       document.title = `${shown.title} · Penstock`;
+      // What had the focus may be gone with the last page: go on reading at the top of this one.
+      if (main.dataset.at !== undefined && document.activeElement === document.body) main.focus({ preventScroll: true });
+      if (main.dataset.at !== where) window.scrollTo(0, 0);
       main.dataset.at = where;
       shown.shown?.();
     } catch (error) {
