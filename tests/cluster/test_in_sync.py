@@ -56,6 +56,17 @@ def test_a_follower_that_lags_for_too_long_is_to_leave() -> None:
     assert wanted == WantedSet(members=((1, -1), (2, 50)), leader_epoch=4, partition_epoch=7)
 
 
+def test_a_follower_that_asks_for_what_is_committed_has_lost_it_and_is_to_leave_at_once() -> None:
+    followers = led()
+    followers.fetched(2, 50, 10, 10, 50)
+    followers.fetched(3, 50, 10, 10, 50)
+    assert followers.high_watermark(10, 50, min_isr=1) == 10
+    followers.fetched(3, 50, 9, 10, 51)
+    assert members(followers.wanted(10, 10, 51)) == [1, 2]
+    followers.fetched(3, 50, 10, 10, 52)
+    assert followers.wanted(10, 10, 52) is None
+
+
 def test_a_follower_that_is_always_a_little_behind_is_caught_up() -> None:
     followers = led()
     for step in range(1, 10):

@@ -2,8 +2,9 @@
 
 A follower tells where it stands by what it fetches: everything below its fetch offset is on its disk. It counts as
 caught up as long as it had, within `lag_ms_max`, all that the leader had when it asked. Who is caught up belongs in the
-in-sync set, who is not does not; the controller decides about that (`wanted`, then `asked`, then `confirmed` or
-`refused`), and until it has the larger of the two sets counts, so that nothing is committed that either lacks.
+in-sync set, who is not does not; nor does one that asks for what is committed, for it had that and has lost it. The
+controller decides about it (`wanted`, then `asked`, then `confirmed` or `refused`), and until it has the larger of the
+two sets counts, so that nothing is committed that either lacks.
 """
 
 from collections.abc import Callable
@@ -147,7 +148,8 @@ class Followers:
         members = {self._leader}
         for broker_id, follower in self._followers.items():
             if broker_id in self._in_sync:
-                belongs = follower.is_caught_up(leader_end, now_ms, self._lag_ms_max)
+                has_lost = 0 <= follower.end_offset < high_watermark
+                belongs = not has_lost and follower.is_caught_up(leader_end, now_ms, self._lag_ms_max)
             else:
                 belongs = follower.end_offset >= max(high_watermark, self.epoch_start) and self._may_join(
                     broker_id, follower.broker_epoch

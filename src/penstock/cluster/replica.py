@@ -16,6 +16,7 @@ from penstock.cluster.metadata.state import NO_LEADER, Partition
 from penstock.observability.clock import Clock
 from penstock.observability.completion import Completion
 from penstock.protocol.errors import ErrorCode
+from penstock.storage.append import Checked
 from penstock.storage.damage import Damage
 from penstock.storage.files import Buffer
 from penstock.storage.flusher import Flusher
@@ -238,7 +239,7 @@ class Replica:
             self._surroundings.clock.monotonic_ms(),
         )
         self._advance()
-        if broker_id not in followers.in_sync:
+        if broker_id not in followers.in_sync or offset < self.high_watermark:
             self._surroundings.on_in_sync_change(self)
         return ErrorCode.NONE
 
@@ -266,16 +267,16 @@ class Replica:
     # -- writing --------------------------------------------------------------------------------------
 
     def append(
-        self, records: Buffer, now_ms: int, origin: Origin = Origin.CLIENT, acks: int = ALL
+        self, records: Buffer | Checked, now_ms: int, origin: Origin = Origin.CLIENT, acks: int = ALL
     ) -> Appended:
-        """Append as the leader. Raises `LogError`."""
+        """Append as the leader. Raises `LogError`, and `CheckElsewhere` as the log does."""
         log = self.log
         followers = self._followers
         if followers is not None and acks == ALL:
             self._require_in_sync(followers, log)
         appended = log.append(records, leader_epoch=self.leader_epoch, now_ms=now_ms, origin=origin)
         self._surroundings.flusher.request(log)
-        self.bytes_in += len(records)
+        self.bytes_in += records.size_bytes if isinstance(records, Checked) else len(records)
         if log.committed_offset > self.high_watermark:
             self._own_log_advanced()
         if self._end_readers:

@@ -101,3 +101,21 @@ async def test_a_batch_that_rotted_is_given_to_nobody_and_passes_where_another_r
         )
         assert (await client.fetch(topic, 1)).error_code == ErrorCode.CORRUPT_MESSAGE
         await client.close()
+
+
+async def test_a_follower_in_sync_that_asks_for_what_is_committed_is_to_leave_the_set(tmp_path: Path) -> None:
+    async with running_broker(tmp_path) as live:
+        client = await live.connect()
+        topic = await client.create_topic()
+        await client.produce(topic, batch(b"v"))
+        leader = has_follower(live, topic, is_in_sync=True)
+        noted: list[Replica] = []
+        live.services.replicas.surroundings.on_in_sync_change = noted.append
+        await fetch(client, topic, 1)
+        assert (noted, leader.wanted_in_sync()) == ([], None)
+        await fetch(client, topic, 0)
+        wanted = leader.wanted_in_sync()
+        assert noted == [leader]
+        assert wanted is not None
+        assert [each for each, _ in wanted.members] == [1]
+        await client.close()
