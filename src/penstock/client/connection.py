@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from penstock.client.answers import decode_answer
 from penstock.client.blocking.settings import SaslSettings
-from penstock.client.introduction import introduction
+from penstock.client.introduction import Introduced, introduction
 from penstock.protocol import apis
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.headers import RequestHeader, decode_response_header, encode_request_header
@@ -65,14 +65,17 @@ class Connection(asyncio.Protocol):
         )
         if sasl is not None:
             try:
-                await connection.log_in(f"{host}:{port}", sasl)
+                await connection.introduce(f"{host}:{port}", sasl)
             except BaseException:
                 connection.abort()
                 raise
         return connection
 
-    async def log_in(self, address: str, sasl: SaslSettings) -> None:
-        """Where logins run out, the connection is given up in time: a new one is cheaper than a pause of this one."""
+    async def introduce(self, address: str, sasl: SaslSettings | None) -> Introduced:
+        """Learn the broker's versions and log in, if there is somebody to log in as.
+
+        Where logins run out, the connection is given up in time: a new one is cheaper than a pause of this one.
+        """
         steps = introduction(address, sasl)
         ask = next(steps)
         while True:
@@ -80,11 +83,12 @@ class Connection(asyncio.Protocol):
             try:
                 ask = steps.send(answer)
             except StopIteration as done:
-                lifetime_ms: int = done.value.session_lifetime_ms
+                introduced: Introduced = done.value
                 break
-        if lifetime_ms > 0:
-            delay_s = lifetime_ms * _RENEW_AT / 1000
+        if introduced.session_lifetime_ms > 0:
+            delay_s = introduced.session_lifetime_ms * _RENEW_AT / 1000
             self._expiry = asyncio.get_running_loop().call_later(delay_s, self._retire)
+        return introduced
 
     def _retire(self) -> None:
         """Take no new calls; those under way are still answered."""

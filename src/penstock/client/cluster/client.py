@@ -10,6 +10,7 @@ from penstock.client.blocking.metadata import TopicPartition
 from penstock.client.blocking.retry import Retry
 from penstock.client.blocking.settings import ClientSettings
 from penstock.client.cluster import fetching
+from penstock.client.cluster.connections import Dialer
 from penstock.client.cluster.destinations import ANY, CONTROLLER, LeaderOf, coordinator_of_group
 from penstock.client.cluster.fetching import FetchedPartition, FetchLimits
 from penstock.client.cluster.producing import Produced, Producer
@@ -41,13 +42,14 @@ class Client(Router):
         security: Security | None = None,
         clock: Clock | None = None,
         knowledge: Knowledge | None = None,
+        dialer: Dialer | None = None,
     ) -> None:
         """`bootstrap` is host:port,… or all settings; `security` wins over what those say."""
         if isinstance(bootstrap, str):
             bootstrap = ClientSettings.from_properties({"bootstrap.servers": bootstrap})
         if security is None:
             security = of_settings(bootstrap) if bootstrap.tls or bootstrap.sasl else ANONYMOUS
-        super().__init__(bootstrap, security=security, clock=clock, knowledge=knowledge)
+        super().__init__(bootstrap, security=security, clock=clock, knowledge=knowledge, dialer=dialer)
         self._producer = Producer(self)
 
     def branch(self) -> "Client":
@@ -56,7 +58,13 @@ class Client(Router):
         For long polls: a broker answers the requests of one connection in their order, so whoever waits for records
         would make all others wait.
         """
-        return Client(self.settings, security=self.security, clock=self.clock, knowledge=self._knowledge)
+        return Client(
+            self.settings,
+            security=self.security,
+            clock=self.clock,
+            knowledge=self._knowledge,
+            dialer=self._dialer,
+        )
 
     async def close(self) -> None:
         await self._producer.close()

@@ -4,34 +4,31 @@ import asyncio
 import ssl
 import sys
 from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from typing import Any
 
 from penstock.client.blocking.errors import AuthenticationFailed
 from penstock.client.blocking.settings import SaslSettings
 from penstock.client.cluster.security import Security
 from penstock.client.connection import Connection, Disconnected
-from penstock.client.introduction import Introduced, introduction
-from penstock.observability.clock import Clock
+from penstock.client.introduction import Introduced
 
 Address = tuple[str, int]
 Message = Any
 """A request of any of the modules in `penstock.protocol.messages`."""
 
-_RENEW_AT: Final = 0.85  # of the time that a login holds, as Kafka's clients do (KIP-368)
-
 
 class BrokerConnection:
     """A connection whose broker told its versions and took the login, if there was one."""
 
-    __slots__ = ("_connection", "_expires_at_ms", "introduced")
+    __slots__ = ("_connection", "introduced")
 
-    def __init__(self, connection: Connection, introduced: Introduced, expires_at_ms: float) -> None:
+    def __init__(self, connection: Connection, introduced: Introduced) -> None:
         self._connection = connection
-        self._expires_at_ms = expires_at_ms
         self.introduced = introduced
 
-    def is_usable(self, now_ms: float) -> bool:
-        return not self._connection.is_lost and now_ms < self._expires_at_ms
+    @property
+    def is_usable(self) -> bool:
+        return not self._connection.is_lost
 
     async def call(self, message: Message, *, timeout_ms: float, version_max: int | None = None) -> Any:
         """Send a request in the newest version that both sides know. `Disconnected` when no answer comes in time."""
@@ -53,11 +50,8 @@ class BrokerConnection:
 class Connections:
     """Opened when first asked for; one that was lost, or whose login runs out, is replaced."""
 
-    def __init__(
-        self, open_connection: "Callable[[Address], Awaitable[BrokerConnection]]", clock: Clock
-    ) -> None:
+    def __init__(self, open_connection: Callable[[Address], Awaitable[BrokerConnection]]) -> None:
         self._open = open_connection
-        self._clock = clock
         self._known: dict[Address, BrokerConnection] = {}
         self._opening: dict[Address, asyncio.Lock] = {}
 
@@ -68,15 +62,13 @@ class Connections:
         async with self._opening.setdefault(address, asyncio.Lock()):
             connection = self._usable(address)
             if connection is None:
-                old = self._known.pop(address, None)
+                # One whose login runs out still answers what it was asked, and then closes by itself.
                 connection = self._known[address] = await self._open(address)
-                if old is not None:
-                    await old.close()
             return connection
 
     def _usable(self, address: Address) -> BrokerConnection | None:
         known = self._known.get(address)
-        return known if known is not None and known.is_usable(self._clock.monotonic_ms()) else None
+        return known if known is not None and known.is_usable else None
 
     async def close(self) -> None:
         known, self._known = self._known, {}
@@ -87,12 +79,11 @@ class Connections:
 class Dialer:
     """Opens connections for one client; remembers which of its logins the cluster takes."""
 
-    def __init__(self, security: Security, *, client_id: str, timeout_ms: float, clock: Clock) -> None:
+    def __init__(self, security: Security, *, client_id: str, timeout_ms: float) -> None:
         self._security = security
         self._logins: tuple[SaslSettings, ...] = security.logins
         self._client_id = client_id
         self._timeout_ms = timeout_ms
-        self._clock = clock
 
     async def __call__(self, address: Address) -> BrokerConnection:
         if not self._logins:
@@ -115,7 +106,7 @@ class Dialer:
             async with asyncio.timeout(self._timeout_ms / 1000):
                 connection = await self._connect(address, name)
                 try:
-                    introduced = await _introduce(connection, name, login)
+                    return BrokerConnection(connection, await connection.introduce(name, login))
                 except BaseException:
                     connection.abort()
                     raise
@@ -123,21 +114,10 @@ class Dialer:
             raise Disconnected(
                 f"the broker at {name} did not answer within {self._timeout_ms:.0f} ms"
             ) from None
-        lifetime_ms = introduced.session_lifetime_ms
-        expires_at_ms = self._clock.monotonic_ms() + lifetime_ms * _RENEW_AT if lifetime_ms else float("inf")
-        return BrokerConnection(connection, introduced, expires_at_ms)
 
     async def _connect(self, address: Address, name: str) -> Connection:
-        host, port = address
-        tls = self._security.tls
         try:
-            _, connection = await asyncio.get_running_loop().create_connection(
-                lambda: Connection(self._client_id),
-                host,
-                port,
-                ssl=tls,
-                server_hostname=host if tls else None,
-            )
+            return await Connection.open(*address, client_id=self._client_id, tls=self._security.tls)
         except ssl.SSLError as error:
             reason = getattr(error, "verify_message", None) or error
             raise AuthenticationFailed(
@@ -145,19 +125,6 @@ class Dialer:
             ) from error
         except OSError as error:
             raise Disconnected(f"no connection to the broker at {name}: {error.strerror or error}") from error
-        return connection
-
-
-async def _introduce(connection: Connection, name: str, login: SaslSettings | None) -> Introduced:
-    steps = introduction(name, login)
-    ask = next(steps)
-    while True:
-        answer = await connection.call(ask.api_key, ask.version, ask.request)
-        try:
-            ask = steps.send(answer)
-        except StopIteration as done:
-            introduced: Introduced = done.value
-            return introduced
 
 
 def api_key_of(message: Message) -> int:

@@ -69,18 +69,16 @@ class Router:
         security: Security,
         clock: Clock | None = None,
         knowledge: Knowledge | None = None,
+        dialer: Dialer | None = None,
     ) -> None:
         self.settings = settings
         self.security = security
         self.clock: Clock = clock or SystemClock()
         self._knowledge = knowledge or Knowledge()
-        dialer = Dialer(
-            security,
-            client_id=settings.client_id,
-            timeout_ms=settings.connect_timeout_ms,
-            clock=self.clock,
+        self._dialer = dialer or Dialer(
+            security, client_id=settings.client_id, timeout_ms=settings.connect_timeout_ms
         )
-        self._connections = Connections(dialer, self.clock)
+        self._connections = Connections(self._dialer)
 
     async def close(self) -> None:
         await self._connections.close()
