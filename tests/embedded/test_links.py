@@ -180,7 +180,8 @@ def test_a_slow_node_answers_every_kind_of_request(make: Callable[[], Any], expe
     async def ask() -> Answer:
         dispatched = SlowDispatch(Answering(make), lambda: 0.001).dispatch(bytearray(), cast("Peer", None))
         assert isinstance(dispatched, Exclusive)
-        return await dispatched.answer
+        answer: Answer = await dispatched.answer
+        return answer
 
     assert asyncio.run(ask()) == [expected]
 

@@ -6,14 +6,13 @@ node had open is closed.
 """
 
 import errno
-from random import Random
 from typing import Protocol
 
 from penstock.embedded.closable_files import ClosableFiles
+from penstock.embedded.memory_disk import MemoryDisk
 from penstock.observability.clock import Clock
 from penstock.observability.offload import ThreadOffload
 from penstock.storage.files import FileSystem
-from penstock.testing.disk import FaultyDisk
 from penstock.testing.offload import LoopOffload
 
 _IN_MEMORY = "/data"
@@ -49,7 +48,7 @@ class Memory:
 
     def __init__(self, clock: Clock) -> None:
         self.directory = _IN_MEMORY
-        self._disk = FaultyDisk(Random(), clock=clock)  # noqa: S311 - for torn writes, which nobody asks for here
+        self._disk = MemoryDisk(clock)
         self._next = self._disk
 
     @property
@@ -66,12 +65,10 @@ class Memory:
         self._disk = self._next
 
     def fail(self) -> None:
-        self._disk.fail("create", error=errno.EIO)
-        self._disk.fail("write", error=errno.EIO)
-        self._disk.fail("sync", error=errno.EIO)
+        self._disk.fail(errno.EIO)
 
     def mend(self) -> None:
-        self._disk.heal()
+        self._disk.mend()
 
 
 class Directory:
