@@ -82,6 +82,11 @@ async def test_values_come_in_the_form_that_is_asked_for(admin: Admin) -> None:
     assert record["headers"] == [{"name": "h", "value_base64": "/w=="}, {"name": "h", "value": None}]
 
 
+async def test_a_name_that_no_topic_can_have_is_said(admin: Admin) -> None:
+    status, problem = await admin.get("/topics/a%2Fb/records")
+    assert (status, problem["kafka_error"]) == (400, "INVALID_TOPIC_EXCEPTION")
+
+
 @pytest.mark.parametrize(
     ("query", "status", "words"),
     [

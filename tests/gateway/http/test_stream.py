@@ -141,6 +141,8 @@ async def test_what_cannot_be_followed_is_an_ordinary_answer(admin: Admin) -> No
     assert (await admin.get("/topics/gateway-none/stream"))[0] == 404
     assert (await admin.get(f"/topics/{topic}/stream?partitions=3"))[0] == 404
     assert (await admin.get(f"/topics/{topic}/stream?from=soon"))[0] == 400
+    status, problem = await admin.get(f"/topics/{topic}/stream", **{"Last-Event-ID": "0:7"})
+    assert (status, "it has 0 to 0" in problem["detail"]) == (416, True)
     status, problem = await admin.get(f"/topics/{topic}/stream", **{"Last-Event-ID": "nonsense"})
     assert (status, "PARTITION:OFFSET" in problem["detail"]) == (400, True)
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 from aiohttp import web
 
-from penstock.client.cluster import BrokerError, Client, FetchLimits, TopicPartition
+from penstock.client.cluster import EARLIEST, LATEST, BrokerError, Client, FetchLimits, TopicPartition
 from penstock.client.cluster.reader import Reader
 from penstock.gateway.http.app import CLIENTS, Paths
 from penstock.gateway.http.parameters import no_others, one_of
@@ -22,12 +22,14 @@ from penstock.gateway.http.positions import around, read_positions, write_positi
 from penstock.gateway.http.problems import UNAVAILABLE, Problem, of_failure
 from penstock.gateway.http.read import ISOLATIONS
 from penstock.gateway.http.record_forms import FORMS, record_form
-from penstock.gateway.http.starts import chosen_partitions, offsets_from
+from penstock.gateway.http.starts import chosen_partitions, ends, offsets_from
+from penstock.protocol.errors import ErrorCode
 
 _PARAMETERS: Final = ("partitions", "from", "isolation", "format", "last_event_id")
 STREAMS_MAX: Final = 256
 _WAIT_MS: Final = 5_000
 _BYTES_MAX: Final = 512 * 1024
+_RETRY_MS: Final = 1_000  # when a browser comes back
 _CHUNK_BYTES: Final = 64 * 1024
 _LOOK_S: Final = 1.0
 _LOOKS_PER_BEAT: Final = 15
@@ -111,7 +113,7 @@ async def _stream(request: web.Request, client: Client) -> web.StreamResponse:
     reader.assign({TopicPartition(topic, number): offset for number, offset in positions.items()})
     told = write_positions(positions)
     try:
-        await events.send(event("ready", told, {"positions": told}))
+        await events.send(b"retry: %d\n" % _RETRY_MS + event("ready", told, {"positions": told}))
         await _first_failure(_pass_on(reader, events, positions, form), events.watch())
     except ConnectionError:
         pass  # the reader has gone
@@ -134,8 +136,22 @@ async def _start(client: Client, topic: str, request: web.Request) -> dict[int, 
         return await offsets_from(client, topic, partitions, request.query.get("from", "latest"))
     positions = read_positions(seen, "Last-Event-ID")
     await chosen_partitions(client, topic, ",".join(map(str, positions)), "partitions")
+    await _check_there(client, topic, positions)
     added = [each for each in partitions if each not in positions]
     return positions | await offsets_from(client, topic, added, "earliest")
+
+
+async def _check_there(client: Client, topic: str, positions: Mapping[int, int]) -> None:
+    """What was deleted cannot be resumed. An error now ends a browser's attempts; one in the stream would not."""
+    first = await ends(client, topic, positions, EARLIEST)
+    last = await ends(client, topic, positions, LATEST)
+    for number, offset in positions.items():
+        if not first[number] <= offset <= last[number]:
+            raise BrokerError(
+                ErrorCode.OFFSET_OUT_OF_RANGE,
+                f"Resuming {topic}-{number} at offset {offset}",
+                f"it has {first[number]} to {last[number]}",
+            )
 
 
 async def _pass_on(reader: Reader, events: "Events", positions: dict[int, int], form: str) -> None:
