@@ -15,9 +15,13 @@ PROTOCOLS = "A:PLAINTEXT,B:SASL_SSL,C:SSL,D:PLAINTEXT"
         ("C://h:1", {}, "C"),
         ("D://h:1,A://h:2", {"controller.listener.names": "D"}, "A"),
         ("A://h:1,B://h:2", {"penstock.admin.kafka.listener": "b"}, "B"),
+        ("A://127.0.0.1:1,B://h:2", {}, "A"),
+        ("A://127.0.0.1:1,B://h:2", {"penstock.admin.listener": "0.0.0.0:1"}, "B"),
+        ("A://localhost:1,D://:3,B://h:2", {"penstock.admin.listener": ":1"}, "D"),
+        ("A://127.0.0.1:1", {"penstock.admin.listener": "0.0.0.0:1"}, "A"),
     ],
 )
-def test_requests_go_to_the_listener_that_is_easiest_to_reach_or_was_named(
+def test_requests_go_to_the_listener_that_asks_least_without_being_opened_or_was_named(
     listeners: str, more: dict[str, str], expected: str
 ) -> None:
     config = BrokerConfig(

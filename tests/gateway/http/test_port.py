@@ -105,6 +105,13 @@ def test_without_the_default_address_a_broker_does_without(
     assert "there is no admin port: 127.0.0.1:9644 is not free" in line
 
 
+def test_an_open_port_to_a_listener_without_login_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    for listener, warnings in (("127.0.0.1:0", 0), ("0.0.0.0:0", 1)):
+        caplog.clear()
+        bound(listener)._socket.close()
+        assert len(caplog.messages) == warnings
+
+
 def test_nothing_switches_it_off() -> None:
     assert AdminPort.bind(BrokerConfig({"penstock.admin.listener": ""})) is None
 

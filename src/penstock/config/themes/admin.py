@@ -31,7 +31,7 @@ ADMIN_LISTENER = ADMIN.string(
 ADMIN_KAFKA_LISTENER = ADMIN.optional_string(
     "penstock.admin.kafka.listener",
     "The listener that HTTP requests are passed on to, with the credentials they bring. Unset, the first one without "
-    "security, else the first with SASL, else the first.",
+    "security that is as open as the admin port, else the first with SASL, else the first.",
 )
 ADMIN_ALLOWED_HOSTS = ADMIN.names(
     "penstock.admin.allowed.hosts",

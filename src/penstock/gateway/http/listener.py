@@ -1,30 +1,49 @@
 """Which listener of its own broker the admin port passes requests on to."""
 
+import ipaddress
 from collections.abc import Sequence
 
 from penstock.config.broker import BrokerConfig
 from penstock.config.listeners import Endpoint
 from penstock.config.property import ConfigError
-from penstock.config.themes.admin import ADMIN_KAFKA_LISTENER
+from penstock.config.themes.admin import ADMIN_KAFKA_LISTENER, ADMIN_LISTENER, admin_address
 from penstock.config.themes.network import CONTROLLER_LISTENER_NAMES
 
 
 def chosen_listener(config: BrokerConfig) -> Endpoint:
-    """The listener that HTTP requests are passed on to. Raises `ConfigError` when the one named is not there."""
-    listeners = config.listeners
+    """The listener that HTTP requests are passed on to. Raises `ConfigError` when the one named is not there.
+
+    One without security that only this host reaches is not opened to others by the admin port, if there is another.
+    """
     named = config[ADMIN_KAFKA_LISTENER]
     if named is not None:
-        for each in listeners:
+        for each in config.listeners:
             if each.name == named.upper():
                 return each
         raise ConfigError(f"{ADMIN_KAFKA_LISTENER.name} is {named}, which is not among listeners")
     quorum = {name.upper() for name in config[CONTROLLER_LISTENER_NAMES]}
-    return _preferred([each for each in listeners if each.name not in quorum] or list(listeners))
+    listeners = [each for each in config.listeners if each.name not in quorum] or list(config.listeners)
+    return _preferred(listeners, is_open=is_open(config))
 
 
-def _preferred(listeners: Sequence[Endpoint]) -> Endpoint:
-    for protocols in (("PLAINTEXT",), ("SASL_PLAINTEXT", "SASL_SSL")):
-        for each in listeners:
-            if each.security_protocol in protocols:
-                return each
+def is_open(config: BrokerConfig) -> bool:
+    """Whether the admin port can be reached from other hosts."""
+    address = admin_address(config[ADMIN_LISTENER])
+    return address is not None and not _is_loopback(address[0])
+
+
+def _preferred(listeners: Sequence[Endpoint], *, is_open: bool) -> Endpoint:
+    for each in listeners:
+        if each.security_protocol == "PLAINTEXT" and not (is_open and _is_loopback(each.host)):
+            return each
+    for each in listeners:
+        if each.security_protocol.startswith("SASL_"):
+            return each
     return listeners[0]
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -14,7 +14,7 @@ from typing import Protocol
 from penstock.config.broker import BrokerConfig
 from penstock.config.property import ConfigError
 from penstock.config.themes.admin import ADMIN_LISTENER, admin_address
-from penstock.gateway.http.listener import chosen_listener
+from penstock.gateway.http.listener import chosen_listener, is_open
 
 log = logging.getLogger(__name__)
 
@@ -52,9 +52,15 @@ class AdminPort:
         if address is None:
             return None
         try:
-            chosen_listener(config)
+            listener = chosen_listener(config)
         except ConfigError as error:
             raise AdminPortUnusable(str(error)) from None
+        if is_open(config) and not listener.security_protocol.startswith("SASL_"):
+            log.warning(
+                "whoever reaches the admin port on %s may do what listener %s allows without a login",
+                text,
+                listener.name,
+            )
         try:
             return cls(_bound(*address))
         except OSError as error:

@@ -56,6 +56,7 @@ def routes(app: web.Application) -> None:
         socket = web.WebSocketResponse(
             heartbeat=_PING_S,
             timeout=_CLOSE_S,
+            compress=False,  # the broker's own loop would do it
             max_msg_size=_MESSAGE_BYTES_MAX,
             writer_limit=_MESSAGE_BYTES_MAX,
         )
