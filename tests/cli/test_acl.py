@@ -65,11 +65,17 @@ def test_acls_are_added_listed_and_removed(acl: Acl, topic: str) -> None:
     removed = acl("remove", "--topic", topic, "--resource-pattern-type", "match")
     assert sorted(removed.splitlines()) == [
         f"removed: User:alice may read topic {topic}",
-        f"removed: User:bob from 10.0.0.1 may not all topics that begin with {topic[:8]}",
+        f"removed: User:bob from 10.0.0.1 may not do anything to topics that begin with {topic[:8]}",
     ]
     assert acl("list", "--topic", topic) == "no such ACLs\n"
     failed = acl("remove", "--topic", topic, exit_code=EXIT_FAILED)
     assert failed == "penstock: no ACL is like that; `penstock acl list` shows what there is\n"
+
+
+def test_all_of_it_is_told_in_plain_words(acl: Acl) -> None:
+    options = ("--deny-principal", "User:mallory", "--group", "*")
+    assert acl("add", *options) == "added: User:mallory may not do anything to any group\n"
+    acl("remove", *options)
 
 
 def test_what_a_consumer_needs_is_added_and_removed_in_one(acl: Acl, topic: str) -> None:

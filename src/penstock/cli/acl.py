@@ -278,5 +278,9 @@ def _row(binding: Any) -> tuple[str, ...]:
 def _in_words(binding: Any) -> str:
     kind, name, pattern, principal, host, operation, permission = _row(binding)
     where = "" if host == "*" else f" from {host}"
-    what = f"{kind}s that begin with {name}" if pattern == "prefixed" else f"{kind} {name}"
-    return f"{principal}{where} {'may' if permission == 'allow' else 'may not'} {operation} {what}"
+    deed = "do anything to" if operation == "all" else operation
+    if pattern == "prefixed":
+        what = f"{kind}s that begin with {name}"
+    else:
+        what = f"any {kind}" if name == "*" else f"{kind} {name}"
+    return f"{principal}{where} {'may' if permission == 'allow' else 'may not'} {deed} {what}"
