@@ -14,9 +14,38 @@ def test_an_unknown_letter_is_one_clear_line(capsys: pytest.CaptureFixture[str])
     assert "--only b9" in capsys.readouterr().err
 
 
+def test_results_that_cannot_be_read_are_one_clear_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "odd.json").write_text("{}")
+    assert run(["bench", "--with", str(tmp_path / "none.json")]) != 0
+    assert "none.json: No such file" in capsys.readouterr().err
+    assert run(["bench", "--with", str(tmp_path / "odd.json")]) != 0
+    assert "odd.json is no result of this benchmark" in capsys.readouterr().err
+
+
+def test_the_smallest_comparison_runs_from_the_command_to_the_page(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    arguments = ["bench", "--quick", "--only", "l", "--seconds", "0.1", "--targets", "page cache"]
+    assert run([*arguments, "--results", str(tmp_path / "results"), "--write-docs", str(page)]) == 0
+    told = page.read_text()
+    assert "| Penstock, page cache | page cache |" in told
+    assert "| Apache Kafka" not in told or "not asked for" in told
+    assert [path.suffix for path in (tmp_path / "results").iterdir()] == [".json"]
+
+
+def test_a_server_that_is_missing_is_named_with_the_reason() -> None:
+    states = runner.target_states({"Penstock": "1.0"}, {"RabbitMQ": "no Erlang"})
+    by_name = {state.name: state.state for state in states}
+    assert by_name["Penstock"] == "measured"
+    assert by_name["RabbitMQ, quorum queue"] == "**missing:** no Erlang"
+    assert by_name["Redis Streams"] == "not asked for"
+    assert runner.target_states({}, {}) == ()
+
+
 def test_every_workload_has_a_letter_of_its_own_and_says_how_it_measures() -> None:
     keys = [w.KEY for w in runner.WORKLOADS]
-    assert keys == sorted(set(keys))
+    assert keys == list("abcdefghijklmnopqrstuvwxy")
     assert all(w.TITLE and w.METHOD for w in runner.WORKLOADS)
 
 

@@ -1,7 +1,18 @@
 import msgspec
 
-from penstock.cli.bench.figures import Figure, Goal, Ratio, Section, Series
-from penstock.cli.bench.report import Report, figure_rows, ratio_rows, to_json, to_markdown, verdict
+from penstock.cli.bench.figures import Comparison, Figure, Goal, Ratio, Row, Section, Series
+from penstock.cli.bench.report import (
+    Report,
+    TargetState,
+    comparison_rows,
+    figure_rows,
+    from_json,
+    merged,
+    ratio_rows,
+    to_json,
+    to_markdown,
+    verdict,
+)
 
 
 def series(label: str, *values: float) -> Series:
@@ -67,3 +78,52 @@ def test_the_json_holds_every_value_of_every_round() -> None:
     assert ratio["values"] == [0.7, 0.8, 0.9]
     assert ratio["median"] == 0.8
     assert told["sections"][1]["failure"] == "no room"
+
+
+COMPARED = Comparison(
+    what="100 B",
+    unit="/s",
+    is_more_better=True,
+    rows=tuple(
+        Row(target=name, durability="synced before ack", series=series(name, *values))
+        for name, values in (("Penstock", (90.0, 100.0)), ("Redis Streams", (190.0, 190.0)))
+    ),
+)
+BESIDE = Report(
+    machine={"processor": "Some CPU"},
+    scale="full",
+    sections=(Section(key="n", title="Batched", method="Fast.", comparisons=(COMPARED,)),),
+    targets=(
+        TargetState(
+            name="RabbitMQ", server="RabbitMQ", durability="synced before ack", state="**missing:** no Erlang"
+        ),
+    ),
+)
+
+
+def test_a_comparison_has_a_row_a_target_with_the_best_first_and_each_beside_penstock() -> None:
+    assert comparison_rows(COMPARED) == [
+        ("Redis Streams", "synced before ack", "190 /s", "190 … 190", "2"),
+        ("Penstock", "synced before ack", "95 /s", "90 … 100", "1"),
+    ]
+
+
+def test_the_page_names_the_targets_that_are_missing_and_shows_the_pictures() -> None:
+    page = to_markdown(BESIDE, {"n": ["benchmarks/n.png"]})
+    assert "| RabbitMQ | RabbitMQ | synced before ack | **missing:** no Erlang |" in page
+    assert "![Batched](benchmarks/n.png)" in page
+    assert "| Redis Streams | synced before ack | 190 /s | 190 … 190 | 2 |" in page
+
+
+def test_what_was_written_as_json_is_read_back() -> None:
+    assert from_json(to_json(BESIDE)) == BESIDE
+    assert from_json(to_json(REPORT)) == REPORT
+
+
+def test_sections_of_earlier_runs_fill_the_gaps_of_a_page_and_say_that_they_are_older() -> None:
+    page = merged(BESIDE, [REPORT])
+    assert [section.key for section in page.sections] == ["b", "n"]  # (h) had failed
+    assert "earlier run" in page.sections[0].notes[-1]
+    assert page.machine == BESIDE.machine
+    assert page.targets == BESIDE.targets
+    assert merged(REPORT, [BESIDE]).targets == BESIDE.targets

@@ -92,12 +92,12 @@ def bench(
     chosen = only or (_PEERS if peers else "") + (_CLUSTER if cluster else "") or _ALL
     if set(chosen) - set(_ALL):
         raise CommandError(f"--only {only} names no workload: give letters of {_ALL}", EXIT_USAGE)
+    sizes = scale.quick() if quick else scale.full()
+    allowed = (sizes.minutes_max if set(chosen) & set(_MACHINE) else 0) + (
+        sizes.cluster.minutes_max if set(chosen) - set(_MACHINE) else 0
+    )
     sizes = scale.adjusted(
-        scale.quick() if quick else scale.full(),
-        rounds=rounds,
-        seconds=seconds,
-        minutes_max=minutes_max,
-        log_gb=log_gb,
+        sizes, rounds=rounds, seconds=seconds, minutes_max=minutes_max or allowed, log_gb=log_gb
     )
     older = [_read(path) for path in earlier]
     console = Console()

@@ -13,8 +13,8 @@ TITLE = "Batched publishing, beside the peers"
 METHOD = (
     "One publisher sends as fast as its client can, with a bounded number of messages unacknowledged, until the time "
     "is up; the clock stops at the last acknowledgement. confluent-kafka with its default batching, nats-py with 4,000 "
-    "pending or 16 MiB, redis-py with pipelines of 500 XADDs or 1 MiB, pika with 2,000 unconfirmed or 16 MiB. CPU is that "
-    "of all processes of the server."
+    "pending or 16 MiB, redis-py with pipelines of 500 XADDs or 1 MiB, pika with 2,000 unconfirmed or 16 MiB. CPU is "
+    "that of all processes of the server."
 )
 _SIZES = (100, 1024, 65536)
 _BESIDE_OTHERS = goals.at_least(3)

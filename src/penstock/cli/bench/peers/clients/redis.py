@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from penstock.cli.bench.peers.clients import NotDelivered
 from penstock.cli.bench.peers.clients.stamp import stamped
@@ -21,7 +23,9 @@ _PIPELINE_BYTES = 1 << 20
 class RedisClient:
     def __init__(self, where: Where) -> None:
         self._where = where
-        self._redis: Any = redis.Redis(host=where.host, port=where.port, socket_timeout=_WAIT_S)
+        self._redis: Any = redis.Redis(
+            host=where.host, port=where.port, socket_timeout=_WAIT_S, retry=Retry(NoBackoff(), 0)
+        )
         self._group = ""
         self._last: bytes | str = "0"
 

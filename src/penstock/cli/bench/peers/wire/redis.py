@@ -23,6 +23,6 @@ class _Acknowledgements:
     __slots__ = ()
 
     def count(self, received: bytes) -> int:
-        if b"ERR" in received:
+        if received.startswith(b"-") or b"\n-" in received:
             raise Refused(received.decode(errors="replace").strip())
         return received.count(b"$")

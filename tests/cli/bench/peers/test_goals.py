@@ -1,0 +1,32 @@
+from penstock.cli.bench.peers import goals
+from penstock.cli.bench.peers.board import Board
+from penstock.cli.bench.peers.targets import TARGETS
+
+
+def full_board() -> Board:
+    board = Board()
+    for number, target in enumerate(TARGETS, start=1):
+        board.add(target, "rate", number, "/s", more_is_better=True)
+    return board
+
+
+def test_each_build_is_compared_with_each_peer_that_syncs_and_is_not_kafka() -> None:
+    labels = [ratio.label for ratio in goals.beside_each(full_board(), "rate")]
+    assert len(labels) == 8
+    assert "rate: Penstock / RabbitMQ, quorum queue" in labels
+    assert "rate: Penstock, compiled / NATS JetStream" in labels
+    assert not any("Kafka" in label for label in labels)
+
+
+def test_kafka_is_compared_at_the_same_flush_setting() -> None:
+    assert [ratio.label for ratio in goals.beside_kafka(full_board(), "rate", goals.at_least(1))] == [
+        "rate: Penstock / Kafka, flush.messages=1",
+        "rate: Penstock, compiled / Kafka, flush.messages=1",
+        "rate: Penstock, page cache / Kafka",
+    ]
+
+
+def test_the_best_peer_is_one_that_syncs_and_is_not_kafka() -> None:
+    best = goals.beside_best(full_board(), "rate", goals.at_least(0.8))
+    assert [ratio.reference.label for ratio in best] == ["RabbitMQ, quorum queue"] * 2
+    assert goals.beside_best(Board(), "rate") == ()
