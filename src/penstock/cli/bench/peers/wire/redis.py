@@ -20,9 +20,13 @@ class RedisWire:
 class _Acknowledgements:
     """An id holds digits and a dash, so that each `$` is one answer."""
 
-    __slots__ = ()
+    __slots__ = ("_last",)
+
+    def __init__(self) -> None:
+        self._last = b"\n"
 
     def count(self, received: bytes) -> int:
-        if received.startswith(b"-") or b"\n-" in received:
+        if b"\n-" in self._last + received:  # a line that begins with a dash is an error
             raise Refused(received.decode(errors="replace").strip())
+        self._last = received[-1:] or self._last
         return received.count(b"$")
