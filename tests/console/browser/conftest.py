@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect, sync_playwright
 
 from tests.support.broker import BrokerProcess, free_port
 from tests.support.plugin import require_tool, running_broker
@@ -22,6 +22,7 @@ PICTURES = Path(__file__).resolve().parents[3] / "docs" / "console"
 WIDE = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 844}
 _TIMEOUT_MS = 15_000
+expect.set_options(timeout=_TIMEOUT_MS)
 
 
 class Visit:

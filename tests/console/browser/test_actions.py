@@ -83,6 +83,7 @@ def test_a_message_produced_here_shows_up_in_a_tail_that_was_open_before(
     here.picture("produce")
     writing.get_by_role("button", name="Produce", exact=True).click()
     expect(writing.locator(".toast")).to_contain_text("at offset 0")
+    expect(writing.get_by_role("table").locator("tbody tr")).to_contain_text("greeting")
 
     row = watching.get_by_role("table").locator("tbody tr")
     expect(row).to_have_count(1)

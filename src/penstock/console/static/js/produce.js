@@ -31,6 +31,7 @@ export function askProduce(topic) {
         partition: Number(partition.value),
       });
       toast(`Written to partition ${answer.partition} at offset ${answer.offset}.`);
+      window.dispatchEvent(new Event("penstock-produced"));
     },
   });
 }

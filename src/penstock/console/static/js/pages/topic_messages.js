@@ -115,6 +115,9 @@ export async function show(topic, signal) {
   from.addEventListener("change", place);
   for (const each of [partition, offset, moment]) each.addEventListener("change", () => browse());
   follow.addEventListener("click", tail);
+  window.addEventListener("penstock-produced", () => {
+    if (follow.getAttribute("aria-pressed") === "false" && search.value === "") browse();
+  }, { signal });
   more.addEventListener("click", () => browse(true));
   search.addEventListener("keydown", (event) => { if (event.key === "Enter") scan(); });
   search.addEventListener("search", () => { if (search.value === "") browse(); });
