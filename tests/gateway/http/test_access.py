@@ -3,12 +3,16 @@
 import asyncio
 import contextlib
 import hashlib
+import json
+import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
+from joserfc import jwt
+from joserfc.jwk import ECKey, KeySet
 
 from penstock.client.cluster import CONTROLLER, Client, with_password
 from penstock.config.broker import BrokerConfig
@@ -31,13 +35,15 @@ from tests.server.live import running_broker
 from tests.support.certificates import authority
 
 ALLOW = 3
+SIGNER = ECKey.generate_key("P-256", {"kid": "one"}, private=True)
+OTHER = ECKey.generate_key("P-256", {"kid": "one"}, private=True)
 USERS = ("root", "ann", "bob")
 SETTINGS = {
     "listeners": "SECURE://127.0.0.1:0",
     "advertised.listeners": "SECURE://localhost:0",
     "listener.security.protocol.map": "SECURE:SASL_SSL",
     "inter.broker.listener.name": "SECURE",
-    "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256",
+    "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,OAUTHBEARER",
     "sasl.mechanism.inter.broker.protocol": "PLAIN",
     "listener.name.secure.plain.sasl.jaas.config": (
         'PlainLoginModule required username="root" password="of root" '
@@ -59,7 +65,12 @@ def guarded(runner: asyncio.Runner, tmp_path_factory: pytest.TempPathFactory) ->
     @contextlib.asynccontextmanager
     async def served() -> AsyncIterator[Admin]:
         certificate = authority().issue().write(directory / "broker.pem")
-        settings = SETTINGS | {"ssl.keystore.location": str(certificate)}
+        keys = directory / "keys.json"
+        keys.write_text(json.dumps(KeySet([SIGNER]).as_dict(private=False)))
+        settings = SETTINGS | {
+            "ssl.keystore.location": str(certificate),
+            "sasl.oauthbearer.jwks.endpoint.url": keys.as_uri(),
+        }
         async with running_broker(directory / "data", settings) as live:
             broker = live.broker
             config = broker.services.config
@@ -155,6 +166,14 @@ async def test_a_user_may_no_more_than_the_acls_allow(guarded: Admin) -> None:
 async def test_a_user_of_scram_is_known_too(guarded: Admin) -> None:
     assert (await guarded.get("/topics/t/records", **as_user("sam")))[0] == 403
     assert (await guarded.get("/topics/t/records", **as_user("sam", "wrong")))[0] == 401
+
+
+async def test_a_token_names_its_user(guarded: Admin) -> None:
+    for key, expected in ((SIGNER, 200), (OTHER, 401)):
+        claims = {"sub": "ann", "iat": int(time.time()), "exp": int(time.time()) + 600}
+        token = jwt.encode({"alg": "ES256", "kid": "one"}, claims, key)
+        status, _ = await guarded.get("/topics/t/records", Authorization=f"Bearer {token}")
+        assert status == expected
 
 
 async def _joining(guarded: Admin, group: str, name: str) -> Any:
