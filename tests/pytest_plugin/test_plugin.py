@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -14,14 +15,14 @@ from penstock.pytest_plugin import topic_name
 PLUGIN = ("-p", "no:penstock", "-p", "penstock.pytest_plugin", "-p", "no:cacheprovider", "--strict-markers")
 
 
-def run(directory: Path, suite: str, *arguments: str) -> str:
+def run(directory: Path, suite: str, *arguments: str, environment: Mapping[str, str] | None = None) -> str:
     (directory / "test_suite.py").write_text(suite)
     (directory / "pytest.ini").write_text("[pytest]\n")
     ended = subprocess.run(
         [sys.executable, "-m", "pytest", *PLUGIN, *arguments, "-q", str(directory)],
         check=False,
         cwd=directory,
-        env={**os.environ, "PYTEST_ADDOPTS": ""},
+        env={**os.environ, "PYTEST_ADDOPTS": "", **(environment or {})},
         capture_output=True,
         text=True,
         timeout=100,
@@ -130,7 +131,8 @@ def test_a_worker(penstock, here, there):
     penstock.topic("orders").assert_values([here.encode()])
     meet(here + " is done", there + " is done")
 """
-    assert "2 passed" in run(tmp_path, suite, "-n", "2", "--dist", "load")
+    alone = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # two workers load what else is installed in seconds
+    assert "2 passed" in run(tmp_path, suite, "-p", "xdist", "-n", "2", environment=alone)
 
 
 @pytest.mark.parametrize(
