@@ -32,6 +32,7 @@ PROTOCOLS = {
     "MUTUAL": "SSL",
     "SASL_PLAINTEXT": "SASL_PLAINTEXT",
     "SASL_SSL": "SASL_SSL",
+    "SHORT": "SASL_PLAINTEXT",  # logins hold for little more than a second
 }
 USER, PASSWORD = "alice", 'a "secret", = of alice'
 
@@ -68,6 +69,7 @@ class House:
             "ssl.keystore.location": str(broker),
             "ssl.truststore.location": str(self.authority),
             "listener.name.mutual.ssl.client.auth": "required",
+            "listener.name.short.connections.max.reauth.ms": "1200",
             "sasl.enabled.mechanisms": ",".join(MECHANISMS),
             "sasl.jaas.config": f'PlainLoginModule required user_{USER}="{password}";',
             "sasl.oauthbearer.jwks.endpoint.url": keys.as_uri(),

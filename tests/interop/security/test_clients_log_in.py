@@ -1,7 +1,9 @@
 """Unmodified clients over TLS and with every login they have; and what they say when they are not let in."""
 
+import time
+
 import pytest
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, Producer, TopicPartition
 
 from tests.interop.security.clients import PassThrough
 from tests.interop.security.conftest import MECHANISMS, PASSWORD, House, changed
@@ -24,6 +26,31 @@ def test_a_client_that_shows_what_is_asked_for_sends_and_reads(
 ) -> None:
     value = f"{name} {listener} {mechanism}".encode()
     assert passers[name](house.door(listener, mechanism), house.new_topic(), value) == value
+
+
+def test_a_client_whose_login_runs_out_renews_it_and_loses_nothing(house: House) -> None:
+    door = house.door("SHORT", "SCRAM-SHA-256")
+    topic = house.new_topic()
+    heard: list[str] = []
+    producer = Producer(
+        {
+            "bootstrap.servers": door.bootstrap,
+            "security.protocol": door.protocol,
+            "sasl.mechanism": door.mechanism,
+            "sasl.username": door.user,
+            "sasl.password": door.password,
+            "linger.ms": 0,
+            "log_level": 0,
+            "error_cb": lambda error: heard.append(error.str()),
+        }
+    )
+    delivered: list[object] = []
+    ends = time.monotonic() + 1.8  # the first login has run out by then
+    while time.monotonic() < ends:
+        producer.produce(topic, b"x", on_delivery=lambda error, _message: delivered.append(error))
+        assert producer.flush(10) == 0
+    assert set(delivered) == {None}
+    assert heard == []
 
 
 def refusal(house: House, passer: PassThrough, **changes: object) -> str:
