@@ -175,10 +175,11 @@ async def _serve(
         raise CommandError(str(error)) from None
     try:
         where = ", ".join(_address(endpoint.host, endpoint.port) for endpoint in broker.endpoints)
-        print(f"penstock ready on {where} ({_identity(settings)})", flush=True)
+        lines = [f"penstock ready on {where} ({_identity(settings)})"]
         if admin is not None:
             admin.start(partial(_serve_admin, broker))
-            print(f"penstock console, metrics and gateways on {admin.url}", flush=True)
+            lines.append(f"penstock console, metrics and gateways on {admin.url}")
+        print("\n".join(lines), flush=True)  # at once: who waits for the first line may not read on
         await _until_stopped(stop, broker)
     finally:
         if admin is not None:
