@@ -148,9 +148,7 @@ def _read_properties(path: str) -> str:
         raise CommandError(f"cannot read the properties file {path}: {reason}", EXIT_USAGE) from None
 
 
-async def _serve(
-    settings: "BrokerConfig", members: list[tuple[str, int]], users: Sequence[str] = ()
-) -> None:
+async def _serve(settings: "BrokerConfig", members: list[tuple[str, int]], users: Sequence[str] = ()) -> None:
     from penstock.cli.first_users import first_user
     from penstock.gateway.dialects import dialects
     from penstock.gateway.http.port import AdminPort, AdminPortUnusable

@@ -50,7 +50,8 @@ def up(
 ) -> None:
     """Run a broker until Ctrl-C or SIGTERM.
 
-    One line on standard output says `ready` when it serves. A second signal stops it without waiting.
+    One line on standard output says `ready` when it serves, and one where the console, metrics and HTTP gateways are
+    (penstock.admin.listener). A second signal stops it without waiting.
 
     For example:
 
