@@ -89,3 +89,20 @@ def test_a_logout_closes_the_connections_of_the_user() -> None:
     asyncio.run(sessions.end(token))
     assert client.is_closed
     assert sessions.find(token) is None
+
+
+def test_an_old_session_is_swept_away_without_a_visitor() -> None:
+    async def run() -> None:
+        clock = ManualClock()
+        sessions = Sessions(clock, _tokens())
+        client = FakeClient()
+        await sessions.begin("alice", client)
+        sweeping = asyncio.create_task(sessions.sweep())
+        await asyncio.sleep(0)
+        clock.advance(IDLE_MS_MAX + 1)
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert client.is_closed
+        sweeping.cancel()
+
+    asyncio.run(run())

@@ -82,11 +82,12 @@ async def _serve(settings: "ConsoleSettings", host: str, port: int) -> None:
     from aiohttp import web
 
     from penstock.console.app import PATH, routes
+    from penstock.console.web import BODY_BYTES_MAX
 
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    app = web.Application()
+    app = web.Application(client_max_size=BODY_BYTES_MAX)
     routes(app, settings)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
     await runner.setup()

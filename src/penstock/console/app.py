@@ -6,6 +6,7 @@
 serves the pages at `/console/` and their JSON below `/console/api/`.
 """
 
+import asyncio
 import logging
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -33,7 +34,7 @@ from penstock.console.api import (
     topics,
 )
 from penstock.console.refusals import FORBIDDEN, Refused, of_failure
-from penstock.console.web import BODY_BYTES_MAX, CLIENT, PIPELINES, STREAMS, PipelineFiles, Streams, refused
+from penstock.console.web import CLIENT, PIPELINES, STREAMS, PipelineFiles, Streams, refused
 from penstock.observability.clock import Clock, SystemClock
 
 PATH: Final = "/console"
@@ -85,7 +86,7 @@ def routes(app: web.Application, settings: ConsoleSettings, *, clock: Clock | No
 
 
 def _console(settings: ConsoleSettings, clock: Clock) -> web.Application:
-    console = web.Application(middlewares=[_refusing(settings), _identifying], client_max_size=BODY_BYTES_MAX)
+    console = web.Application(middlewares=[_refusing(settings), _identifying])
     console[ACCESS] = Access(
         msgspec.structs.replace(settings.connection, deadline_ms=_DEADLINE_MS, client_id="penstock-console"),
         needs_login=settings.needs_login,
@@ -104,7 +105,7 @@ def _console(settings: ConsoleSettings, clock: Clock) -> web.Application:
     console.router.add_static("/", _STATIC)
     console.on_response_prepare.append(_with_headers)
     console.on_shutdown.append(_end_streams)
-    console.cleanup_ctx.append(_closing)
+    console.cleanup_ctx.append(_living)
     return console
 
 
@@ -166,6 +167,8 @@ async def _end_streams(console: web.Application) -> None:
     console[STREAMS].end_all()
 
 
-async def _closing(console: web.Application) -> AsyncIterator[None]:
+async def _living(console: web.Application) -> AsyncIterator[None]:
+    sweeping = asyncio.create_task(console[ACCESS].sessions.sweep())
     yield
+    sweeping.cancel()
     await console[ACCESS].close()

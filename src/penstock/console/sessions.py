@@ -14,6 +14,7 @@ from penstock.observability.clock import Clock
 IDLE_MS_MAX: Final = 30 * 60_000
 AGE_MS_MAX: Final = 12 * 3_600_000
 SESSIONS_MAX: Final = 256
+_SWEEP_MS: Final = 60_000
 
 
 class Session:
@@ -72,6 +73,12 @@ class Sessions:
         now_ms = self._clock.monotonic_ms()
         for token in [token for token, each in self._sessions.items() if each.is_over(now_ms)]:
             await self.end(token)
+
+    async def sweep(self) -> None:
+        """End old sessions for ever, so that no password outlives its session by more than a minute."""
+        while True:
+            await self._clock.sleep(_SWEEP_MS)
+            await self.end_old()
 
     async def end_all(self) -> None:
         for token in list(self._sessions):

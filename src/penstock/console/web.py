@@ -14,7 +14,7 @@ from penstock.console.refusals import TOO_MANY, Refused, bad_request, of_failure
 T = TypeVar("T")
 
 CLIENT: Final = web.RequestKey("console_client", Client)
-BODY_BYTES_MAX: Final = 4 * 1024 * 1024
+BODY_BYTES_MAX: Final = 4 * 1024 * 1024  # for the application that the console is mounted on: it decides
 STREAMS_MAX: Final = 64
 _BEAT_S: Final = 15.0
 
