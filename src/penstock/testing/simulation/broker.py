@@ -165,6 +165,7 @@ def _no_collection() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+            gc.collect()
 
 
 async def _end_tasks(loop: SimulatedLoop) -> None:

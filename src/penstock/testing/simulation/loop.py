@@ -19,6 +19,8 @@ from penstock.testing.simulation.transports import Listener, SimulatedTransport,
 
 T = TypeVar("T")
 _EPHEMERAL_PORT_FIRST = 40_000
+_TURN_S = 1e-7
+"""What a turn of the loop takes at least: who waits for a time by looking at the clock must see it pass."""
 
 
 class Stuck(BaseException):
@@ -34,7 +36,7 @@ class _Selector:
     def select(self, timeout_s: float | None) -> list[Any]:
         if timeout_s is None:
             raise Stuck("no callback is ready and no timer is set")
-        self._loop.advance(timeout_s)
+        self._loop.advance(timeout_s + _TURN_S)
         return []
 
     def close(self) -> None:

@@ -38,7 +38,7 @@ class Faults:
             (self._fail_disk, 2),
             (self._fill_disk, 1),
             (self._slow_disk, 2),
-            (self._rot, 0),
+            (self._rot, 3),
             *self._network.kinds,
         ]
         self.only: frozenset[str] = frozenset()

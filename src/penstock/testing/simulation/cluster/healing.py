@@ -8,7 +8,9 @@ from typing import TypeVar
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.replica import Replica
 from penstock.protocol.records.batch import crc_is_valid, iter_batches_strict
+from penstock.protocol.records.errors import CorruptRecords
 from penstock.protocol.records.record import iter_records
+from penstock.storage.log_errors import LogError
 from penstock.storage.log_values import LogSlice
 from penstock.testing.simulation.cluster.checkers.records import Found, PartitionName
 from penstock.testing.simulation.cluster.clients import client as clients
@@ -46,6 +48,7 @@ class Healing:
         await self._write_once_more()
         await self._becomes("every partition is led, with all replicas in sync", self._not_in_sync)
         await self._becomes("all replicas have everything", self._not_replicated)
+        await self._becomes("what has rotted is mended", self._not_mended)
         await self._becomes("all nodes know the same", self._not_agreed)
         for machine, image in zip(self._machines, self._images(), strict=True):
             self._history.metadata.has_image(machine.name, image)
@@ -104,16 +107,22 @@ class Healing:
                 return f"{partition}: {ends}"
         return None
 
+    def _not_mended(self) -> str | None:
+        for partition in self._partitions:
+            for machine, replica in self._replicas(partition):
+                if self._history.replicas.is_rotten(replica):
+                    try:
+                        records_of(replica)
+                    except (Violation, LogError, CorruptRecords) as error:
+                        return f"{partition} on {machine.name}: {error}"
+        return None
+
     def _not_agreed(self) -> str | None:
         offsets = {image.offset for image in self._images()}
         return f"offsets {sorted(offsets)}" if len(offsets) > 1 else None
 
     def _check_records(self, partition: PartitionName) -> None:
-        found = {
-            machine.name: records_of(replica)
-            for machine, replica in self._replicas(partition)
-            if not self._history.replicas.is_rotten(replica)
-        }
+        found = {machine.name: records_of(replica) for machine, replica in self._replicas(partition)}
         compare(partition, found)
         first = next(iter(found.values()))
         self._history.records.ends_with(partition, first)

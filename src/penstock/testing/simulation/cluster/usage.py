@@ -59,9 +59,9 @@ class Usage:
 
     def begin(self) -> None:
         run = self._loop.run_on
-        self._writing = [run(CLIENT, each.run(0.08)) for each in self.producers]
-        self._writing += [run(CLIENT, each.run(0.25)) for each in self.transactional]
-        self._others = [run(CLIENT, each.run(0.15)) for each in self.careless]
+        self._writing = [run(CLIENT, each.run(0.15)) for each in self.producers]
+        self._writing += [run(CLIENT, each.run(0.4)) for each in self.transactional]
+        self._others = [run(CLIENT, each.run(0.3)) for each in self.careless]
         self._others += [run(CLIENT, each.run()) for each in self.readers]
         self._others.append(run(CLIENT, self.admin.run(1.0)))
         self._others.append(run(CLIENT, self.group.run(self._random.randint(1, 3))))
