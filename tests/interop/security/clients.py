@@ -38,6 +38,10 @@ def confluent(door: Door, topic: str, value: bytes) -> bytes:
     def on_error(error: KafkaError) -> None:
         errors.append(error.str())
 
+    def on_delivery(error: KafkaError | None, _message: object) -> None:
+        if error is not None:
+            errors.append(error.str())
+
     config: dict[str, Any] = {
         "bootstrap.servers": door.bootstrap,
         "security.protocol": door.protocol,
@@ -59,7 +63,7 @@ def confluent(door: Door, topic: str, value: bytes) -> bytes:
             "sasl.password": door.password,
         }
     producer = Producer({**config, "message.timeout.ms": int(TIMEOUT_S * 1000)})
-    producer.produce(topic, value, partition=0)
+    producer.produce(topic, value, partition=0, on_delivery=on_delivery)
     deadline = time.monotonic() + TIMEOUT_S
     while producer.flush(0.05) and not errors and time.monotonic() < deadline:
         pass

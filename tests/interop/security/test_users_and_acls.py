@@ -1,6 +1,7 @@
 """Users who log in, and what ACLs allow them: unmodified clients over SASL against a broker that trusts nobody."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
@@ -10,9 +11,12 @@ from confluent_kafka.admin import ResourceType as Resource
 
 from penstock.cli.main import run
 from penstock.security.acl_authorizer import STANDARD_AUTHORIZER
+from tests.interop.security.clients import PassThrough
+from tests.interop.security.doors import Door, Refused
 from tests.support.broker import BrokerProcess, free_port
 
 TIMEOUT_S = 30.0
+CLIENTS = ("confluent-kafka", "aiokafka", "kafka-python", "kafkajs")
 
 
 class Town:
@@ -32,6 +36,24 @@ class Town:
             "log_level": 0,
             **{key.replace("_", "."): value for key, value in more.items()},
         }
+
+    def door(self, user: str) -> Door:
+        return Door(
+            protocol="SASL_PLAINTEXT",
+            bootstrap=self.bootstrap,
+            authority=Path(),
+            mechanism="PLAIN",
+            user=user,
+            password=f"{user}-secret",
+        )
+
+    def forget(self, topic: str) -> None:
+        """Remove the ACLs of a topic."""
+        everything = AclBindingFilter(
+            Resource.TOPIC, topic, Pattern.LITERAL, None, None, AclOperation.ANY, AclPermissionType.ANY
+        )
+        admin = AdminClient(self.settings("admin"))
+        admin.delete_acls([everything])[everything].result(TIMEOUT_S)
 
     def allow_alice(self, *options: str) -> None:
         """With the command, as `admin`."""
@@ -144,12 +166,25 @@ def test_what_is_revoked_is_refused_to_who_is_logged_in(town: Town) -> None:
         return told[0]
 
     assert outcome() is None
-    everything = AclBindingFilter(
-        Resource.TOPIC, topic, Pattern.LITERAL, None, None, AclOperation.ANY, AclPermissionType.ANY
-    )
-    admin = AdminClient(town.settings("admin"))
-    admin.delete_acls([everything])[everything].result(TIMEOUT_S)
+    town.forget(topic)
     assert outcome() == "TOPIC_AUTHORIZATION_FAILED"
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_every_client_is_served_while_it_may_and_told_clearly_when_it_may_not(
+    town: Town, passers: dict[str, PassThrough], name: str
+) -> None:
+    topic = new_topic(town, f"kept-{name}")
+    town.allow_alice("--operation", "read", "--operation", "write", "--topic", topic, "--group", "*")
+    assert passers[name](town.door("alice"), topic, b"v") == b"v"
+    town.forget(topic)
+    with pytest.raises(Refused) as refused:
+        passers[name](town.door("alice"), topic, b"not this")
+    assert "authoriz" in str(refused.value).lower()
+    assert passers[name](town.door("admin"), topic, b"next") == b"next"
+    consumer = Consumer(town.settings("admin", group_id="unused"))
+    assert consumer.get_watermark_offsets(TopicPartition(topic, 0), TIMEOUT_S) == (0, 2)
+    consumer.close()
 
 
 def test_who_does_not_log_in_is_nobody(town: Town) -> None:
