@@ -40,8 +40,9 @@ def handle(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse | 
     if not wanted:
         # v0 has no null: there an empty list means all topics.
         everything = wanted is None or ctx.version == 0
-        known = ctx.broker.controller.image.topics.values() if everything else ()
-        topics = [each for each in known if may_topic(ctx, Operation.DESCRIBE, each.name)]
+        known = ctx.broker.controller.image.topics if everything else {}
+        hidden = denied_topics(ctx, Operation.DESCRIBE, known)
+        topics = [topic for name, topic in known.items() if name not in hidden]
         return _respond(ctx, request, [_topic(ctx, request, t) for t in topics])
     ids = list(dict.fromkeys(t.topic_id for t in wanted if t.topic_id != ZERO_UUID))
     if ids:
