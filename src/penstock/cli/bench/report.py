@@ -13,6 +13,13 @@ Made by `make bench`; do not edit. Every ratio was measured within one run, roun
 the other on the same machine and the same filesystem; the median of the rounds stands first, then the lowest and
 the highest. A goal is met or missed only when all rounds agree; how far the median is past a missed one stands with
 it. Goals are reported, never asserted.
+
+```
+python -m tools.setup_peers                # the other brokers: Kafka's jars, nats-server, Redis, RabbitMQ
+penstock bench --peers                     # beside them, workloads l to u
+penstock bench --cluster                   # three brokers against one, workloads v to y
+penstock bench --only ln --targets penstock,redis --rounds 5 --seconds 2
+```
 """
 _PENSTOCK = "Penstock"
 

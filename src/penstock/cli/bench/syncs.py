@@ -4,6 +4,7 @@ The estimate is an upper bound: a batch is acknowledged after one sync, so there
 mattered than batches in the log.
 """
 
+import os
 import shutil
 import signal
 import subprocess
@@ -15,7 +16,10 @@ import msgspec
 
 from penstock.protocol.records.batch import LOG_OVERHEAD
 
-_EVENTS: Final = ("syscalls:sys_enter_fdatasync", "syscalls:sys_enter_fsync")
+_CALLS: Final = ("syscalls:sys_enter_fdatasync", "syscalls:sys_enter_fsync")
+# A sync that is left to the kernel is no call of its own (docs/adr/0011). 3 is the operation IORING_OP_FSYNC.
+_LEFT_TO_KERNEL: Final = ("io_uring:io_uring_submit_req", "opcode==3")
+_TRACEPOINTS: Final = "/sys/kernel/tracing/events"
 _ATTACH_S: Final = 0.5
 
 
@@ -25,14 +29,14 @@ class SyncCount(msgspec.Struct, frozen=True):
 
 
 class SyncCounter:
-    """Attach before the load, ask after it."""
+    """Attach to the processes before the load, ask after it."""
 
-    def __init__(self, pid: int) -> None:
+    def __init__(self, *pids: int) -> None:
         self._perf: subprocess.Popen[str] | None = None
         perf = shutil.which("perf")
         if perf is None:
             return
-        command = [perf, "stat", "-x", ",", "-e", ",".join(_EVENTS), "-p", str(pid)]
+        command = [perf, "stat", "-x", ",", *_events(), "-p", ",".join(map(str, pids))]
         # A tool found on the path, pointed at a process that the benchmark started.
         self._perf = subprocess.Popen(  # noqa: S603
             command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
@@ -56,9 +60,18 @@ class SyncCounter:
         return parse_perf(told)
 
 
+def _events() -> list[str]:
+    """The arguments of perf for everything that is a sync; it would refuse all of them for one that it does not know."""
+    arguments = [word for event in _CALLS for word in ("-e", event)]
+    event, condition = _LEFT_TO_KERNEL
+    if os.path.exists(os.path.join(_TRACEPOINTS, event.replace(":", "/"))):
+        arguments += ["-e", event, "--filter", condition]
+    return arguments
+
+
 def parse_perf(told: str) -> int:
     """The sum of the events in perf's comma-separated output; what it could not count is nothing."""
-    counts = [line.split(",")[0] for line in told.splitlines() if "syscalls:" in line]
+    counts = [line.split(",")[0] for line in told.splitlines() if "syscalls:" in line or "io_uring:" in line]
     return sum(int(count) for count in counts if count.isdecimal())
 
 

@@ -15,9 +15,8 @@ import msgspec
 
 from penstock.cli.bench.peers.clients import Client, client_of
 from penstock.cli.bench.peers.clients.stamp import due_s
-from penstock.cli.bench.peers.tasks import Outcome, Task
+from penstock.cli.bench.peers.tasks import WARM_UP_MESSAGES, Outcome, Task
 
-_WARM_UP_MESSAGES = 20
 _RETRY_S = 0.005
 _TRY_S = 10.0
 _REASON_CHARACTERS_MAX = 300
@@ -47,7 +46,7 @@ def _prepare(task: Task) -> Callable[[], Outcome]:
     if task.operation in ("lone", "bulk", "paced"):
         client.open_publisher()
         if task.operation == "lone":
-            for _ in range(_WARM_UP_MESSAGES):
+            for _ in range(WARM_UP_MESSAGES):
                 client.publish_one(b"x" * task.message_bytes)
     elif task.operation in ("read", "timed-read"):
         client.open_reader(task.group)

@@ -1,8 +1,10 @@
 """What a client process is asked to do, and what it answers: values that cross a pipe as lines of JSON."""
 
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
+
+WARM_UP_MESSAGES: Final = 20  # that a lone publisher sends before the clock starts
 
 Dialect = Literal["kafka", "nats", "redis", "amqp"]
 Operation = Literal["create", "remove", "first", "lone", "bulk", "read", "timed-read", "paced"]

@@ -140,6 +140,10 @@ class Running:
         """Seconds of processor time taken since then; the kernel counts in ticks, and less than one is not known."""
         return max(self.cpu_s() - before_s, process_tree.TICK_S)
 
+    def pids(self) -> list[int]:
+        """All of its processes."""
+        return sorted(self._tree())
+
     def rss_mib(self) -> float:
         """Resident memory of all of its processes."""
         return sum(process_tree.rss_kib(pid) for pid in self._tree()) / 1024
