@@ -61,7 +61,7 @@ class SyncCounter:
 
 
 def _events() -> list[str]:
-    """The arguments of perf for everything that is a sync; it would refuse all of them for one that it does not know."""
+    """The arguments of perf for all that is a sync; it would refuse all of them for one that it does not know."""
     arguments = [word for event in _CALLS for word in ("-e", event)]
     event, condition = _LEFT_TO_KERNEL
     if os.path.exists(os.path.join(_TRACEPOINTS, event.replace(":", "/"))):
