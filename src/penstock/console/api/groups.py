@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from penstock.client.cluster import LATEST, Client, TopicPartition, coordinator_of_group
+from penstock.client.cluster import LATEST, Client, TopicPartition, UnsupportedApi, coordinator_of_group
 from penstock.console.kafka.places import ask_each, describe, leaders_of, offsets_at
 from penstock.console.refusals import NOT_FOUND, Refused, check
 from penstock.console.web import CLIENT, answer
@@ -83,21 +83,33 @@ def offset_row(
 
 
 async def described_group(client: Client, name: str) -> dict[str, Any]:
-    """State and members, of a group of either protocol (KIP-848 groups are asked about first)."""
-    newer = consumer_group_describe.ConsumerGroupDescribeRequest(group_ids=[name])
-    response = await client.request(coordinator_of_group(name), newer, error_of=_passing_error)
+    """State and members, of a group of either protocol."""
+    return await _newer_group(client, name) or await _classic_group(client, name)
+
+
+async def _newer_group(client: Client, name: str) -> dict[str, Any] | None:
+    """A group of KIP-848; None when it is none, or when the brokers know no such groups."""
+    message = consumer_group_describe.ConsumerGroupDescribeRequest(group_ids=[name])
+    try:
+        response = await client.request(coordinator_of_group(name), message, error_of=_passing_error)
+    except UnsupportedApi:
+        return None
     group = response.groups[0]
-    if group.error_code != ErrorCode.GROUP_ID_NOT_FOUND:
-        check(group.error_code, f"Group {name} cannot be shown", group.error_message)
-        return {
-            "id": name,
-            "type": "consumer",
-            "state": group.group_state,
-            "protocol": group.assignor_name,
-            "members": [consumer_member(member) for member in group.members],
-        }
-    older = describe_groups.DescribeGroupsRequest(groups=[name])
-    response = await client.request(coordinator_of_group(name), older, error_of=_passing_error)
+    if group.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
+        return None
+    check(group.error_code, f"Group {name} cannot be shown", group.error_message)
+    return {
+        "id": name,
+        "type": "consumer",
+        "state": group.group_state,
+        "protocol": group.assignor_name,
+        "members": [consumer_member(member) for member in group.members],
+    }
+
+
+async def _classic_group(client: Client, name: str) -> dict[str, Any]:
+    message = describe_groups.DescribeGroupsRequest(groups=[name])
+    response = await client.request(coordinator_of_group(name), message, error_of=_passing_error)
     group = response.groups[0]
     if group.group_state == "Dead" and group.error_code in (0, ErrorCode.GROUP_ID_NOT_FOUND):
         raise Refused(NOT_FOUND, "GROUP_ID_NOT_FOUND", f"There is no group {name} (any more).")
