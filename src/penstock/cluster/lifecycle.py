@@ -25,6 +25,7 @@ from penstock.storage.log_errors import LogError
 log = logging.getLogger(__name__)
 
 _RETRY_MS = 100
+_FIRST_REST_MS = 5  # a node that has just started learns within milliseconds who leads the quorum
 _NOBODY_ANSWERS_MS = 3_000  # the whole cluster may be stopping
 _FINAL = (ErrorCode.INCONSISTENT_CLUSTER_ID, ErrorCode.INVALID_REQUEST, ErrorCode.UNSUPPORTED_VERSION)
 
@@ -58,6 +59,7 @@ class Lifecycle:
         """Register, however long it takes to find a controller, within bounds. Raises `NotAdmitted`."""
         timeout_ms = self._controller.config[replication.INITIAL_BROKER_REGISTRATION_TIMEOUT_MS]
         deadline_ms = self._clock.monotonic_ms() + timeout_ms
+        rest_ms = _FIRST_REST_MS
         while True:
             try:
                 await self._access.register(self._registration, self._cluster_id)
@@ -71,7 +73,8 @@ class Lifecycle:
                 return
             if self._clock.monotonic_ms() >= deadline_ms:
                 raise NotAdmitted(f"{reason}, for {timeout_ms} ms")
-            await self._clock.sleep(_RETRY_MS)
+            await self._clock.sleep(rest_ms)
+            rest_ms = min(2 * rest_ms, _RETRY_MS)
 
     def _why_refused(self, refusal: Refusal) -> str:
         broker_id = self._registration.broker_id
