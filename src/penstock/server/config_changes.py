@@ -1,4 +1,4 @@
-"""What AlterConfigs and IncrementalAlterConfigs share: a broker changes its own settings only, the rest is decided."""
+"""What AlterConfigs and IncrementalAlterConfigs share: settings are those of a broker that exists, and one may."""
 
 from collections.abc import Awaitable, Sequence
 from typing import Protocol
@@ -34,12 +34,9 @@ async def alter(
 
 
 def _refusal(ctx: RequestContext, resource: ResourceChanges) -> tuple[ErrorCode, str | None] | None:
-    """Clients send a broker's settings to that broker; only it can tell whether it takes them."""
-    is_other = resource.resource_type == ResourceType.BROKER and resource.resource_name not in (
-        "",
-        str(ctx.broker.node_id),
-    )
-    if is_other:
+    """Clients send a broker's settings to that broker, which forwards them to the controller: this one."""
+    names = ("", *map(str, ctx.broker.controller.image.brokers))
+    if resource.resource_type == ResourceType.BROKER and resource.resource_name not in names:
         return (
             ErrorCode.INVALID_REQUEST,
             f"Unexpected broker id, expected {ctx.broker.node_id}, but received {resource.resource_name}",

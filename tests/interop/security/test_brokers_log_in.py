@@ -1,15 +1,18 @@
 """Brokers show each other who they are: a cluster over TLS and SCRAM, started, and again after all were down."""
 
+import socket
+import ssl
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
 
 from tests.support.broker import BrokerFailed, BrokerProcess, free_port
 from tests.support.certificates import Certificate, authority
+from tests.support.cluster import eventually
 
 PASSWORD = "brokers-secret"
 
@@ -45,6 +48,14 @@ class Cluster:
         return BrokerProcess(
             self._directory / f"node-{number}", settings=settings, arguments=arguments, port=port
         )
+
+    def certificate_of(self, node: BrokerProcess) -> bytes | None:
+        context = ssl.create_default_context(cafile=str(self.authority))
+        with (
+            socket.create_connection(("127.0.0.1", node.port)) as plain,
+            context.wrap_socket(plain, server_hostname="localhost") as secured,
+        ):
+            return secured.getpeercert(binary_form=True)
 
     def client(self) -> dict[str, object]:
         return {
@@ -93,6 +104,19 @@ def test_what_was_written_is_there_after_all_brokers_were_down(cluster: Cluster)
     assert message is not None
     assert message.value() == b"kept"
     consumer.close()
+
+
+def test_every_broker_takes_a_new_certificate_while_it_runs(cluster: Cluster, tmp_path: Path) -> None:
+    admin = AdminClient(cluster.client())
+    for number, node in cluster.nodes.items():
+        before = cluster.certificate_of(node)
+        path = cluster.issuer.issue().write(tmp_path / f"new-{number}.pem")
+        change = ConfigEntry("ssl.keystore.location", str(path), incremental_operation=AlterConfigOpType.SET)
+        resource = ConfigResource("broker", str(number), incremental_configs=[change])
+        admin.incremental_alter_configs([resource])[resource].result(30)
+        eventually(
+            lambda node=node, before=before: cluster.certificate_of(node) != before, "a new certificate"
+        )
 
 
 def test_a_broker_with_a_wrong_password_does_not_join(cluster: Cluster) -> None:
