@@ -24,7 +24,7 @@ from penstock.protocol.messages.produce import (
 from penstock.protocol.records.batch import iter_batches
 from penstock.protocol.records.builder import NewRecord, build_batch
 from penstock.protocol.records.record import Record, iter_records
-from penstock.server.connection_host import Peer
+from penstock.server.connection_host import Exclusive, Peer
 from penstock.server.context import RequestContext, Services
 from penstock.server.handlers import fetch, produce
 
@@ -88,7 +88,8 @@ class Partition:
             ],
         )
         context = RequestContext(self._services, self._peer, _PRODUCE_VERSION, self._client_id)
-        return self._offset_of(produce.handle(context, request))
+        answer = produce.handle(context, request)
+        return self._offset_of(answer.answer if isinstance(answer, Exclusive) else answer)
 
     async def _offset_of(self, answer: ProduceResponse | Awaitable[ProduceResponse | None] | None) -> int:
         response = await answer if isinstance(answer, Awaitable) else answer

@@ -70,6 +70,7 @@ log = logging.getLogger(__name__)
 
 _SYNC_THREADS = 8  # the kernel merges syncs of several files into one journal commit
 _READ_THREADS = 4
+_CHECK_THREADS = 1  # one at a time: what a batch grows to is held in memory
 _IN_FLIGHT_MAX = 256
 _IN_FLIGHT_BYTES_MAX = 64 * 1024 * 1024
 _DRAIN_MS_MAX = 10_000
@@ -280,6 +281,7 @@ class Broker:
             authorizer=make_authorizer(controller),
             metrics=self._metrics(flush_seconds),
             quotas=QuotaKeeper(lambda: controller.config, self._clock),
+            checks=self._threads(_CHECK_THREADS, "penstock-check"),
             memory=MemoryBudget(memory_limit(self._config[network.QUEUED_MAX_REQUEST_BYTES])),
             telemetry=Telemetry(self._clock, self._random),
         )

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -38,7 +38,8 @@ class Exclusive:
 
     __slots__ = ("answer",)
 
-    def __init__(self, answer: Awaitable[Answer]) -> None:
+    def __init__(self, answer: Awaitable[Any]) -> None:
+        """From a handler it is the response that is awaited, from dispatch its bytes."""
         self.answer = answer
 
 

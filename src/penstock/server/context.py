@@ -11,6 +11,7 @@ from penstock.cluster.replicas import Replicas
 from penstock.config.broker import BrokerConfig
 from penstock.groups.coordinator import GroupCoordinator
 from penstock.observability.clock import Clock
+from penstock.observability.offload import Offload
 from penstock.security.authorizer import Authorizer
 from penstock.security.operations import Operation
 from penstock.security.resources import CLUSTER_NAME, ResourceType
@@ -33,6 +34,7 @@ class Services:
         "active",
         "admissions",
         "authorizer",
+        "checks",
         "clock",
         "cluster_id",
         "controller",
@@ -72,6 +74,7 @@ class Services:
         quotas: QuotaKeeper,
         telemetry: Telemetry,
         memory: MemoryBudget,
+        checks: Offload,
     ) -> None:
         self.clock = clock
         self.random = randomness
@@ -90,6 +93,7 @@ class Services:
         self.quotas = quotas
         self.telemetry = telemetry
         self.memory = memory
+        self.checks = checks
         self.is_ready = False
         self.quorum: Quorum
         self.access: ControllerAccess

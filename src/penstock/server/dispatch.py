@@ -116,6 +116,8 @@ class Dispatcher:
         finish = partial(self._finish, route, header, ctx)
         if isinstance(response, Completion):
             return response.through(finish)
+        if isinstance(response, Exclusive):
+            return Exclusive(_finish_later(finish, response.answer))
         if isinstance(response, Awaitable):
             later = _finish_later(finish, response)
             return Exclusive(later) if route.is_exclusive else later

@@ -86,6 +86,11 @@ class Telemetry:
         self._subscriptions = found
         self._version += 1
 
+    @property
+    def is_wanted(self) -> bool:
+        """Whether there is any subscription."""
+        return bool(self._subscriptions)
+
     # -- requests
 
     def subscribe(self, instance_id: bytes, peer: Peer, client_id: str) -> Client | ErrorCode:

@@ -15,13 +15,36 @@ from penstock.storage.files import Buffer
 from penstock.storage.log_errors import AppendRejected
 from penstock.storage.storable_batch import StorableBatch
 
+HERE_BYTES_MAX = 2 * 1024 * 1024
+"""What a batch of a client may grow to before it is checked on a thread: the loop is held for some milliseconds."""
+
+
+class Checked:
+    """Batches that were checked by these rules, and may be stored while they hold."""
+
+    __slots__ = ("batches", "rules")
+
+    def __init__(self, rules: ValidationRules, batches: list[StorableBatch]) -> None:
+        self.rules = rules
+        self.batches = batches
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(len(batch.data) for batch in self.batches)
+
+
+def check_produced(records: Buffer, rules: ValidationRules, now_ms: int) -> Checked:
+    """Check a client's batch, however large; for a thread. Raises `AppendRejected`."""
+    return Checked(rules, prepare_produced(records, rules, now_ms, is_from_client=True))
+
 
 def prepare_produced(
     records: Buffer, rules: ValidationRules, now_ms: int, *, is_from_client: bool
 ) -> list[StorableBatch]:
     """Validate what a leader was given: one batch from a client, one or more from the broker itself.
 
-    The batches' data is writable and their offsets are not assigned yet. Raises `AppendRejected`.
+    The batches' data is writable and their offsets are not assigned yet. Raises `AppendRejected`, or `CheckElsewhere`
+    where the rules say so.
     """
     parts = (records,) if is_from_client else tuple(_split(records))
     try:

@@ -9,13 +9,19 @@ takes, but for the rare ones that say so. What blocks is handed out as a job (`b
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+
+import msgspec
 
 from penstock.config.topic import TopicConfig
 from penstock.observability.offload import InlineOffload, Offload
 from penstock.protocol.records.batch import MAGIC_POSITION
-from penstock.protocol.records.rules import ValidationRules, rules_for
+from penstock.protocol.records.rules import CheckElsewhere, ValidationRules, rules_for
 from penstock.storage.append import (
+    HERE_BYTES_MAX,
+    Checked,
     assign_offsets,
+    check_produced,
     prepare_produced,
     prepare_replicated,
 )
@@ -36,7 +42,7 @@ __all__ = ["Appended", "Cold", "Log", "LogSlice", "Origin"]
 
 
 class Log(DurableLog):
-    __slots__ = ("_rules",)
+    __slots__ = ("_rules", "_rules_here")
 
     def __init__(
         self,
@@ -74,6 +80,7 @@ class Log(DurableLog):
             is_new=is_new,
         )
         self._rules: ValidationRules | None = None
+        self._rules_here: ValidationRules | None = None
 
     def configure(self, config: TopicConfig) -> None:
         """Take new settings; they apply from the next append on."""
@@ -81,23 +88,29 @@ class Log(DurableLog):
         self._rules = None
         self.chain.configure(config)
 
+    def _rules_now(self) -> ValidationRules:
+        rules = self._rules
+        if rules is None:
+            rules = self._rules = rules_for(self._config)
+            self._rules_here = msgspec.structs.replace(rules, elsewhere_above_bytes=HERE_BYTES_MAX)
+        return rules
+
     # -- appending ------------------------------------------------------------------------------------
 
     def append(
-        self, records: Buffer, *, leader_epoch: int, now_ms: int, origin: Origin = Origin.CLIENT
+        self, records: Buffer | Checked, *, leader_epoch: int, now_ms: int, origin: Origin = Origin.CLIENT
     ) -> Appended:
         """Store batches as the leader: all of them or, with an exception, none.
 
         They are visible to `read` at once, and durable when `durable_offset` has passed them. Writes the offsets
-        into `records` when it is writable. Raises `AppendRejected`, `StorageError` or `StorageFailure`.
+        into `records` when it is writable. Raises `AppendRejected`, `StorageError` or `StorageFailure`. A client's
+        batch that takes long to check raises `CheckElsewhere`: run `checking` on a thread, and append what it gives.
         """
         if self.failure is not None:
             raise self.failure.with_traceback(None)
-        rules = self._rules
-        if rules is None:
-            rules = self._rules = rules_for(self._config)
+        rules = self._rules_now()
         is_from_client = origin is Origin.CLIENT
-        batches = prepare_produced(records, rules, now_ms, is_from_client=is_from_client)
+        batches = self._prepared(records, rules, now_ms, is_from_client)
         duplicate = check_producers(self.producers, batches, is_from_client=is_from_client)
         if duplicate is not None:
             return Appended(
@@ -118,6 +131,21 @@ class Log(DurableLog):
             log_append_time_ms=now_ms if rules.is_log_append_time else -1,
             log_start_offset=self.log_start_offset,
         )
+
+    def _prepared(
+        self, records: Buffer | Checked, rules: ValidationRules, now_ms: int, is_from_client: bool
+    ) -> list[StorableBatch]:
+        if isinstance(records, Checked):
+            if records.rules is not rules:  # the topic's settings changed meanwhile
+                raise CheckElsewhere
+            return records.batches
+        here = self._rules_here if is_from_client else rules
+        assert here is not None
+        return prepare_produced(records, here, now_ms, is_from_client=is_from_client)
+
+    def checking(self, records: Buffer, now_ms: int) -> Callable[[], Checked]:
+        """What checks a client's batch however large it is; to be called where it may take its time."""
+        return partial(check_produced, records, self._rules_now(), now_ms)
 
     def append_replicated(self, records: Buffer, *, now_ms: int) -> Appended | None:
         """Store batches fetched from the leader, with the offsets they have; None when there is no whole one."""

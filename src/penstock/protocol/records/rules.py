@@ -29,6 +29,10 @@ class InvalidBatch(Exception):
         self.record_errors = record_errors
 
 
+class CheckElsewhere(Exception):
+    """The batch grows beyond what the rules allow to be decompressed here: nothing is said about it yet."""
+
+
 class Rewrite(enum.Enum):
     """What has to change in a valid batch before it is stored."""
 
@@ -49,6 +53,7 @@ class ValidationRules(msgspec.Struct, frozen=True, kw_only=True):
     codec: Codec | None = None  # None keeps the producer's
     level: int | None = None
     decompressed_bytes_max: int = DECOMPRESSED_BYTES_MAX
+    elsewhere_above_bytes: int | None = None  # None decompresses all here
 
 
 class ValidatedBatch(msgspec.Struct, frozen=True):

@@ -34,6 +34,7 @@ from penstock.protocol.records.builder import assemble_batch
 from penstock.protocol.records.errors import CorruptRecords, DecompressedTooLarge
 from penstock.protocol.records.record import read_varint, read_varlong
 from penstock.protocol.records.rules import (
+    CheckElsewhere,
     InvalidBatch,
     RecordError,
     Rewrite,
@@ -53,6 +54,7 @@ def validate_batch(
 ) -> ValidatedBatch:
     """Check all of `batch`, which must be exactly one batch; raises `InvalidBatch` when it must not be stored.
 
+    Raises `CheckElsewhere` when the rules leave so large a one to somebody who may take the time.
     What the broker itself appends (`is_from_client=False`) may be a control batch and may lack sequences.
     """
     header = _check_frame(batch)
@@ -157,9 +159,14 @@ def _uncompressed(batch: Buffer, header: BatchHeader, rules: ValidationRules) ->
         raise InvalidBatch(
             ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"There is no codec {header.attributes & CODEC_MASK}"
         )
+    here_bytes_max = rules.elsewhere_above_bytes
     try:
-        return decompress(header.codec, section, rules.decompressed_bytes_max)
+        return decompress(
+            header.codec, section, rules.decompressed_bytes_max if here_bytes_max is None else here_bytes_max
+        )
     except DecompressedTooLarge as error:
+        if here_bytes_max is not None:
+            raise CheckElsewhere from None
         raise InvalidBatch(ErrorCode.MESSAGE_TOO_LARGE, f"Decompressed batch too large: {error}") from None
     except CorruptRecords as error:
         raise InvalidBatch(ErrorCode.INVALID_RECORD, f"Malformed batch: {error}") from None

@@ -8,6 +8,8 @@ sends it. An early one is answered before this broker has caught up with its clu
 fetches none ever would. Internal ones are not shown to clients.
 """
 
+from collections.abc import Collection
+
 import msgspec
 
 from penstock.protocol.apis import APIS
@@ -114,9 +116,14 @@ HANDLERS: dict[int, Handler] = dict(
 )
 
 
-def advertised_versions() -> list[ApiVersion]:
+TELEMETRY = (71, 72)
+"""Shown only while somebody wants metrics of clients, as in Kafka: librdkafka has a line to say about it."""
+
+
+def advertised_versions(hidden: Collection[int] = ()) -> list[ApiVersion]:
+    """What clients are shown, in the form of an ApiVersions response."""
     return [
         ApiVersion(api_key=key, min_version=h.advertised_from, max_version=h.versions.stop - 1)
         for key, h in HANDLERS.items()
-        if not h.is_internal
+        if not h.is_internal and key not in hidden
     ]

@@ -13,7 +13,7 @@ from penstock.protocol.messages.api_versions import (
     SupportedFeatureKey,
 )
 from penstock.server.context import RequestContext
-from penstock.server.handlers import advertised_versions
+from penstock.server.handlers import TELEMETRY, advertised_versions
 
 # KIP-511: what a client says of itself must be safe to show and to log.
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
@@ -30,7 +30,7 @@ def handle(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersionsRespo
         ctx.peer.software_version = request.client_software_version
     features = ctx.broker.controller.image.features
     return ApiVersionsResponse(
-        api_keys=advertised_versions(),
+        api_keys=advertised_versions(hidden=() if ctx.broker.telemetry.is_wanted else TELEMETRY),
         supported_features=[
             SupportedFeatureKey(name=name, min_version=low, max_version=high)
             for name, (low, high) in features.supported.items()

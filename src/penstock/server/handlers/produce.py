@@ -28,8 +28,9 @@ from penstock.protocol.messages.produce import (
     TopicProduceResponse,
 )
 from penstock.protocol.records.batch import CODEC_MASK, TRANSACTIONAL_FLAG
+from penstock.protocol.records.rules import CheckElsewhere
 from penstock.security.operations import Operation
-from penstock.server.connection_host import CloseConnection
+from penstock.server.connection_host import CloseConnection, Exclusive
 from penstock.server.context import RequestContext
 from penstock.server.permissions import denied_topics, may_transactional_id
 from penstock.server.transactional_produce import (
@@ -42,6 +43,7 @@ from penstock.server.transactional_produce import (
     pending_in,
     verdicts,
 )
+from penstock.storage.append import Checked
 from penstock.storage.log_errors import AppendRejected, LogError
 from penstock.transactions.state import TopicPartition
 
@@ -51,7 +53,7 @@ ADMIN_CLIENT = "__admin_client"  # Kafka's name for the only client that may wri
 class _Outcome:
     """What one partition will be answered, and what that waits for."""
 
-    __slots__ = ("committed", "is_settled", "response", "waits_for_others")
+    __slots__ = ("committed", "is_settled", "response", "unchecked", "waits_for_others")
 
     def __init__(
         self,
@@ -64,6 +66,8 @@ class _Outcome:
         self.committed = committed
         self.waits_for_others = waits_for_others
         self.is_settled = False
+        self.unchecked: memoryview | None = None
+        """Records that take long to check: that is done on a thread, and they are appended after it."""
 
 
 _Outcomes = list[tuple[TopicProduceData, list[_Outcome]]]
@@ -72,7 +76,7 @@ _Denied = Mapping[bytes | str, ErrorCode]
 
 def handle(
     ctx: RequestContext, request: ProduceRequest
-) -> ProduceResponse | Awaitable[ProduceResponse | None] | None:
+) -> ProduceResponse | Awaitable[ProduceResponse | None] | Exclusive | None:
     denied = _denied(ctx, request)
     if request.transactional_id is not None:
         pending = pending_in(ctx, [t for t in request.topic_data if key_of(ctx, t) not in denied])
@@ -105,6 +109,9 @@ async def _handle_later(
         outcome = _append_all(ctx, request, denied, found)
     finally:
         pending.admission.close()
+    if isinstance(outcome, Exclusive):
+        response: ProduceResponse | None = await outcome.answer
+        return response
     return await outcome if isinstance(outcome, Completion) else outcome
 
 
@@ -113,8 +120,8 @@ def _append_all(
     request: ProduceRequest,
     denied: _Denied,
     told: Verdicts,
-) -> ProduceResponse | Completion[ProduceResponse] | None:
-    outcomes = []
+) -> ProduceResponse | Completion[ProduceResponse] | Exclusive | None:
+    outcomes: _Outcomes = []
     for topic in request.topic_data:
         refusal = denied.get(key_of(ctx, topic)) if denied else None
         if refusal is None:
@@ -122,6 +129,50 @@ def _append_all(
         else:
             parts = [_Outcome(_failed(data.index, refusal)) for data in topic.partition_data]
         outcomes.append((topic, parts))
+    if [outcome for _, parts in outcomes for outcome in parts if outcome.unchecked is not None]:
+        # What the same client sends next must not overtake it.
+        return Exclusive(_append_checked(ctx, request, outcomes))
+    return _answer(request, outcomes)
+
+
+async def _append_checked(
+    ctx: RequestContext, request: ProduceRequest, outcomes: _Outcomes
+) -> ProduceResponse | None:
+    """Check what takes long where it holds nobody up, then append it."""
+    checked: _Outcomes = []
+    for topic, parts in outcomes:
+        done = []
+        for each in parts:
+            outcome = each
+            while outcome.unchecked is not None:  # again, when the topic's settings changed meanwhile
+                outcome = await _check_and_append(ctx, request, topic, outcome)
+            done.append(outcome)
+        checked.append((topic, done))
+    answer = _answer(request, checked)
+    return await answer if isinstance(answer, Completion) else answer
+
+
+async def _check_and_append(
+    ctx: RequestContext, request: ProduceRequest, topic: TopicProduceData, outcome: _Outcome
+) -> _Outcome:
+    index, records = outcome.response.index, outcome.unchecked
+    assert records is not None
+    leader = leader_for(ctx, topic, index)
+    if not isinstance(leader, Replica):
+        return _Outcome(_failed(index, leader))
+    try:
+        checked = await ctx.broker.checks.run(leader.log.checking(records, ctx.broker.clock.now_ms()))
+    except AppendRejected as rejected:
+        return _Outcome(_rejected(index, leader, rejected))
+    leader = leader_for(ctx, topic, index)  # it may have moved meanwhile
+    if not isinstance(leader, Replica):
+        return _Outcome(_failed(index, leader))
+    return _append_records(ctx, request, leader, checked, index=index, unchecked=records)
+
+
+def _answer(
+    request: ProduceRequest, outcomes: _Outcomes
+) -> ProduceResponse | Completion[ProduceResponse] | None:
     if request.acks == 0:
         for topic, parts in outcomes:
             for outcome in parts:
@@ -206,14 +257,30 @@ def _append(
     code = _refuse(ctx, request, leader, records, told)
     if code:
         return _Outcome(_failed(data.index, code))
+    return _append_records(ctx, request, leader, records, index=data.index, unchecked=records)
+
+
+def _append_records(
+    ctx: RequestContext,
+    request: ProduceRequest,
+    leader: Replica,
+    records: memoryview | Checked,
+    *,
+    index: int,
+    unchecked: memoryview,
+) -> _Outcome:
     try:
         appended = leader.append(records, ctx.broker.clock.now_ms(), acks=request.acks)
+    except CheckElsewhere:
+        outcome = _Outcome(PartitionProduceResponse(index=index))
+        outcome.unchecked = unchecked
+        return outcome
     except AppendRejected as rejected:
-        return _Outcome(_rejected(data.index, leader, rejected))
+        return _Outcome(_rejected(index, leader, rejected))
     except LogError as error:
-        return _Outcome(_failed(data.index, error.code, str(error)))
+        return _Outcome(_failed(index, error.code, str(error)))
     response = PartitionProduceResponse(
-        index=data.index,
+        index=index,
         error_code=0,
         base_offset=appended.base_offset,
         log_append_time_ms=appended.log_append_time_ms,
