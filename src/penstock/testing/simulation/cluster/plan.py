@@ -25,9 +25,7 @@ TOPIC_SETTINGS: Final[dict[str, dict[str, str]]] = {
 PARTITIONS: Final[dict[str, list[PartitionName]]] = {
     name: [(name, number) for number in range(count)] for name, count in PARTITION_COUNTS.items()
 }
-INTERNAL: Final[list[PartitionName]] = [
-    (name, number) for name in ("__consumer_offsets", "__transaction_state") for number in range(2)
-]
+INTERNAL: Final[list[PartitionName]] = [(name, 0) for name in ("__consumer_offsets", "__transaction_state")]
 
 GROUP: Final = "readers"
 SESSION_MS: Final = 3000
@@ -45,10 +43,10 @@ SETTINGS: Final = (
     "replica.lag.time.max.ms=1000",
     "replica.socket.timeout.ms=3000",
     "replica.selector.class=org.apache.kafka.common.replica.RackAwareReplicaSelector",
-    "offsets.topic.num.partitions=2",
+    "offsets.topic.num.partitions=1",
     "offsets.topic.segment.bytes=16384",
     "transaction.state.log.segment.bytes=16384",
-    "transaction.state.log.num.partitions=2",
+    "transaction.state.log.num.partitions=1",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms=1000",
     f"group.consumer.session.timeout.ms={SESSION_MS}",
     f"group.consumer.min.session.timeout.ms={SESSION_MS}",

@@ -49,7 +49,7 @@ class SimulatedCluster:
             await self._form()
             self.usage.begin()
             for _ in range(self.fault_count):
-                await asyncio.sleep(self.random.uniform(0.1, 3))
+                await asyncio.sleep(self.random.uniform(0.1, 2))
                 await self.faults.disturb()
                 self.history.check()
             await self.faults.heal()
