@@ -5,6 +5,7 @@ Which listener brokers use among themselves, and who they are there, the setting
 """
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from penstock.client.blocking.errors import ClientError
 from penstock.client.blocking.settings import SaslSettings
@@ -14,12 +15,12 @@ from penstock.config.listeners import Endpoint
 from penstock.config.property import ConfigError
 from penstock.config.themes import security
 from penstock.observability.clock import Clock
-from penstock.security.sasl import plain
-from penstock.security.sasl.mechanisms import login_module
 from penstock.security.scram_credentials import SCRAM_BY_NAME
-from penstock.security.tls.contexts import FollowedContext, client_context
 
-_MODULES = {plain.NAME: "PlainLoginModule", **dict.fromkeys(SCRAM_BY_NAME, "ScramLoginModule")}
+if TYPE_CHECKING:  # loaded when the brokers' listener needs them
+    from penstock.security.tls.contexts import FollowedContext
+
+_MODULES = {"PLAIN": "PlainLoginModule", **dict.fromkeys(SCRAM_BY_NAME, "ScramLoginModule")}
 
 
 class PeerRefused(ConnectionError):
@@ -33,9 +34,11 @@ class Dialer:
         listener = settings.inter_broker_listener
         protocol = next(each.security_protocol for each in settings.listeners if each.name == listener)
         self._client_id = client_id
-        self._tls = (
-            FollowedContext(listener, config, client_context, clock) if protocol.endswith("SSL") else None
-        )
+        self._tls: FollowedContext | None = None
+        if protocol.endswith("SSL"):
+            from penstock.security.tls import contexts  # noqa: PLC0415
+
+            self._tls = contexts.FollowedContext(listener, config, contexts.client_context, clock)
         self.own_login = own_login(settings, listener) if protocol.startswith("SASL_") else None
         """Who this broker is to others, where they ask."""
 
@@ -55,6 +58,8 @@ class Dialer:
 
 def own_login(config: BrokerConfig, listener: str) -> SaslSettings:
     """Raises `ConfigError`."""
+    from penstock.security.sasl.mechanisms import login_module  # noqa: PLC0415
+
     mechanism = config[security.SASL_MECHANISM_INTER_BROKER_PROTOCOL]
     if mechanism not in _MODULES:
         raise ConfigError(

@@ -1,8 +1,9 @@
 r"""Who a certificate names: its subject, and the rules that make a user's name of it (KIP-371).
 
-`ssl.principal.mapping.rules` is a comma-separated list of which the first rule that fits wins. `DEFAULT` takes the whole
-subject (`CN=alice,OU=ops,O=Penstock`); `RULE:pattern/replacement/` takes the replacement, with `$1` for the first group,
-and with `L` or `U` at its end in lower or upper case. A subject that no rule fits names nobody and is refused.
+`ssl.principal.mapping.rules` is a comma-separated list of which the first rule that fits wins. `DEFAULT` takes the
+whole subject (`CN=alice,OU=ops,O=Penstock`); `RULE:pattern/replacement/` takes the replacement, with `$1` for the first
+group, in lower case with an `L` behind it and in upper case with a `U`. A subject that no rule fits names nobody and is
+refused.
 """
 
 import re

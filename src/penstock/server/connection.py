@@ -17,13 +17,12 @@ import struct
 from collections import deque
 from collections.abc import Awaitable
 from functools import partial
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 
 from penstock.observability.completion import Completion
 from penstock.protocol.errors import ProtocolError
-from penstock.security.sasl.listener import ListenerLogins
 from penstock.server.connection_host import (
     Answer,
     Buffer,
@@ -34,8 +33,10 @@ from penstock.server.connection_host import (
     Farewell,
     Peer,
 )
-from penstock.server.login_gate import LoginGate
 from penstock.server.read_turns import ConnectionGone
+
+if TYPE_CHECKING:
+    from penstock.security.sasl.listener import ListenerLogins
 
 log = logging.getLogger(__name__)
 
@@ -119,8 +120,10 @@ class Connection(asyncio.BufferedProtocol):
                 wait_ms / 1000, self.close, "its address connects too often (connection_creation_rate)"
             )
 
-    def _ask_for_login(self, logins: ListenerLogins) -> None:
+    def _ask_for_login(self, logins: "ListenerLogins") -> None:
         """Until it is done, requests are few and small."""
+        from penstock.server.login_gate import LoginGate  # noqa: PLC0415  see connection_host
+
         self.peer.login = logins.begin()
         limits = self._limits
         self._limits = msgspec.structs.replace(limits, frame_bytes_max=logins.frame_bytes_max)

@@ -2,18 +2,20 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
 from penstock.observability.clock import Clock
 from penstock.observability.completion import Completion
 from penstock.security.principal import ANONYMOUS
-from penstock.security.sasl.login import Login
-from penstock.server.listener_security import ListenerSecurity
 from penstock.server.memory import MemoryBudget
 from penstock.server.metrics.requests import RequestCounts
 from penstock.server.read_turns import ReadTurns
+
+if TYPE_CHECKING:  # most brokers ask nobody who they are, and need not load what it takes
+    from penstock.security.sasl.login import Login
+    from penstock.server.listener_security import ListenerSecurity
 
 Buffer = bytes | bytearray | memoryview
 Answer = Sequence[Buffer]  # an empty answer sends nothing (Produce with acks=0)
@@ -157,7 +159,7 @@ class ConnectionHost:
         counts: RequestCounts,
         memory: MemoryBudget,
         dialects: Mapping[int, Dialect] | None = None,
-        security: Mapping[str, ListenerSecurity] | None = None,
+        security: "Mapping[str, ListenerSecurity] | None" = None,
         connection_wait: Callable[[str], tuple[float, bool]] = lambda _host: (0.0, False),
     ) -> None:
         """`security` is what listeners ask of those who connect, by name; the others ask nothing.
@@ -166,7 +168,7 @@ class ConnectionHost:
         after that.
         """
         self.dispatcher = dispatcher
-        self.security = security or {}
+        self.security: Mapping[str, ListenerSecurity] = security or {}
         self.limits = limits
         self.clock = clock
         self.dialects = dialects or {}

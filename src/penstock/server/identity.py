@@ -1,6 +1,7 @@
 """Who this broker is, and who others are to it: the parts of authentication, put together."""
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from penstock.config.broker import BrokerConfig
 from penstock.config.themes import security
@@ -8,9 +9,10 @@ from penstock.observability.clock import Clock
 from penstock.observability.offload import Offload
 from penstock.security.dialer import Dialer
 from penstock.security.scram_credentials import SCRAM_BY_NAME, ScramCredential
-from penstock.security.scram_users import ScramUsers
-from penstock.security.token_keys import TokenKeys
-from penstock.server.listener_security import ListenerSecurity, secure_listeners
+
+if TYPE_CHECKING:
+    from penstock.security.token_keys import TokenKeys
+    from penstock.server.listener_security import ListenerSecurity
 
 
 class Identity:
@@ -23,19 +25,27 @@ class Identity:
         clock: Clock,
     ) -> None:
         """Raises `ConfigError` when a listener asks for what the settings do not have."""
+        self.listeners: dict[str, ListenerSecurity] = {}
+        self._keys: TokenKeys | None = None
         settings = config()
+        if all(each.security_protocol == "PLAINTEXT" for each in settings.listeners):
+            return
+        from penstock.security import token_keys  # noqa: PLC0415  see connection_host
+        from penstock.security.scram_users import ScramUsers  # noqa: PLC0415
+        from penstock.server.listener_security import secure_listeners  # noqa: PLC0415
+
         users = ScramUsers(credentials, lambda: config()[security.SCRAM_DECOY_SECRET])
         own = dialer.own_login
         if own is not None and own.mechanism in SCRAM_BY_NAME:
             listener = settings.inter_broker_listener
             users.set_own(listener, SCRAM_BY_NAME[own.mechanism], own.username, own.password)
-        self._keys = TokenKeys(offload, clock)
-        self.listeners: dict[str, ListenerSecurity] = secure_listeners(
-            settings.listeners, config, users, self._keys, clock
-        )
+        self._keys = token_keys.TokenKeys(offload, clock)
+        self.listeners = secure_listeners(settings.listeners, config, users, self._keys, clock)
 
     async def start(self) -> None:
-        await self._keys.start()
+        if self._keys is not None:
+            await self._keys.start()
 
     def stop(self) -> None:
-        self._keys.stop()
+        if self._keys is not None:
+            self._keys.stop()

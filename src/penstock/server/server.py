@@ -5,6 +5,7 @@ import contextlib
 import logging
 import socket
 from functools import partial
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -12,7 +13,9 @@ from penstock.config.listeners import Endpoint
 from penstock.observability.clock import Clock
 from penstock.server.connection import Connection
 from penstock.server.connection_host import ConnectionHost
-from penstock.server.tls_listener import TlsListener
+
+if TYPE_CHECKING:
+    from penstock.server.tls_listener import TlsListener
 
 log = logging.getLogger(__name__)
 
@@ -43,9 +46,11 @@ class Server:
             bound.append(msgspec.structs.replace(endpoint, port=port))
         return bound
 
-    async def _listener(self, name: str, listening: socket.socket) -> asyncio.Server | TlsListener:
+    async def _listener(self, name: str, listening: socket.socket) -> "asyncio.Server | TlsListener":
         security = self._host.security.get(name)
         if security is not None and security.tls is not None:
+            from penstock.server.tls_listener import TlsListener  # noqa: PLC0415  see connection_host
+
             listening.listen(_BACKLOG)
             return TlsListener(self._host, name, security, listening)
         return await asyncio.get_running_loop().create_server(

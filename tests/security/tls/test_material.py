@@ -13,11 +13,11 @@ AUTHORITY = authority()
 BROKER = AUTHORITY.issue()
 
 
-def shake_hands(server: ssl.SSLContext, client: ssl.SSLContext) -> ssl.SSLObject:
+def shake_hands(server: ssl.SSLContext, client: ssl.SSLContext, name: str = "localhost") -> ssl.SSLObject:
     """A whole handshake in memory; gives the server's side."""
     to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
     ours = server.wrap_bio(to_server, to_client, server_side=True)
-    theirs = client.wrap_bio(to_client, to_server, server_hostname="localhost")
+    theirs = client.wrap_bio(to_client, to_server, server_hostname=name)
     waiting = [theirs, ours]
     for _ in range(10):
         for side in list(waiting):
@@ -185,6 +185,23 @@ def test_a_client_of_another_authority_is_not_let_in(tmp_path: Path) -> None:
     client.load_cert_chain(authority("Mallory").issue(name="alice").write(tmp_path / "mallory.pem"))
     with pytest.raises(ssl.SSLCertVerificationError):
         shake_hands(server_context(material_of(config, "SSL")), client)
+
+
+@pytest.mark.parametrize(("algorithm", "is_let_in"), [("https", False), ("", True)])
+def test_the_name_of_another_broker_is_checked_unless_that_is_switched_off(
+    tmp_path: Path, algorithm: str, is_let_in: bool
+) -> None:
+    config = settings(
+        keystore_location=BROKER.write(tmp_path / "broker.pem"),
+        truststore_certificates=AUTHORITY.pem,
+        endpoint_identification_algorithm=algorithm,
+    )
+    server, client = contexts(config)
+    if is_let_in:
+        shake_hands(server, client, name="elsewhere.example")
+    else:
+        with pytest.raises(ssl.SSLCertVerificationError, match="Hostname mismatch"):
+            shake_hands(server, client, name="elsewhere.example")
 
 
 def test_tls_versions_are_those_of_the_settings(tmp_path: Path) -> None:
