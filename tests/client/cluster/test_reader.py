@@ -2,14 +2,26 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 
 import pytest
 
-from penstock.client.cluster import BrokerError, Client, FetchLimits, TopicPartition
+from penstock.client.blocking.metadata import Partition
+from penstock.client.blocking.retry import Retry
+from penstock.client.cluster import (
+    BrokerError,
+    Client,
+    ClientSettings,
+    FetchedPartition,
+    FetchLimits,
+    TimedOut,
+    TopicPartition,
+)
 from penstock.client.cluster.reader import Reader
+from penstock.observability.clock import ManualClock
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.builder import NewRecord
+from penstock.protocol.records.record import Record
 from tests.server.live import Live
 
 LIMITS = FetchLimits(wait_ms=500)
@@ -94,3 +106,93 @@ async def test_a_topic_that_is_deleted_ends_the_reading(live: Live) -> None:
         with pytest.raises(BrokerError) as refused:
             await waiting
         assert refused.value.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+class Scripted:
+    """A client whose brokers do what the test says."""
+
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.settings = ClientSettings(bootstrap_servers=(("h", 1),), deadline_ms=10_000)
+        self.leaders: dict[TopicPartition, int] = {}
+        self.answers: dict[int, asyncio.Future[dict[TopicPartition, FetchedPartition]]] = {}
+        self.asked: list[tuple[int, set[int]]] = []
+
+    async def leader(self, where: TopicPartition) -> Partition:
+        if where not in self.leaders:
+            raise Retry("no leader")
+        return Partition(index=where.partition, leader_id=self.leaders[where])
+
+    async def fetch_of(
+        self, node: int, positions: Mapping[TopicPartition, int], _limits: FetchLimits
+    ) -> dict[TopicPartition, FetchedPartition]:
+        self.asked.append((node, {where.partition for where in positions}))
+        self.answers[node] = asyncio.get_running_loop().create_future()
+        return await self.answers[node]
+
+    async def close(self) -> None:
+        pass
+
+
+def fetched(offset: int) -> FetchedPartition:
+    return FetchedPartition(records=[Record(offset, 0, None, b"x")], next_offset=offset + 1)
+
+
+A, B = TopicPartition("t", 0), TopicPartition("t", 1)
+
+
+async def turn() -> None:
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+async def test_a_partition_without_a_leader_does_not_hold_up_the_others() -> None:
+    client = Scripted()
+    client.leaders = {A: 1}
+    reader = Reader(client, LIMITS)  # type: ignore[arg-type]  # as much of a client as is used
+    reader.assign({A: 0, B: 0})
+    for offset in range(3):
+        reading = asyncio.create_task(reader.next())
+        await turn()
+        client.answers[1].set_result({A: fetched(offset)})
+        assert list(await reading) == [A]
+    client.leaders[B] = 2
+    reading = asyncio.create_task(reader.next())
+    await turn()
+    assert client.asked[-1] == (1, {0})
+    client.clock.advance(200)
+    await turn()
+    assert client.asked[-1] == (2, {1})
+    client.answers[2].set_result({B: fetched(0)})
+    assert list(await reading) == [B]
+    await reader.close()
+
+
+async def test_a_partition_whose_leader_is_busy_waits_for_it_without_asking_all_the_time() -> None:
+    client = Scripted()
+    client.leaders = {A: 1}
+    reader = Reader(client, LIMITS)  # type: ignore[arg-type]  # as much of a client as is used
+    reader.assign({A: 0, B: 0})
+    reading = asyncio.create_task(reader.next())
+    await turn()
+    client.leaders[B] = 1
+    client.clock.advance(200)
+    await turn()
+    assert client.asked == [(1, {0})]
+    client.answers[1].set_result({})
+    await turn()
+    assert client.asked[1] == (1, {1})
+    reading.cancel()
+    await reader.close()
+
+
+async def test_reading_is_given_up_when_nothing_could_be_read_for_too_long() -> None:
+    client = Scripted()
+    reader = Reader(client, LIMITS)  # type: ignore[arg-type]  # as much of a client as is used
+    reader.assign({A: 0})
+    reading = asyncio.create_task(reader.next())
+    while not reading.done():
+        await turn()
+        client.clock.advance(500)
+    with pytest.raises(TimedOut, match="nothing could be read for 10000 ms: no leader"):
+        await reading

@@ -90,16 +90,20 @@ class Client(Router):
         """
 
         async def attempt() -> dict[TopicPartition, FetchedPartition]:
+            failed: BaseException = Retry("the leaders have moved")
             by_leader: dict[int, dict[TopicPartition, int]] = {}
             for where, offset in positions.items():
-                leader = await self.leader(where)
-                by_leader.setdefault(leader.leader_id, {})[where] = offset
+                try:
+                    leader = await self.leader(where)
+                except Retry as failure:
+                    failed = failure
+                else:
+                    by_leader.setdefault(leader.leader_id, {})[where] = offset
             answers = await asyncio.gather(
                 *(self.fetch_of(node, part, limits) for node, part in by_leader.items()),
                 return_exceptions=True,
             )
             found: dict[TopicPartition, FetchedPartition] = {}
-            failed: BaseException = Retry("the leaders have moved")
             for answer in answers:
                 if isinstance(answer, dict):
                     found.update(answer)
@@ -220,7 +224,7 @@ class Client(Router):
         if answer.error_code == ErrorCode.TOPIC_ALREADY_EXISTS:
             return False
         _raise(answer, f"creating topic {name!r}")
-        self.forget(LeaderOf(name, 0))
+        self._knowledge.forget_topic(name)
         return True
 
     async def delete_topic(self, name: str) -> None:
@@ -235,7 +239,7 @@ class Client(Router):
                 error_of=lambda r: 0 if r.responses[0].error_code == known else _passing(r.responses[0]),
             )
         ).responses[0]
-        self.forget(LeaderOf(name, 0))
+        self._knowledge.forget_topic(name)
         _raise(answer, f"deleting topic {name!r}")
 
     async def describe_configs(

@@ -2,12 +2,12 @@
 
 Each broker has at most one fetch under way, which is sent only when the reader is asked for more: whoever is slow to
 ask holds one answer of each broker and slows nobody else down. What was fetched for a partition that was taken away or
-moved meanwhile is dropped.
+moved meanwhile is dropped. A partition that cannot be read just now is tried again after a while, and the others go on.
 """
 
 import asyncio
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from penstock.client.blocking.errors import TimedOut
@@ -17,10 +17,19 @@ from penstock.client.cluster.client import Client
 from penstock.client.cluster.fetching import FetchedPartition, FetchLimits
 from penstock.client.connection import Disconnected
 
+_NO_JITTER = 0.5
+
 
 class _UnderWay(NamedTuple):
     asked: Mapping[TopicPartition, int]
     answer: "asyncio.Task[dict[TopicPartition, FetchedPartition]]"
+
+
+class _Pause(NamedTuple):
+    """After so many failures in a row a partition is left alone until then."""
+
+    failures: int
+    until_ms: float
 
 
 class Reader:
@@ -31,8 +40,8 @@ class Reader:
         self._limits = limits
         self.positions: dict[TopicPartition, int] = {}
         self._under_way: dict[int, _UnderWay] = {}
-        self._failures = 0
-        self._failing_since_ms = 0.0
+        self._paused: dict[TopicPartition, _Pause] = {}
+        self._failing_since_ms: float | None = None  # since nothing at all could be read
         self._changed: asyncio.Future[None] | None = None
 
     def assign(self, positions: Mapping[TopicPartition, int]) -> None:
@@ -43,6 +52,7 @@ class Reader:
 
     def revoke(self, where: TopicPartition) -> None:
         self.positions.pop(where, None)
+        self._paused.pop(where, None)
 
     async def next(self) -> dict[TopicPartition, FetchedPartition]:
         """Whatever comes first: records, or an error that a partition has for good (its position is given up).
@@ -51,16 +61,9 @@ class Reader:
         `BrokerError` when a topic is gone or may not be read.
         """
         while True:
-            try:
-                await self._ask()
-            except (Retry, Disconnected) as failure:
-                await self._wait_after(failure)
-                continue
-            self._changed = asyncio.get_running_loop().create_future()
-            answers = [each.answer for each in self._under_way.values()]
-            waited: list[asyncio.Future[Any]] = [*answers, self._changed]
-            await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
-            found = await self._taken()
+            await self._ask()
+            await self._something_happens()
+            found = self._taken()
             if found:
                 return found
 
@@ -74,29 +77,55 @@ class Reader:
     async def _ask(self) -> None:
         """Have a fetch under way at every leader that has none."""
         busy = {where for each in self._under_way.values() for where in each.asked}
+        now_ms = self._client.clock.monotonic_ms()
         by_leader: dict[int, dict[TopicPartition, int]] = {}
         for where, offset in list(self.positions.items()):
-            if where not in busy:
+            if where in busy or (where in self._paused and self._paused[where].until_ms > now_ms):
+                continue
+            try:
                 leader = await self._client.leader(where)
+            except (Retry, Disconnected) as failure:
+                self._pause([where], failure)
+            else:
                 by_leader.setdefault(leader.leader_id, {})[where] = offset
         for node, asked in by_leader.items():
             if node not in self._under_way:
                 fetch = self._client.fetch_of(node, asked, self._limits)
                 self._under_way[node] = _UnderWay(asked, asyncio.create_task(fetch))
 
-    async def _taken(self) -> dict[TopicPartition, FetchedPartition]:
+    async def _something_happens(self) -> None:
+        """A fetch is answered, a partition is added, or the time of one that is paused has come."""
+        self._changed = asyncio.get_running_loop().create_future()
+        waited: list[asyncio.Future[Any]] = [each.answer for each in self._under_way.values()]
+        waited.append(self._changed)
+        alarm = None
+        now_ms = self._client.clock.monotonic_ms()
+        # One whose time has come already waits for its broker to answer what it was asked before.
+        due_ms = min(
+            (pause.until_ms for pause in self._paused.values() if pause.until_ms > now_ms), default=None
+        )
+        if due_ms is not None:
+            alarm = asyncio.ensure_future(self._client.clock.sleep(due_ms - now_ms))
+            waited.append(alarm)
+        try:
+            await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            if alarm is not None:
+                alarm.cancel()
+
+    def _taken(self) -> dict[TopicPartition, FetchedPartition]:
         """What the finished fetches bring that is still wanted."""
         found: dict[TopicPartition, FetchedPartition] = {}
-        failure: Exception | None = None
         for node in [node for node, each in self._under_way.items() if each.answer.done()]:
             asked, answer = self._under_way.pop(node)
             try:
                 answers = answer.result()
-            except (Retry, Disconnected) as error:
-                failure = error
+            except (Retry, Disconnected) as failure:
+                self._pause(asked, failure)
                 continue
-            self._failures = 0
             for where, fetched in answers.items():
+                self._failing_since_ms = None
+                self._paused.pop(where, None)
                 if self.positions.get(where) != asked[where]:
                     continue
                 if fetched.error:
@@ -105,19 +134,22 @@ class Reader:
                 elif fetched.next_offset != asked[where]:
                     self.positions[where] = fetched.next_offset
                     found[where] = fetched
-            if len(answers) < len(asked):
-                failure = Retry("leaders have moved")
-        if failure is not None and not found:
-            await self._wait_after(failure)
+            self._pause(asked.keys() - answers.keys(), Retry(f"broker {node} does not lead it"))
         return found
 
-    async def _wait_after(self, failure: Exception) -> None:
-        settings, clock = self._client.settings, self._client.clock
-        if self._failures == 0:
-            self._failing_since_ms = clock.monotonic_ms()
-        self._failures += 1
-        if clock.monotonic_ms() - self._failing_since_ms > settings.deadline_ms:
-            raise TimedOut(f"reading did not work in {self._failures} attempts: {failure}") from failure
-        await clock.sleep(
-            backoff_ms(self._failures, settings.retry_backoff_ms, settings.retry_backoff_max_ms, 0.5)
-        )
+    def _pause(self, partitions: Iterable[TopicPartition], failure: Exception) -> None:
+        """`TimedOut` when there was nothing but failures for too long."""
+        settings = self._client.settings
+        now_ms = self._client.clock.monotonic_ms()
+        for where in partitions:
+            if where not in self.positions:
+                continue
+            failures = self._paused[where].failures + 1 if where in self._paused else 1
+            delay_ms = backoff_ms(
+                failures, settings.retry_backoff_ms, settings.retry_backoff_max_ms, _NO_JITTER
+            )
+            self._paused[where] = _Pause(failures, now_ms + delay_ms)
+            if self._failing_since_ms is None:
+                self._failing_since_ms = now_ms
+            elif now_ms - self._failing_since_ms > settings.deadline_ms:
+                raise TimedOut(f"nothing could be read for {settings.deadline_ms} ms: {failure}") from failure

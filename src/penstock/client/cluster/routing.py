@@ -37,23 +37,33 @@ def top_level_error(response: Any) -> int:
 class Knowledge:
     """What a client and its branches have learned of a cluster."""
 
-    __slots__ = ("coordinators", "metadata", "read_at_ms")
+    __slots__ = ("coordinators", "doubtful", "metadata", "read_at_ms")
 
     def __init__(self) -> None:
         self.metadata = Metadata()
         self.read_at_ms: dict[str, float] = {}
+        self.doubtful: set[str] = set()  # topics of which something turned out to be wrong
         self.coordinators: dict[CoordinatorOf, Address] = {}
 
     def learn(self, newer: Metadata, asked: frozenset[str] | None, now_ms: float) -> None:
         self.metadata = self.metadata.updated(newer, asked)
         self.read_at_ms = {n: at for n, at in self.read_at_ms.items() if n in self.metadata.topics}
         self.read_at_ms.update(dict.fromkeys(newer.topics, now_ms))
+        self.doubtful -= newer.topics.keys() if asked is None else asked
+
+    def is_good(self, topic: str, now_ms: float, doubt_ms: float) -> bool:
+        """Whether what is known of a topic may be used; what is in doubt only while asking again would be too soon."""
+        if topic not in self.read_at_ms:
+            return False
+        age_ms = now_ms - self.read_at_ms[topic]
+        return age_ms <= (doubt_ms if topic in self.doubtful else _METADATA_AGE_MAX_MS)
 
     def forget_broker(self, node: int) -> None:
         brokers = {each: address for each, address in self.metadata.brokers.items() if each != node}
         self.metadata = msgspec.structs.replace(self.metadata, brokers=brokers)
 
     def forget_topic(self, name: str) -> None:
+        """It was made or deleted."""
         self.read_at_ms.pop(name, None)
         topics = {each: topic for each, topic in self.metadata.topics.items() if each != name}
         self.metadata = msgspec.structs.replace(self.metadata, topics=topics)
@@ -188,7 +198,7 @@ class Router:
     def forget(self, to: Destination) -> None:
         """Find out anew who is to be asked, next time."""
         if isinstance(to, LeaderOf):
-            self._knowledge.forget_topic(to.topic)
+            self._knowledge.doubtful.add(to.topic)
         elif isinstance(to, CoordinatorOf):
             self._knowledge.coordinators.pop(to, None)
         elif isinstance(to, Role):
@@ -216,8 +226,8 @@ class Router:
 
     async def topic(self, name: str) -> Topic:
         """A topic, no older than a minute. `BrokerError` at once when it does not exist or may not be seen."""
-        read_at_ms = self._knowledge.read_at_ms.get(name)
-        if read_at_ms is None or self.clock.monotonic_ms() - read_at_ms > _METADATA_AGE_MAX_MS:
+        doubt_ms = self.settings.retry_backoff_ms / 2
+        if not self._knowledge.is_good(name, self.clock.monotonic_ms(), doubt_ms):
             await self.metadata([name])
         topic = self._knowledge.metadata.topics.get(name)
         if topic is None:
@@ -233,7 +243,7 @@ class Router:
             raise BrokerError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"looking for {where}")
         partition = self._knowledge.metadata.leader(where)
         if partition is None:
-            self._knowledge.forget_topic(where.topic)
+            self._knowledge.doubtful.add(where.topic)
             raise Retry(f"{where} has no leader at the moment")
         return partition
 
