@@ -29,7 +29,7 @@ _OWN_SITE: Final = frozenset({"same-origin", "none"})
 def objection(method: str, headers: Mapping[str, str], allowed_hosts: frozenset[str]) -> str | None:
     """Why the request is not served; None when nothing speaks against it."""
     host = headers.get("Host", "")
-    if not _host_is_known(host, allowed_hosts):
+    if not host_is_known(host, allowed_hosts):
         return f"This console does not answer under the name {host!r}. Allow the name with --allow-host."
     is_own = headers.get("Sec-Fetch-Site", "none") in _OWN_SITE
     is_link = method in _SAFE_METHODS and headers.get("Sec-Fetch-Mode") == "navigate"
@@ -46,7 +46,8 @@ def objection(method: str, headers: Mapping[str, str], allowed_hosts: frozenset[
     return None
 
 
-def _host_is_known(host: str, allowed_hosts: frozenset[str]) -> bool:
+def host_is_known(host: str, allowed_hosts: frozenset[str]) -> bool:
+    """Whether a Host header is an address, `localhost` or a name that is allowed; * allows any."""
     name = host_name(host)
     if name == "localhost" or name in allowed_hosts or "*" in allowed_hosts:
         return True

@@ -8,9 +8,9 @@
   not send without being asked first. No CORS header is ever sent.
 """
 
-import ipaddress
 from collections.abc import Mapping
 
+from penstock.console.guard import host_is_known
 from penstock.gateway.http.problems import FORBIDDEN, UNSUPPORTED_MEDIA_TYPE, Problem
 
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -19,7 +19,7 @@ _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 def check(method: str, headers: Mapping[str, str], hosts: frozenset[str]) -> None:
     """Raise `Problem` when the request is not to be served. `hosts` are the names allowed, * for any."""
     host = headers.get("Host", "")
-    if not _is_allowed(name_of(host), hosts):
+    if not host_is_known(host, hosts):
         raise Problem(
             FORBIDDEN,
             f"This port does not answer under the name {host!r}: allow it with penstock.admin.allowed.hosts.",
@@ -34,20 +34,3 @@ def check(method: str, headers: Mapping[str, str], hosts: frozenset[str]) -> Non
         raise Problem(
             UNSUPPORTED_MEDIA_TYPE, "Only JSON is taken here: send it with Content-Type: application/json."
         )
-
-
-def _is_allowed(name: str, hosts: frozenset[str]) -> bool:
-    if name == "localhost" or name in hosts or "*" in hosts:
-        return True
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
-
-
-def name_of(host: str) -> str:
-    """The name in a Host header, without the port and the brackets of an IPv6 address."""
-    if host.startswith("["):
-        return host[1:].partition("]")[0].lower()
-    return host.partition(":")[0].lower()
