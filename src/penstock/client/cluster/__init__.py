@@ -21,9 +21,12 @@ Asking
   `await client.topic(name)`: from the cache.
 
 Records
-- `await client.produce(topic, partition | None, [NewRecord, …]) -> [Produced, …]`: one outcome for each record.
+- `await client.produce(topic, partition | None, [NewRecord, …]) -> [Produced, …]`: one outcome for each record
+  (`NewRecord` is in `penstock.protocol.records.builder`); each is stored once although sending is retried.
 - `await client.fetch({TopicPartition: offset}, FetchLimits(…)) -> {TopicPartition: FetchedPartition}`
 - `await client.list_offsets({TopicPartition: EARLIEST | LATEST | timestamp_ms}) -> {TopicPartition: OffsetAt}`
+- `reader.Reader(client.branch(), FetchLimits(wait_ms=…))` reads on and on: `assign`, `revoke`, `await next()`.
+- `membership.Membership` is a member of a KIP-848 group, without I/O: it says what to send next.
 
 Groups, topics: `list_groups`, `committed(group)`, `create_topic`, `delete_topic`, `describe_configs(kind, name)`.
 
