@@ -20,6 +20,7 @@ from penstock.protocol.headers import RequestHeader, decode_response_header, enc
 
 _SIZE = struct.Struct(">i")
 _FRAME_BYTES_MAX = 512 * 1024 * 1024
+_HANDSHAKE_S_MAX = 10.0
 _RENEW_AT = 0.85  # of the time that a login holds
 
 
@@ -61,7 +62,12 @@ class Connection(asyncio.Protocol):
     ) -> "Connection":
         """Raises `OSError`, and with `sasl` also `ClientError` when the login is refused."""
         _, connection = await asyncio.get_running_loop().create_connection(
-            lambda: cls(client_id), host, port, ssl=tls, server_hostname=host if tls is not None else None
+            lambda: cls(client_id),
+            host,
+            port,
+            ssl=tls,
+            server_hostname=None if tls is None else host,
+            ssl_handshake_timeout=None if tls is None else _HANDSHAKE_S_MAX,
         )
         if sasl is not None:
             try:

@@ -163,7 +163,8 @@ class JsonLinesConnection(DialectConnection):
             self._waiting.append(unfinished)
         self._is_ending = True
         self._arrived.set()
-        return True  # the answers are still owed: `nc -N` closes its side after the last request
+        # The answers are still owed: `nc -N` closes its side after the last request. TLS cannot do that.
+        return self._transport.get_extra_info("sslcontext") is None
 
     def close(self, reason: str) -> None:
         log.warning("closing the connection of %s: %s", self.peer, reason)

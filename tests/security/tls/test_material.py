@@ -175,6 +175,22 @@ def test_a_client_shows_its_certificate_as_the_listener_asks(
             shake_hands(server, client)
 
 
+@pytest.mark.parametrize(
+    ("setting", "auth"), [("ssl.client.auth", "none"), ("listener.name.sasl_ssl.ssl.client.auth", "required")]
+)
+def test_who_logs_in_shows_a_certificate_only_where_the_listener_itself_asks_for_it(
+    setting: str, auth: str
+) -> None:
+    config = BrokerConfig(
+        {
+            "listeners": "SASL_SSL://:9092,SSL://:9093",
+            "inter.broker.listener.name": "SSL",
+            setting: "required",
+        }
+    )
+    assert material_of(config, "SASL_SSL").client_auth == auth
+
+
 def test_a_client_of_another_authority_is_not_let_in(tmp_path: Path) -> None:
     config = settings(
         keystore_location=BROKER.write(tmp_path / "broker.pem"),

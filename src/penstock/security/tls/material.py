@@ -85,10 +85,19 @@ def material_of(config: BrokerConfig, listener: str) -> TlsMaterial:
         ),
         versions=config.for_listener(listener, security.SSL_ENABLED_PROTOCOLS),
         ciphers=config.for_listener(listener, security.SSL_CIPHER_SUITES),
-        client_auth=config.for_listener(listener, security.SSL_CLIENT_AUTH),
+        client_auth=_client_auth(config, listener),
         checks_host_name=config.for_listener(listener, security.SSL_ENDPOINT_IDENTIFICATION_ALGORITHM).lower()
         == "https",
     )
+
+
+def _client_auth(config: BrokerConfig, listener: str) -> str:
+    """Who logs in need not show a certificate too, unless the listener itself says so (KIP-684)."""
+    name = security.SSL_CLIENT_AUTH.name
+    protocol = next((each.security_protocol for each in config.listeners if each.name == listener), "SSL")
+    if protocol == "SASL_SSL" and f"listener.name.{listener.lower()}.{name}" not in config.settings():
+        return "none"
+    return config.for_listener(listener, security.SSL_CLIENT_AUTH)
 
 
 def _with_line_ends(pem: str | None) -> str | None:
