@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import logging
+import re
 import ssl
 import struct
 from collections.abc import AsyncIterator, Iterator
@@ -37,6 +38,7 @@ from penstock.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from penstock.security.principal import ANONYMOUS, Principal
 from penstock.security.scram_credentials import ScramMechanism
 from penstock.server.broker import Broker, StartFailed
+from penstock.server.metrics.scrape import scrape
 from tests.server.live import Client, Live, running_broker, until
 from tests.server.raw import frame_of, read_answer
 from tests.support.certificates import authority
@@ -168,6 +170,15 @@ async def test_a_wrong_password_is_refused_without_a_hint_and_ends_the_connectio
             await is_ended(client)
     assert len(messages) == 1
     assert secured.counts("SASL_PLAINTEXT").failed_logins == failed + 2
+
+
+async def test_logins_and_handshakes_are_told_to_prometheus(secured: Secured) -> None:
+    login = ("PLAIN", "alice", "alice-secret")
+    async with secured.connected("SASL_SSL", secured.tls(), login):
+        pass
+    told = "".join([piece async for piece in scrape(secured.live.services)])
+    for name in ("penstock_logins_total", "penstock_tls_handshakes_total"):
+        assert re.search(rf'{name}{{listener="SASL_SSL",outcome="good"}} [1-9]', told)
 
 
 async def test_requests_sent_behind_a_failing_login_are_not_answered(secured: Secured) -> None:

@@ -178,6 +178,7 @@ class Broker:
         self._cleanup.push_async_callback(peers.close)
         self.services = self._make_services(store, controller, replicas, peers, flusher.seconds)
         self.identity = await self._identify(controller, reads)
+        self.services.metrics.identity = self.identity.counts
         server = self._server()
         self.endpoints = await server.listen(list(self._config.listeners))
         self._cleanup.push_async_callback(server.stop, _DRAIN_MS_MAX)

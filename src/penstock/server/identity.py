@@ -8,6 +8,7 @@ from penstock.config.themes import security
 from penstock.observability.clock import Clock
 from penstock.observability.offload import Offload
 from penstock.security.dialer import Dialer
+from penstock.security.identity_counts import IdentityCounts
 from penstock.security.scram_credentials import SCRAM_BY_NAME, ScramCredential
 
 if TYPE_CHECKING:
@@ -41,6 +42,11 @@ class Identity:
             users.set_own(listener, SCRAM_BY_NAME[own.mechanism], own.username, own.password)
         self._keys = token_keys.TokenKeys(offload, clock)
         self.listeners = secure_listeners(settings.listeners, config, users, self._keys, clock)
+
+    @property
+    def counts(self) -> dict[str, IdentityCounts]:
+        """By listener."""
+        return {name: each.counts for name, each in self.listeners.items()}
 
     async def start(self) -> None:
         if self._keys is not None:

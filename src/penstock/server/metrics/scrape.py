@@ -40,6 +40,7 @@ async def scrape(services: Services) -> AsyncIterator[str]:
     """Pieces of the text, in order."""
     yield "".join(_process())
     yield "".join(_requests(services))
+    yield "".join(_identity(services))
     yield "".join(_node(services))
     async for piece in _in_pieces(_partitions(services)):
         yield piece
@@ -123,6 +124,38 @@ def _requests(services: Services) -> Iterator[str]:
 def _histogram(family: Family, histogram: Histogram) -> Iterator[str]:
     yield from head(family)
     yield from histogram_samples(family, histogram)
+
+
+# -- who came in
+
+
+def _identity(services: Services) -> Iterator[str]:
+    listeners = services.metrics.identity.items()
+    yield from text(
+        _family("logins_total", "counter", "Logins of listeners with SASL, by how they ended"),
+        [
+            ({"listener": name, "outcome": outcome}, value)
+            for name, counts in listeners
+            for outcome, value in (
+                ("good", counts.good_logins),
+                ("failed", counts.failed_logins),
+                ("renewed", counts.good_reauthentications),
+                ("not_renewed", counts.failed_reauthentications),
+                ("expired", counts.sessions_expired),
+            )
+        ],
+    )
+    yield from text(
+        _family("tls_handshakes_total", "counter", "Handshakes of listeners with TLS, by how they ended"),
+        [
+            ({"listener": name, "outcome": outcome}, value)
+            for name, counts in listeners
+            for outcome, value in (
+                ("good", counts.tls_handshakes),
+                ("failed", counts.failed_tls_handshakes),
+            )
+        ],
+    )
 
 
 # -- this node among the others
