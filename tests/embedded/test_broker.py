@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, Producer
+from confluent_kafka.admin import AdminClient
 
 from penstock.config.property import ConfigError
 from penstock.embedded import Broker
@@ -208,6 +209,22 @@ def test_time_moved_forward_ends_the_retention_of_records() -> None:
             pass  # the sweep has begun; the test's time limit ends it
         topic.produce(b"new", timestamp_ms=broker.now_ms())
         topic.assert_values([b"new"])
+
+
+def test_time_moved_forward_expires_the_members_of_a_group() -> None:
+    with Broker(topics={"orders": 1}) as broker:
+        servers = {"bootstrap.servers": broker.bootstrap_servers, "log_level": 0}
+        patient = {"session.timeout.ms": 45_000, "heartbeat.interval.ms": 20_000, "group.id": "g"}
+        consumer = Consumer({**servers, **patient})
+        admin = AdminClient(servers)
+        consumer.subscribe(["orders"])
+        while not consumer.assignment():
+            consumer.poll(0.05)
+        assert len(admin.describe_consumer_groups(["g"])["g"].result(10).members) == 1
+        broker.advance(60_000)
+        while admin.describe_consumer_groups(["g"])["g"].result(10).members:
+            pass  # its expiry has begun; the test's time limit ends it
+        consumer.close()
 
 
 def test_it_cannot_be_used_before_it_is_started() -> None:
