@@ -1,11 +1,20 @@
 """A producer that goes on whatever happens to the cluster, and what must be read back of it."""
 
+import bisect
 import itertools
 import threading
 import time
-from collections import defaultdict
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, Producer, TopicPartition
+
+Records = dict[int, list[tuple[int, bytes]]]
+
+# A peer that is cut off says nothing: how long a client waits for it is the client's own choice.
+IMPATIENT: dict[str, str | int | float | bool] = {
+    "socket.timeout.ms": 3000,
+    "socket.connection.setup.timeout.ms": 2000,
+    "reconnect.backoff.max.ms": 500,
+}
 
 
 class SteadyWriter:
@@ -16,6 +25,8 @@ class SteadyWriter:
         self._partitions = partitions
         self._producer = Producer(
             {
+                **IMPATIENT,
+                "request.timeout.ms": 2500,
                 "bootstrap.servers": bootstrap,
                 "acks": "all",
                 "enable.idempotence": True,
@@ -24,8 +35,8 @@ class SteadyWriter:
                 "log_level": 0,
             }
         )
-        self.acknowledged: dict[int, list[tuple[int, bytes]]] = defaultdict(list)
-        self.acknowledged_at: list[float] = []
+        self.acknowledged: Records = {number: [] for number in range(partitions)}
+        self._acknowledged_at: dict[int, list[float]] = {number: [] for number in range(partitions)}
         self.failures: list[str] = []
         self._is_stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -48,16 +59,19 @@ class SteadyWriter:
             self.failures.append(str(error))
             return
         self.acknowledged[message.partition()].append((message.offset(), message.value()))
-        self.acknowledged_at.append(time.monotonic())
+        self._acknowledged_at[message.partition()].append(time.monotonic())
 
     @property
     def count(self) -> int:
-        return len(self.acknowledged_at)
+        return sum(self.counts())
+
+    def counts(self) -> list[int]:
+        """How many records of each partition are acknowledged."""
+        return [len(each) for each in self._acknowledged_at.values()]
 
     def longest_silence_s(self, since: float) -> float:
-        """The longest time between two acknowledgements after a moment."""
-        times = [since, *(each for each in self.acknowledged_at if each >= since)]
-        return max((later - earlier for earlier, later in itertools.pairwise(times)), default=0.0)
+        """The longest time between two acknowledgements of one partition after a moment."""
+        return max(_longest_gap_s(each, since) for each in self._acknowledged_at.values())
 
     def stop(self) -> None:
         self._is_stopping.set()
@@ -65,7 +79,12 @@ class SteadyWriter:
         assert not self._thread.is_alive()
 
 
-def read_all(bootstrap: str, topic: str, partitions: int) -> dict[int, list[tuple[int, bytes]]]:
+def _longest_gap_s(times: list[float], since: float) -> float:
+    later = times[bisect.bisect_left(times, since) :]
+    return max((after - before for before, after in itertools.pairwise([since, *later])), default=0.0)
+
+
+def read_all(bootstrap: str, topic: str, partitions: int) -> Records:
     """Everything that is committed, by partition."""
     consumer = Consumer(
         {
@@ -80,7 +99,7 @@ def read_all(bootstrap: str, topic: str, partitions: int) -> dict[int, list[tupl
         for number in range(partitions)
     }
     consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in ends])
-    found: dict[int, list[tuple[int, bytes]]] = {number: [] for number in ends}
+    found: Records = {number: [] for number in ends}
     deadline = time.monotonic() + 60
     while any((found[number][-1][0] + 1 if found[number] else 0) < end for number, end in ends.items()):
         assert time.monotonic() < deadline, f"read { ({n: len(f) for n, f in found.items()}) } of {ends}"
@@ -91,7 +110,7 @@ def read_all(bootstrap: str, topic: str, partitions: int) -> dict[int, list[tupl
     return found
 
 
-def check_nothing_lost(writer: SteadyWriter, found: dict[int, list[tuple[int, bytes]]]) -> None:
+def check_nothing_lost(writer: SteadyWriter, found: Records) -> None:
     """Each acknowledged record is where its offset says, once and in order; nothing failed."""
     assert writer.failures == []
     for partition, acknowledged in writer.acknowledged.items():

@@ -24,7 +24,7 @@ STOP_TIMEOUT_S = 20.0
 
 # Below the range that the kernel hands to outgoing connections, so that nobody takes a dead broker's port.
 _PORTS = range(15_000, 31_000)
-_ADDRESS = re.compile(r"(127\.0\.0\.1|localhost|\[::1\]):(\d+)")
+_ADDRESS = re.compile(r"(\d+\.\d+\.\d+\.\d+|localhost|\[::1\]):(\d+)")
 
 
 class BrokerFailed(Exception):
@@ -41,6 +41,10 @@ class BrokerProcess:
         settings: Mapping[str, str] | None = None,
         arguments: Sequence[str] = (),
         port: int = 0,
+        host: str = "127.0.0.1",
+        within: Sequence[
+            str
+        ] = (),  # a command that runs the broker somewhere, such as in a network namespace
     ) -> None:
         self.data_dir = directory / "data"
         self.log_path = directory / "broker.log"
@@ -50,6 +54,8 @@ class BrokerProcess:
         # Many brokers run at once, and one admin port of the default number is not theirs to share.
         self._settings = {"penstock.admin.listener": "", **(settings or {})}
         self._arguments = list(arguments)
+        self._host = host
+        self._within = list(within)
         self._port = port or free_port()
         self._process: subprocess.Popen[str] | None = None
         self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
@@ -58,7 +64,7 @@ class BrokerProcess:
 
     @property
     def bootstrap(self) -> str:
-        return f"127.0.0.1:{self._port}"
+        return f"{self._host}:{self._port}"
 
     @property
     def port(self) -> int:
@@ -93,7 +99,7 @@ class BrokerProcess:
         """Start and do not wait: for whoever wants to kill a broker that is still starting."""
         assert not self.is_running, "the broker runs already"
         self._directory.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-m", "penstock.cli.main", "up"]
+        command = [*self._within, sys.executable, "-m", "penstock.cli.main", "up"]
         command += ["--listen", self.bootstrap, "--data", str(self.data_dir)]
         for name, value in self._settings.items():
             command += ["--set", f"{name}={value}"]

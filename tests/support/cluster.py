@@ -11,15 +11,25 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from penstock.cli.cluster_facts import Operator
 from tests.support.broker import BrokerProcess
+from tests.support.namespaces import NamespaceNetwork
 
 QUICK = {"group.initial.rebalance.delay.ms": "0", "offsets.topic.num.partitions": "4"}
 
 
 class ClusterProcesses:
-    """Nodes are numbered from 1. The first is started alone, the others join it."""
+    """Nodes are numbered from 1. The first is started alone, the others join it.
 
-    def __init__(self, directory: Path, settings: Mapping[str, str] | None = None) -> None:
+    They share the loopback interface, or have a namespace each in a network that can be cut.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        settings: Mapping[str, str] | None = None,
+        network: NamespaceNetwork | None = None,
+    ) -> None:
         self._directory = directory
+        self.network = network
         self._settings = {**QUICK, **(settings or {})}
         self.nodes: dict[int, BrokerProcess] = {}
 
@@ -28,9 +38,22 @@ class ClusterProcesses:
         arguments = ["--node-id", str(number)]
         if self.nodes:
             arguments += ["--join", next(iter(self.nodes.values())).bootstrap]
-        node = BrokerProcess(self._directory / f"node-{number}", settings=self._settings, arguments=arguments)
+        node = self._process(number, arguments)
         self.nodes[number] = node
         return node.start()
+
+    def _process(self, number: int, arguments: list[str]) -> BrokerProcess:
+        directory = self._directory / f"node-{number}"
+        if self.network is None:
+            return BrokerProcess(directory, settings=self._settings, arguments=arguments)
+        self.network.add(number)
+        return BrokerProcess(
+            directory,
+            settings=self._settings,
+            arguments=arguments,
+            host=self.network.address(number),
+            within=self.network.command_within(number),
+        )
 
     @property
     def bootstrap(self) -> str:
@@ -81,9 +104,12 @@ class ClusterProcesses:
 
 @contextlib.contextmanager
 def running_cluster(
-    directory: Path, count: int = 3, settings: Mapping[str, str] | None = None
+    directory: Path,
+    count: int = 3,
+    settings: Mapping[str, str] | None = None,
+    network: NamespaceNetwork | None = None,
 ) -> Iterator[ClusterProcesses]:
-    cluster = ClusterProcesses(directory, settings)
+    cluster = ClusterProcesses(directory, settings, network)
     try:
         for number in range(1, count + 1):
             cluster.add(number)

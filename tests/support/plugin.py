@@ -98,12 +98,21 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Tell what the crash tests measured and, in the last lines, which tests were not run and what would let them."""
+    """Tell what crashes and failovers measured and, in the last lines, what was not run and what would let it."""
+    not_run = []
     for report in itertools.chain.from_iterable(terminalreporter.stats.values()):
         if isinstance(report, pytest.TestReport) and report.when == "teardown":
             for name, value in report.user_properties:
-                if name == "crash":
+                if name in ("crash", "failover"):
                     terminalreporter.write_line(f"{report.nodeid}: {value}")
+                elif name == "not run":
+                    not_run.append(f"{report.nodeid}: {value}")
+    if not_run:
+        terminalreporter.section(
+            "not run: parts of tests that this machine does not allow", sep="=", yellow=True
+        )
+        for line in not_run:
+            terminalreporter.write_line(f"  {line}")
     for tool, command in INSTALL_COMMANDS.items():
         reason = _MISSING.format(tool=tool, command=command)
         skipped = [

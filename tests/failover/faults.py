@@ -1,0 +1,92 @@
+"""What can happen to one node of a cluster of real processes, and how it ends again."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from tests.support.cluster import ClusterProcesses
+from tests.support.namespaces import NamespaceNetwork, namespace_network, why_no_namespaces
+
+Deed = Callable[[ClusterProcesses, int], None]
+
+
+class Fault(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    strike: Deed
+    mend: Deed
+
+
+def _terminate(cluster: ClusterProcesses, node: int) -> None:
+    assert cluster.nodes[node].terminate() == 0
+
+
+def _start(cluster: ClusterProcesses, node: int) -> None:
+    cluster.nodes[node].start()
+
+
+KILL = Fault(name="kill", strike=lambda cluster, node: cluster.nodes[node].kill(), mend=_start)
+SUSPEND = Fault(name="suspend", strike=ClusterProcesses.suspend, mend=ClusterProcesses.resume)
+TERMINATE = Fault(name="terminate", strike=_terminate, mend=_start)
+OF_PROCESSES = [KILL, SUSPEND, TERMINATE]
+
+
+def of_network(network: NamespaceNetwork) -> tuple[list[Fault], list[str]]:
+    """The faults that this machine's kernel can make, and why it cannot make the others."""
+
+    def on_network(name: str, strike: Callable[[int], None], mend: Callable[[int], None]) -> Fault:
+        return Fault(name=name, strike=lambda _, node: strike(node), mend=lambda _, node: mend(node))
+
+    def deafen(node: int) -> None:
+        for other in network.everyone:
+            network.silence(other, [node])
+
+    def undeafen(node: int) -> None:
+        for other in network.everyone:
+            network.unsilence(other, [node])
+
+    def isolate(node: int) -> None:
+        for speaker, listener in _between_brokers(network, node):
+            network.silence(speaker, [listener])
+
+    def join(node: int) -> None:
+        for speaker, listener in _between_brokers(network, node):
+            network.unsilence(speaker, [listener])
+
+    faults = [
+        on_network("cut", network.unplug, network.plug),
+        on_network(
+            "mute",
+            lambda node: network.silence(node, network.everyone),
+            lambda node: network.unsilence(node, network.everyone),
+        ),
+        on_network("deaf", deafen, undeafen),
+        # Only clients reach it: a leader that must not acknowledge what the others do not have.
+        on_network("island", isolate, join),
+    ]
+    missing = []
+    for shape in ("delay", "narrow"):
+        if network.can_shape(shape):
+            faults.append(
+                on_network(shape, lambda node, shape=shape: network.shape(node, shape), network.unshape)  # type: ignore[misc]  # a default of a lambda has no type
+            )
+        else:
+            missing.append(f"faults of the kind {shape!r}: `tc` is missing or this kernel has no such queue")
+    return faults, missing
+
+
+def _between_brokers(network: NamespaceNetwork, node: int) -> list[tuple[int, int]]:
+    others = [each for each in network.nodes if each != node]
+    return [(node, each) for each in others] + [(each, node) for each in others]
+
+
+@contextlib.contextmanager
+def network_where_possible(tell_not_run: Callable[[str], None]) -> Iterator[NamespaceNetwork | None]:
+    """A network that can be cut; None where the machine has no namespaces for us, which is then told."""
+    reason = why_no_namespaces()
+    if reason is not None:
+        tell_not_run(f"cuts by network namespace: {reason}")
+        yield None
+        return
+    with namespace_network() as network:
+        yield network
