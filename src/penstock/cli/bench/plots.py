@@ -9,6 +9,7 @@ from penstock.cli.bench.figures import Comparison, Section
 _COLUMNS = 2
 _CELL_INCHES = (6.0, 0.34)
 _MARGIN_INCHES = 0.9
+_TITLE_INCHES = 0.35
 _OURS = "#1f6f8b"
 _SYNCED = "#b0b7bd"
 _CACHED = "#dfe3e6"
@@ -49,7 +50,7 @@ def _draw_section(title: str, comparisons: Sequence[Comparison], path: str) -> N
     for axes in cells[len(comparisons) :]:
         axes.set_axis_off()
     figure.suptitle(title, fontsize=11)
-    figure.tight_layout()
+    figure.tight_layout(rect=(0, 0, 1, 1 - _TITLE_INCHES / (height * lines)))
     figure.savefig(path, dpi=110)
     plt.close(figure)
 

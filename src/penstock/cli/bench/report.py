@@ -142,11 +142,15 @@ def to_markdown(report: Report, pictures: Mapping[str, Sequence[str]] | None = N
     parts = [_HEAD, "## Machine\n", _table(("", ""), list(report.machine.items()))]
     parts.append(f"Sizes: {report.scale}.\n")
     if report.targets:
-        rows = [(t.name, t.server, t.durability, t.state) for t in report.targets]
-        parts += ["## Targets\n", _table(("target", "server", "an acknowledged message is", "state"), rows)]
-    parts.append("## Ratios and goals\n")
-    ratios = [*ratio_rows(report.sections), *figure_rows(report.sections)]
-    parts.append(_table(("", "what", "median", "lowest … highest", "goal"), ratios))
+        targets = [(t.name, t.server, t.durability, t.state) for t in report.targets]
+        parts += [
+            "## Targets\n",
+            _table(("target", "server", "an acknowledged message is", "state"), targets),
+        ]
+    rows = [*ratio_rows(report.sections), *figure_rows(report.sections)]
+    head = ("", "what", "median", "lowest … highest", "goal")
+    parts += ["## Goals missed\n", _table(head, [row for row in rows if "missed" in row[-1]])]
+    parts += ["## Ratios and goals\n", _table(head, rows)]
     for section in report.sections:
         parts += _section_parts(section, (pictures or {}).get(section.key, ()))
     return "\n".join(parts).rstrip() + "\n"

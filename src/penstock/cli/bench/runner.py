@@ -99,7 +99,7 @@ def run(scale: Scale, keys: str, results_dir: str, watcher: Watcher, peers: str 
     """Run the workloads whose letters are in `keys`; leaves a file of results and nothing else behind."""
     os.makedirs(results_dir, exist_ok=True)
     # Beside the results and not in /tmp, which may be memory: the disk is what is measured.
-    scratch = tempfile.mkdtemp(prefix="scratch-", dir=results_dir)
+    scratch = tempfile.mkdtemp(prefix="scratch-", dir=os.path.abspath(results_dir))
     try:
         with _termination_as_exit():
             described = machine.describe(scratch)

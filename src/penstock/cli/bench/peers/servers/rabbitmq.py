@@ -47,7 +47,8 @@ def _script() -> str | None:
 
 def _environment(directory: str, port: int, name_port: int) -> dict[str, str]:
     def inside(name: str) -> str:
-        return os.path.join(directory, name)
+        # A quorum queue that was started with a relative path finds no leader after a crash.
+        return os.path.abspath(os.path.join(directory, name))
 
     with open(inside("rabbitmq.conf"), "w", encoding="utf-8") as file:
         file.write(f"listeners.tcp.1 = 127.0.0.1:{port}\nlog.console.level = error\nlog.file = false\n")
@@ -56,7 +57,7 @@ def _environment(directory: str, port: int, name_port: int) -> dict[str, str]:
     with open(inside("enabled_plugins"), "w", encoding="utf-8") as file:
         file.write("[].\n")
     return {
-        "HOME": directory,  # where Erlang keeps its cookie
+        "HOME": inside(""),  # where Erlang keeps its cookie
         "RABBITMQ_NODENAME": "bench@localhost",
         "RABBITMQ_MNESIA_BASE": inside("mnesia"),
         "RABBITMQ_MNESIA_DIR": inside("data"),
