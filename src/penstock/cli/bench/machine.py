@@ -10,6 +10,7 @@ from penstock.cli.bench.figures import number, quantile
 
 _PROBE_S = 1.0
 _BUSY_PER_CORE = 0.25
+_PEER_CLIENTS = ("nats-py", "redis", "hiredis", "pika")
 
 
 def describe(directory: str) -> dict[str, str]:
@@ -28,6 +29,7 @@ def describe(directory: str) -> dict[str, str]:
         "Python": f"{platform.python_implementation()} {platform.python_version()}, uvloop {_version('uvloop')}",
         "penstock": _version("penstock"),
         "librdkafka client": f"confluent-kafka {_version('confluent-kafka')}",
+        "clients of the peers": ", ".join(f"{name} {_version(name)}" for name in _PEER_CLIENTS),
     }
 
 

@@ -41,8 +41,9 @@ class Fleet:
             if reason is not None:
                 self.absent[server.name] = reason
             if server.name not in self.absent:
-                self.versions[server.name] = server.version()
                 found.append(target)
+                if server.name not in self.versions:
+                    self.versions[server.name] = server.version()
         return found
 
     def _is_wanted(self, target: Target) -> bool:

@@ -42,7 +42,9 @@ class KafkaServer:
 
     def version(self) -> str:
         found = [re.search(r"kafka_2\.13-([\d.]+)\.jar$", jar) for jar in _jars()]
-        return next((each[1] for each in found if each), "unknown")
+        told = subprocess.run(["java", "-version"], capture_output=True, text=True, check=False, timeout=60)  # noqa: S607
+        java = re.search(r'version "([^"]+)"', told.stderr)
+        return f"{next((each[1] for each in found if each), '?')} on Java {java[1] if java else '?'}"
 
     def start(self, directory: str, log_path: str, port: int) -> Running:
         controller_port = free_port()
