@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 COMPILED := .venv-compiled
 STAMP := $(VENV)/.installed
 
-.PHONY: help install demo test interop-spark lint format codegen bench soak sim compiled test-compiled clean
+.PHONY: help install demo test interop-spark lint format audit codegen bench soak sim compiled test-compiled clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -24,11 +24,12 @@ $(STAMP): pyproject.toml requirements-dev.txt
 demo: install  ## the whole story: broker, events, a crash, pipelines on Spark, dead letters, tables, a picture
 	$(BIN)/python -m examples.demo
 
-lint: install  ## ruff, mypy strict, import contracts
+lint: install  ## ruff (its S rules are bandit's), mypy strict, import contracts, consistent dependencies
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/python -m pip --disable-pip-version-check check
 
 format: install  ## let ruff rewrite what it can
 	$(BIN)/ruff check --fix .
@@ -52,6 +53,10 @@ interop-spark: install  ## Spark's own Kafka connector, fetched with Maven, agai
 	$(BIN)/python -m tools.setup_spark_connector
 	INTEROP_SPARK=1 $(BIN)/python -m pytest tests/spark/connector
 
+audit: install  ## known vulnerabilities of what is pinned; asks the index, so it is not part of lint
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --target .audit pip-audit
+	PYTHONPATH=.audit $(BIN)/python -m pip_audit -r requirements-dev.txt --no-deps --disable-pip
+
 bench: install  ## measure the broker against this machine (QUICK=1: small sizes, docs left alone; BENCH_LOG_GB=5)
 	$(BIN)/penstock bench $(if $(QUICK),--quick,--write-docs docs/benchmarks.md)
 
@@ -73,4 +78,4 @@ codegen: install  ## rewrite protocol/messages from Kafka's message definitions
 	    ../shared/kafka-messages tools/codegen/metadata_records src/penstock/protocol/messages
 
 clean:  ## remove what the targets made
-	rm -rf $(VENV) $(COMPILED) .mypy_cache .ruff_cache .import_linter_cache tests/interop/js/node_modules
+	rm -rf $(VENV) $(COMPILED) .audit .peers .mypy_cache .ruff_cache .import_linter_cache tests/interop/js/node_modules
