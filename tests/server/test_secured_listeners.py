@@ -39,7 +39,7 @@ from penstock.security.principal import ANONYMOUS, Principal
 from penstock.security.scram_credentials import ScramMechanism
 from penstock.server.broker import Broker, StartFailed
 from penstock.server.metrics.scrape import scrape
-from tests.server.live import Client, Live, running_broker, until
+from tests.server.live import Client, Live, batch, running_broker, until, values_in
 from tests.server.raw import frame_of, read_answer
 from tests.support.certificates import authority
 
@@ -395,6 +395,29 @@ async def test_a_handshake_counts_as_a_connection_until_it_is_one(secured: Secur
         assert len(secured.principals("SSL")) == 2
     writer.close()
     await until(lambda: secured.principals("SSL") == [])
+
+
+def test_tls_works_without_uvloop_too(tmp_path: Path) -> None:
+    async def run() -> None:
+        AUTHORITY.issue().write(tmp_path / "broker.pem")
+        settings = {
+            "listeners": "SSL://127.0.0.1:0",
+            "ssl.keystore.location": str(tmp_path / "broker.pem"),
+            "ssl.truststore.certificates": AUTHORITY.pem,
+        }
+        async with running_broker(tmp_path / "data", settings) as live:
+            tls = ssl.create_default_context(cadata=AUTHORITY.pem)
+            connection = await Connection.open("127.0.0.1", live.port, tls=tls)
+            client = Client(connection)
+            topic = await client.create_topic()
+            large = b"x" * 1_000_000
+            assert (await client.produce(topic, batch(large))).error_code == 0
+            assert values_in(await client.fetch(topic, max_bytes=1 << 22, partition_max_bytes=1 << 22)) == [
+                large
+            ]
+            connection.abort()
+
+    asyncio.run(run())
 
 
 async def certificate_shown(secured: Secured, listener: str) -> str:
