@@ -39,7 +39,7 @@ def test_gauges_and_sums_are_read_with_their_attributes() -> None:
         5, field(1, DOUBLE + struct.pack("<d", 2.5) + attribute(7, "node", "1") + attribute(7, "a", "z"))
     )
     total = field(1, b"c") + field(7, field(1, FIXED + struct.pack("<q", -3)) + b"\x10\x01")
-    assert parse(data(gauge, total)) == [
+    assert list(parse(data(gauge, total))) == [
         Point(name="a.b", kind="gauge", attributes=(("a", "z"), ("node", "1")), value=2.5, is_delta=False),
         Point(name="c", kind="counter", attributes=(), value=-3.0, is_delta=True),
     ]
@@ -68,10 +68,10 @@ def test_a_histogram_is_its_count_and_its_sum() -> None:
 )
 def test_what_is_not_well_formed_is_refused(wrong: bytes) -> None:
     with pytest.raises(NotOtlp):
-        parse(wrong)
+        list(parse(wrong))
 
 
 @given(st.binary(max_size=60))
 def test_any_bytes_are_metrics_or_refused(anything: bytes) -> None:
     with contextlib.suppress(NotOtlp):
-        parse(anything)
+        list(parse(anything))

@@ -2,12 +2,14 @@
 
 import asyncio
 import random
+import re
 
 import pytest
 from confluent_kafka import Producer
 
 from penstock.observability.clock import ManualClock
-from penstock.protocol.errors import ErrorCode
+from penstock.observability.otlp import NotOtlp
+from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
@@ -15,12 +17,14 @@ from penstock.protocol.messages.incremental_alter_configs import (
 )
 from penstock.server.connection_host import Peer
 from penstock.server.metrics.scrape import scrape
-from penstock.server.telemetry import Client, Telemetry
-from tests.observability.test_otlp import FIXED, data, field
+from penstock.server.telemetry import Client, Telemetry, read_metrics
+from tests.observability.test_otlp import FIXED, attribute, data, field
 from tests.server.live import Client as Connection
 from tests.server.live import Live, code
 
 CLIENT_METRICS = 16
+LABEL = r'(?!__)[a-zA-Z_]\w*="(?:[^"\\\n]|\\[\\"n])*"'
+PROMETHEUS_LINE = re.compile(rf"[a-zA-Z_]\w*\{{{LABEL}(?:,{LABEL})*\}} \S+", re.ASCII)
 ZERO = bytes(16)
 COUNT_OF_TWO = data(
     field(1, b"org.x.count") + field(7, field(1, FIXED + (2).to_bytes(8, "little")) + b"\x10\x01")
@@ -50,15 +54,22 @@ class Sender:
         is_terminating: bool = False,
         codec: int = 0,
     ) -> str:
-        return self.telemetry.push(
+        found = self.telemetry.begin_push(
             self.peer,
             "app",
             instance_id=client.instance_id,
             subscription_id=client.subscription_id if subscription_id is None else subscription_id,
             is_terminating=is_terminating,
             codec=codec,
-            metrics=metrics,
-        ).name
+            size_bytes=len(metrics),
+        )
+        if isinstance(found, ErrorCode):
+            return found.name
+        try:
+            self.telemetry.keep(found, read_metrics(codec, metrics))
+        except (NotOtlp, ProtocolError):
+            return "INVALID_RECORD"
+        return "NONE"
 
     def values(self) -> list[tuple[str, float]]:
         return [(name, value) for _, (name, _), _, value in self.telemetry.series()]
@@ -125,6 +136,50 @@ def test_a_client_that_fell_silent_is_not_told_of_any_more() -> None:
     assert sender.values() == []
 
 
+def gauge(name: bytes, *attributes: tuple[str, str]) -> bytes:
+    return field(1, name) + field(5, field(1, b"".join(attribute(7, *each) for each in attributes)))
+
+
+def test_what_clients_make_up_has_a_bound_in_memory_and_the_newest_stay() -> None:
+    sender = Sender()
+    for number in range(1, 41):
+        metrics = data(*(gauge(b"%d" % n, ("pad", "x" * 2000)) for n in range(500)))
+        client = sender.ask(number.to_bytes(16))
+        assert sender.push(client, metrics) == "NONE"
+    told = list(sender.telemetry.series())
+    assert 5_000 < len(told) < 10_000
+    assert sum(len(text) for _, (_, pairs), _, _ in told for _, text in pairs) < 16 * 1024 * 1024
+    assert told[-1][0].instance_id == (40).to_bytes(16)
+
+
+def test_a_long_client_id_is_not_repeated_with_each_value() -> None:
+    sender = Sender()
+    client = sender.telemetry.subscribe(ZERO, sender.peer, "x" * 30_000)
+    assert isinstance(client, Client)
+    assert len(client.client_id) == 255
+
+
+def test_a_megabyte_of_empty_messages_is_not_looked_through() -> None:
+    sender = Sender()
+    nothing = data(b"\x0a\x00" * 500_000)
+    assert sender.push(sender.ask(), nothing) == "INVALID_RECORD"
+
+
+async def test_what_clients_say_cannot_break_a_scrape(live: Live) -> None:
+    telemetry = live.services.telemetry
+    client = telemetry.subscribe(ZERO, Peer("PLAINTEXT", "127.0.0.1", 1), 'a"\nb')
+    assert isinstance(client, Client)
+    names = ("", "1st", "__name__", 'x="\n', "job")
+    total = field(1, b"x") + field(7, field(1, FIXED + bytes(8)))
+    metrics = data(gauge(b'y\n"z', *((name, 'v"\n\\') for name in names)), gauge(b"x_total"), total)
+    telemetry.keep(client, read_metrics(0, metrics))
+    body = "".join([piece async for piece in scrape(live.services)])
+    (line,) = (line for line in body.splitlines() if line.startswith("penstock_client_y__z{"))
+    assert PROMETHEUS_LINE.fullmatch(line)
+    assert 'client_id="a\\"\\nb"' in line
+    assert body.count("# TYPE penstock_client_x_total ") == 1
+
+
 async def set_subscription(client: Connection, **settings: str | None) -> str:
     configs = [
         AlterableConfig(name=name.replace("_", "."), config_operation=int(value is None), value=value)
@@ -141,12 +196,11 @@ async def test_metrics_of_a_real_client_reach_prometheus(live: Live, client: Con
     producer = Producer({"bootstrap.servers": f"{live.host}:{live.port}", "client.id": "talkative"})
     producer.produce(topic.name, b"x")
     body = ""
-    while "penstock_client_" not in body:
+    while 'client_id="talkative"' not in body:
         await asyncio.to_thread(producer.poll, 0.05)
         body = "".join([piece async for piece in scrape(live.services)])
     await asyncio.to_thread(producer.flush)
     assert await set_subscription(client, metrics=None, interval_ms=None) == "NONE"
-    assert 'client_id="talkative"' in body
     assert "_total{" in body
 
 

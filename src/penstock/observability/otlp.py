@@ -27,6 +27,7 @@ _DOUBLE = struct.Struct("<d")
 _SIGNED = struct.Struct("<q")
 _VARINT_BYTES_MAX = 10
 _DELTA = 1
+_FIELDS_MAX = 200_000
 
 Value = int | memoryview
 """A number for wire types 0, 1 and 5 (fixed ones as their bytes), else what a length stands before."""
@@ -46,122 +47,130 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     is_delta: bool
 
 
-def parse(data: bytes) -> list[Point]:
-    """All points of gauges and sums; of histograms their sums and counts, as two counters."""
-    return [
-        point
-        for resource in _messages(memoryview(data), 1)
-        for scope in _messages(resource, 2)
-        for metric in _messages(scope, 2)
-        for point in _points(metric)
-    ]
+def parse(data: bytes) -> Iterator[Point]:
+    """All points of gauges and sums, as they are asked for; of histograms their sums and counts, as two counters."""
+    parser = _Parser()
+    for resource in parser.messages(memoryview(data), 1):
+        for scope in parser.messages(resource, 2):
+            for metric in parser.messages(scope, 2):
+                yield from parser.points(metric)
 
 
-def _points(metric: memoryview) -> Iterator[Point]:
-    name = ""
-    for number, value in _fields(metric):
-        if number == 1:
-            name = _text(value)
-    for gauge in _messages(metric, 5):
-        for point in _messages(gauge, 1):
-            yield _number_point(name, point, "gauge", is_delta=False)
-    for total in _messages(metric, 7):
-        is_delta = _temporality(total) == _DELTA
-        for point in _messages(total, 1):
-            yield _number_point(name, point, "counter", is_delta=is_delta)
-    for histogram in _messages(metric, 9):
-        is_delta = _temporality(histogram) == _DELTA
-        for point in _messages(histogram, 1):
-            yield from _histogram_points(name, point, is_delta=is_delta)
+class _Parser:
+    """A megabyte can have half a million fields, each of which is looked at several times: there is a limit."""
 
+    __slots__ = ("_fields_left",)
 
-def _number_point(
-    name: str, point: memoryview, kind: Literal["gauge", "counter"], *, is_delta: bool
-) -> Point:
-    value = 0.0
-    for number, field in _fields(point):
-        if number == 4:
-            value = _DOUBLE.unpack(_fixed(field))[0]
-        elif number == 6:
-            value = float(_SIGNED.unpack(_fixed(field))[0])
-    return Point(name=name, kind=kind, attributes=_attributes(point, 7), value=value, is_delta=is_delta)
+    def __init__(self) -> None:
+        self._fields_left = _FIELDS_MAX
 
-
-def _histogram_points(name: str, point: memoryview, *, is_delta: bool) -> Iterator[Point]:
-    attributes = _attributes(point, 9)
-    for number, field in _fields(point):
-        if number == 4:
-            count = float(_SIGNED.unpack(_fixed(field))[0])
-            yield Point(
-                name=f"{name}.count", kind="counter", attributes=attributes, value=count, is_delta=is_delta
-            )
-        elif number == 5:
-            total = _DOUBLE.unpack(_fixed(field))[0]
-            yield Point(
-                name=f"{name}.sum", kind="counter", attributes=attributes, value=total, is_delta=is_delta
-            )
-
-
-def _temporality(message: memoryview) -> int:
-    return next((v for number, v in _fields(message) if number == 2 and isinstance(v, int)), 0)
-
-
-def _attributes(point: memoryview, field_number: int) -> tuple[tuple[str, str], ...]:
-    found = []
-    for pair in _messages(point, field_number):
-        key = value = ""
-        for number, field in _fields(pair):
+    def points(self, metric: memoryview) -> Iterator[Point]:
+        name = ""
+        for number, value in self._fields(metric):
             if number == 1:
-                key = _text(field)
-            elif number == 2:
-                value = _any_value(field)
-        found.append((key, value))
-    return tuple(sorted(found))
+                name = _text(value)
+        for gauge in self.messages(metric, 5):
+            for point in self.messages(gauge, 1):
+                yield self._number_point(name, point, "gauge", is_delta=False)
+        for total in self.messages(metric, 7):
+            is_delta = self._temporality(total) == _DELTA
+            for point in self.messages(total, 1):
+                yield self._number_point(name, point, "counter", is_delta=is_delta)
+        for histogram in self.messages(metric, 9):
+            is_delta = self._temporality(histogram) == _DELTA
+            for point in self.messages(histogram, 1):
+                yield from self._histogram_points(name, point, is_delta=is_delta)
 
+    def _number_point(
+        self, name: str, point: memoryview, kind: Literal["gauge", "counter"], *, is_delta: bool
+    ) -> Point:
+        value = 0.0
+        for number, field in self._fields(point):
+            if number == 4:
+                value = _DOUBLE.unpack(_fixed(field))[0]
+            elif number == 6:
+                value = float(_SIGNED.unpack(_fixed(field))[0])
+        return Point(
+            name=name, kind=kind, attributes=self._attributes(point, 7), value=value, is_delta=is_delta
+        )
 
-def _any_value(field: Value) -> str:
-    if isinstance(field, int):
-        raise NotOtlp("an attribute's value is not a message")
-    for number, value in _fields(field):
-        if number == 1:
-            return _text(value)
-        if number in (2, 3) and isinstance(value, int):
-            return str(value)
-        if number == 4:
-            return str(_DOUBLE.unpack(_fixed(value))[0])
-    return ""
+    def _histogram_points(self, name: str, point: memoryview, *, is_delta: bool) -> Iterator[Point]:
+        attributes = self._attributes(point, 9)
+        for number, field in self._fields(point):
+            if number == 4:
+                count = float(_SIGNED.unpack(_fixed(field))[0])
+                yield Point(
+                    name=f"{name}.count",
+                    kind="counter",
+                    attributes=attributes,
+                    value=count,
+                    is_delta=is_delta,
+                )
+            elif number == 5:
+                total = _DOUBLE.unpack(_fixed(field))[0]
+                yield Point(
+                    name=f"{name}.sum", kind="counter", attributes=attributes, value=total, is_delta=is_delta
+                )
+
+    def _temporality(self, message: memoryview) -> int:
+        return next((v for number, v in self._fields(message) if number == 2 and isinstance(v, int)), 0)
+
+    def _attributes(self, point: memoryview, field_number: int) -> tuple[tuple[str, str], ...]:
+        found = []
+        for pair in self.messages(point, field_number):
+            key = value = ""
+            for number, field in self._fields(pair):
+                if number == 1:
+                    key = _text(field)
+                elif number == 2:
+                    value = self._any_value(field)
+            found.append((key, value))
+        return tuple(sorted(found))
+
+    def _any_value(self, field: Value) -> str:
+        if isinstance(field, int):
+            raise NotOtlp("an attribute's value is not a message")
+        for number, value in self._fields(field):
+            if number == 1:
+                return _text(value)
+            if number in (2, 3) and isinstance(value, int):
+                return str(value)
+            if number == 4:
+                return str(_DOUBLE.unpack(_fixed(value))[0])
+        return ""
+
+    def messages(self, message: memoryview, wanted: int) -> Iterator[memoryview]:
+        for number, value in self._fields(message):
+            if number == wanted:
+                if isinstance(value, int):
+                    raise NotOtlp(f"field {number} is not a message")
+                yield value
+
+    def _fields(self, message: memoryview) -> Iterator[tuple[int, Value]]:
+        position = 0
+        while position < len(message):
+            self._fields_left -= 1
+            if self._fields_left < 0:
+                raise NotOtlp(f"it has more than {_FIELDS_MAX} fields")
+            tag, position = _varint(message, position)
+            wire_type = tag & 7
+            if wire_type == 0:
+                number, position = _varint(message, position)
+                yield tag >> 3, number
+                continue
+            if wire_type == 2:
+                size, position = _varint(message, position)
+            elif wire_type in (1, 5):
+                size = 8 if wire_type == 1 else 4
+            else:
+                raise NotOtlp(f"unknown wire type {wire_type}")
+            if size > len(message) - position:
+                raise NotOtlp(f"a field of {size} bytes where {len(message) - position} are left")
+            yield tag >> 3, message[position : position + size]
+            position += size
 
 
 # -- protobuf
-
-
-def _messages(message: memoryview, wanted: int) -> Iterator[memoryview]:
-    for number, value in _fields(message):
-        if number == wanted:
-            if isinstance(value, int):
-                raise NotOtlp(f"field {number} is not a message")
-            yield value
-
-
-def _fields(message: memoryview) -> Iterator[tuple[int, Value]]:
-    position = 0
-    while position < len(message):
-        tag, position = _varint(message, position)
-        wire_type = tag & 7
-        if wire_type == 0:
-            number, position = _varint(message, position)
-            yield tag >> 3, number
-            continue
-        if wire_type == 2:
-            size, position = _varint(message, position)
-        elif wire_type in (1, 5):
-            size = 8 if wire_type == 1 else 4
-        else:
-            raise NotOtlp(f"unknown wire type {wire_type}")
-        if size > len(message) - position:
-            raise NotOtlp(f"a field of {size} bytes where {len(message) - position} are left")
-        yield tag >> 3, message[position : position + size]
-        position += size
 
 
 def _varint(message: memoryview, position: int) -> tuple[int, int]:

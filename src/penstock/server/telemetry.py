@@ -8,15 +8,16 @@ holds. What arrives is told to Prometheus with everything else. Clients that fal
 import random
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 
 from penstock.cluster.controller.identifiers import new_uuid
 from penstock.config.client_metrics import Subscription, parse_subscription
 from penstock.config.property import ConfigError
 from penstock.config.themes.client_metrics import INTERVAL_MS_DEFAULT
 from penstock.observability.clock import Clock
-from penstock.observability.otlp import NotOtlp, Point, parse
+from penstock.observability.otlp import Point, parse
 from penstock.protocol.compression import Codec, decompress
-from penstock.protocol.errors import ErrorCode, ProtocolError
+from penstock.protocol.errors import ErrorCode
 from penstock.protocol.wire import ZERO_UUID
 from penstock.server.connection_host import Peer
 
@@ -25,7 +26,12 @@ TELEMETRY_BYTES_MAX = 1024 * 1024
 ACCEPTED_CODECS = (Codec.ZSTD, Codec.LZ4, Codec.GZIP, Codec.SNAPPY)
 _CLIENTS_MAX = 1000
 _POINTS_MAX = 500
+_POINTS_READ_MAX = 4 * _POINTS_MAX
 """Of one client: what a client makes up must not fill the memory or the scrape."""
+_HELD_BYTES_MAX = 16 * 1024 * 1024
+"""Of all clients: names and attributes are theirs to choose, and may be long."""
+_SERIES_BYTES = 128  # what each costs besides its text
+_CLIENT_ID_MAX = 255
 _SILENT_MS_MIN = 60_000
 
 Series = tuple[str, tuple[tuple[str, str], ...]]
@@ -39,6 +45,7 @@ class Client:
         "asked_ms",
         "client_id",
         "error",
+        "held_bytes",
         "instance_id",
         "interval_ms",
         "is_terminating",
@@ -64,6 +71,7 @@ class Client:
         self.seen_ms = 0.0
         self.error = ErrorCode.NONE
         self.is_terminating = False
+        self.held_bytes = 0
         self.values: dict[Series, tuple[str, float]] = {}
 
 
@@ -74,6 +82,7 @@ class Telemetry:
         self._subscriptions: dict[str, Subscription] = {}
         self._version = 0
         self._clients: dict[bytes, Client] = {}  # the one seen last stands last
+        self._held_bytes = 0
 
     def follow(self, settings: Mapping[str, Mapping[str, str]]) -> None:
         """Subscriptions changed: from now on these hold, by name."""
@@ -111,7 +120,7 @@ class Telemetry:
         client.error = ErrorCode.NONE
         return client
 
-    def push(
+    def begin_push(
         self,
         peer: Peer,
         client_id: str,
@@ -120,17 +129,20 @@ class Telemetry:
         subscription_id: int,
         is_terminating: bool,
         codec: int,
-        metrics: bytes,
-    ) -> ErrorCode:
+        size_bytes: int,
+    ) -> Client | ErrorCode:
+        """Whose metrics these are; they are read with `read_metrics`, which takes long, and given to `keep`."""
         if instance_id == ZERO_UUID:
             return ErrorCode.INVALID_REQUEST
         client = self._client(instance_id, peer, client_id)
-        client.error = self._take(client, subscription_id, codec, metrics, is_terminating=is_terminating)
+        client.error = self._refusal(
+            client, subscription_id, codec, size_bytes, is_terminating=is_terminating
+        )
         client.is_terminating = client.is_terminating or is_terminating
-        return client.error
+        return client.error or client
 
-    def _take(
-        self, client: Client, subscription_id: int, codec: int, metrics: bytes, *, is_terminating: bool
+    def _refusal(
+        self, client: Client, subscription_id: int, codec: int, size_bytes: int, *, is_terminating: bool
     ) -> ErrorCode:
         if client.is_terminating:
             return ErrorCode.INVALID_REQUEST
@@ -144,14 +156,39 @@ class Telemetry:
             return ErrorCode.UNKNOWN_SUBSCRIPTION_ID
         if codec not in (Codec.NONE, *ACCEPTED_CODECS):
             return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
-        if len(metrics) > TELEMETRY_BYTES_MAX:
+        if size_bytes > TELEMETRY_BYTES_MAX:
             return ErrorCode.TELEMETRY_TOO_LARGE
-        try:
-            points = parse(decompress(Codec(codec), metrics, TELEMETRY_BYTES_MAX)) if metrics else []
-        except (NotOtlp, ProtocolError):
-            return ErrorCode.INVALID_RECORD
-        _keep(client, points)
         return ErrorCode.NONE
+
+    def keep(self, client: Client, points: Iterable[Point]) -> None:
+        """Remember what a client has sent. When that is too much, those who were silent longest are forgotten."""
+        if self._clients.get(client.instance_id) is not client:
+            return  # it was forgotten while they were read
+        for point in points:
+            series = (point.name, point.attributes)
+            if series not in client.values:
+                if len(client.values) >= _POINTS_MAX:
+                    continue
+                size_bytes = _size_bytes(client, series)
+                if not self._has_room(client, size_bytes):
+                    break
+                client.held_bytes += size_bytes
+                self._held_bytes += size_bytes
+            before = client.values[series][1] if point.is_delta and series in client.values else 0.0
+            client.values[series] = (point.kind, before + point.value)
+
+    def _has_room(self, client: Client, size_bytes: int) -> bool:
+        for other in self._clients.values():
+            if self._held_bytes + size_bytes <= _HELD_BYTES_MAX:
+                break
+            if other is not client:
+                self._clear(other)
+        return self._held_bytes + size_bytes <= _HELD_BYTES_MAX
+
+    def _clear(self, client: Client) -> None:
+        client.values.clear()
+        self._held_bytes -= client.held_bytes
+        client.held_bytes = 0
 
     # -- clients
 
@@ -160,7 +197,7 @@ class Telemetry:
         now_ms = self._clock.monotonic_ms()
         if client is None:
             self._forget_silent(now_ms)
-            client = Client(instance_id, client_id, peer.software_name)
+            client = Client(instance_id, client_id[:_CLIENT_ID_MAX], peer.software_name)
         self._clients[instance_id] = client
         client.seen_ms = now_ms
         if client.version != self._version:
@@ -171,7 +208,7 @@ class Telemetry:
         for instance_id, client in list(self._clients.items()):
             is_silent = now_ms - client.seen_ms > max(_SILENT_MS_MIN, 3 * client.interval_ms)
             if is_silent or len(self._clients) >= _CLIENTS_MAX:
-                del self._clients[instance_id]
+                self._clear(self._clients.pop(instance_id))
 
     def _evaluate(self, client: Client, facts: Mapping[str, str]) -> None:
         chosen = [each for each in self._subscriptions.values() if each.chooses(facts)]
@@ -199,7 +236,7 @@ class Telemetry:
             if client.is_terminating or now_ms - client.seen_ms > max(_SILENT_MS_MIN, 3 * client.interval_ms)
         ]
         for instance_id in gone:
-            self._clients[instance_id].values.clear()
+            self._clear(self._clients[instance_id])
 
 
 def _facts(instance_id: bytes, peer: Peer, client_id: str) -> dict[str, str]:
@@ -213,10 +250,12 @@ def _facts(instance_id: bytes, peer: Peer, client_id: str) -> dict[str, str]:
     }
 
 
-def _keep(client: Client, points: Iterable[Point]) -> None:
-    for point in points:
-        series = (point.name, point.attributes)
-        if series not in client.values and len(client.values) >= _POINTS_MAX:
-            continue
-        before = client.values[series][1] if point.is_delta and series in client.values else 0.0
-        client.values[series] = (point.kind, before + point.value)
+def read_metrics(codec: int, metrics: bytes) -> list[Point]:
+    """What a push carries, as far as it is looked at. Raises `NotOtlp` or `ProtocolError`."""
+    return list(islice(parse(decompress(Codec(codec), metrics, TELEMETRY_BYTES_MAX)), _POINTS_READ_MAX))
+
+
+def _size_bytes(client: Client, series: Series) -> int:
+    """What a series costs in a scrape, where the client's names stand beside each, and about the same in memory."""
+    name, attributes = series
+    return _SERIES_BYTES + len(client.client_id) + len(name) + sum(len(k) + len(v) for k, v in attributes)

@@ -1,17 +1,37 @@
-"""PushTelemetry (key 72), v0: metrics that a client sends of itself (KIP-714)."""
+"""PushTelemetry (key 72), v0: metrics that a client sends of itself (KIP-714).
 
+They are read on a thread: a kilobyte of them may become a megabyte.
+"""
+
+from functools import partial
+
+from penstock.observability.otlp import NotOtlp
+from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.messages.push_telemetry import PushTelemetryRequest, PushTelemetryResponse
 from penstock.server.context import RequestContext
+from penstock.server.telemetry import read_metrics
 
 
-def handle(ctx: RequestContext, request: PushTelemetryRequest) -> PushTelemetryResponse:
-    code = ctx.broker.telemetry.push(
+async def handle(ctx: RequestContext, request: PushTelemetryRequest) -> PushTelemetryResponse:
+    telemetry = ctx.broker.telemetry
+    client = telemetry.begin_push(
         ctx.peer,
         ctx.client_id,
         instance_id=request.client_instance_id,
         subscription_id=request.subscription_id,
         is_terminating=request.terminating,
         codec=request.compression_type,
-        metrics=request.metrics,
+        size_bytes=len(request.metrics),
     )
-    return PushTelemetryResponse(error_code=code)
+    if isinstance(client, ErrorCode):
+        return PushTelemetryResponse(error_code=client)
+    if request.metrics and client.metrics:  # what nobody has asked for is not kept
+        try:
+            points = await ctx.broker.checks.run(
+                partial(read_metrics, request.compression_type, bytes(request.metrics))
+            )
+        except (NotOtlp, ProtocolError):
+            client.error = ErrorCode.INVALID_RECORD
+        else:
+            telemetry.keep(client, points)
+    return PushTelemetryResponse(error_code=client.error)

@@ -282,15 +282,22 @@ def _of(group_id: str, topic: str, partition: int) -> Labels:
 
 
 def _clients(services: Services) -> Iterator[tuple[Family, Iterable[Sample]]]:
-    families: dict[tuple[str, Kind], list[Sample]] = {}
+    families: dict[str, tuple[Kind, list[Sample]]] = {}
     for client, (name, attributes), kind, value in services.telemetry.series():
-        labels = {_NOT_IN_NAMES.sub("_", key): text for key, text in attributes}
+        labels = {_label(key): text for key, text in attributes}
         labels |= {"client_id": client.client_id, "client_instance_id": client.instance_id.hex()}
         is_counter = kind == "counter"
         full = f"client_{_NOT_IN_NAMES.sub('_', name)}{'_total' if is_counter else ''}"
-        families.setdefault((full, "counter" if is_counter else "gauge"), []).append((labels, value))
-    for (name, kind_of), samples in families.items():
+        families.setdefault(full, ("counter" if is_counter else "gauge", []))[1].append((labels, value))
+    for name, (kind_of, samples) in families.items():
         yield _family(name, kind_of, "Told by clients"), samples
 
 
+def _label(key: str) -> str:
+    """A client's word as the name of a label: one that Prometheus does not know would cost it the whole scrape."""
+    name = _NOT_IN_NAMES.sub("_", key)
+    return name if _LABEL.match(name) else f"attribute_{name}"
+
+
 _NOT_IN_NAMES = re.compile("[^a-zA-Z0-9_]")
+_LABEL = re.compile("(?!__)[a-zA-Z_]")  # two underscores are for names of its own
