@@ -47,6 +47,13 @@ def test_a_subject_is_written_innermost_part_first() -> None:
 def test_what_has_a_meaning_in_names_is_escaped() -> None:
     subject = ((("organizationName", "A, B+C"),), (("commonName", "#1 \\ "), ("userId", "7")))
     assert subject_name(subject) == "CN=\\#1 \\\\\\ +UID=7,O=A\\, B\\+C"
+    assert subject_name(((("commonName", "a=b#c;d"),),)) == "CN=a\\=b\\#c\\;d"  # as Java has it
+
+
+@pytest.mark.parametrize("rules", ["DEFAULT", "RULE:.*//", "RULE:(.*)/$1/"])
+def test_a_subject_that_is_empty_names_nobody(rules: str) -> None:
+    with pytest.raises(NoRuleFits):
+        PrincipalRules(rules).name_of("")
 
 
 def test_an_address_of_mail_is_written_as_java_writes_it() -> None:

@@ -27,7 +27,7 @@ _SHORT = {
 }
 _EMAIL = "emailAddress"
 _EMAIL_OID, _IA5_STRING = "1.2.840.113549.1.9.1", 0x16
-_SPECIAL = re.compile(r'([,+"\\<>;=])')
+_SPECIAL = re.compile(r'([,+"\\<>;=#])')
 
 Subject = Sequence[Sequence[tuple[str, str]]]
 """As `ssl` has it: relative names, outermost first, each of one or more attributes."""
@@ -45,7 +45,7 @@ class PrincipalRules:
     def name_of(self, subject: str) -> str:
         """Raises `NoRuleFits`."""
         for rule in self._rules:
-            if (name := rule.apply(subject)) is not None:
+            if name := rule.apply(subject):  # nobody's name is empty
                 return name
         raise NoRuleFits(f"no rule of ssl.principal.mapping.rules fits {subject}")
 
@@ -110,7 +110,10 @@ def _invalid(text: str, reason: str) -> ConfigError:
 
 
 def subject_name(subject: Subject) -> str:
-    """The subject in the form of RFC 2253, innermost first, as Java writes it."""
+    """The subject in the form of RFC 2253, innermost first, as Java writes it.
+
+    Attributes that RFC 2253 has no name for (a serial number, a title) have OpenSSL's; Java writes their numbers.
+    """
     return ",".join("+".join(_attribute(*each) for each in names) for names in reversed(subject))
 
 
@@ -121,7 +124,7 @@ def _attribute(name: str, value: str) -> str:
         length = bytes([size]) if size < 0x80 else b"\x82" + size.to_bytes(2)
         return f"{_EMAIL_OID}=#{_IA5_STRING:02x}{length.hex()}{encoded.hex()}"
     escaped = _SPECIAL.sub(r"\\\1", value)
-    if escaped.startswith(("#", " ")):
+    if escaped.startswith(" "):
         escaped = "\\" + escaped
     if escaped.endswith(" "):
         escaped = escaped[:-1] + "\\ "

@@ -122,6 +122,15 @@ def test_the_exchange_goes_on_in_bare_frames_after_the_old_handshake_until_it_is
     assert not desk.login.takes_bare_tokens
 
 
+def test_after_a_bare_token_was_refused_nothing_is_taken() -> None:
+    desk = Desk()
+    desk.login.handshake("SAYS", with_headers=False)
+    with pytest.raises(LoginRefused):
+        desk.login.authenticate(b"no")
+    assert not desk.login.takes_bare_tokens
+    assert desk.login.refuses(SASL_AUTHENTICATE)
+
+
 # -- logins that run out (KIP-368)
 
 

@@ -170,6 +170,7 @@ class Login:
         else:
             self._counts.failed_reauthentications += 1
         self._exchange = None
+        self.takes_bare_tokens = False
         self._become(State.FAILED)
 
     def expire(self) -> None:
