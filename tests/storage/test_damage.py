@@ -27,6 +27,8 @@ from tests.storage.logs import (
 COUNT = 10
 SIZE = len(batch_of("0"))
 CONTENT, LENGTH, MAGIC, BASE_OFFSET = HEADER_SIZE + 3, 9, 16, 6
+LAST_OFFSET = 24
+"""How many offsets a batch takes: seed 252 of the simulated clusters believed it, and cut what came behind."""
 
 
 @pytest.fixture
@@ -197,7 +199,7 @@ def reopened_with(log: Log, committed_offset: int) -> Log:
     return Log(log.topic, log.partition, log.directory, log.config, cache=cache, loaded=loaded)
 
 
-@pytest.mark.parametrize("place", [CONTENT, LENGTH])
+@pytest.mark.parametrize("place", [CONTENT, LENGTH, LAST_OFFSET])
 def test_recovery_does_not_cut_what_was_committed_for_a_torn_write(log: Log, place: int) -> None:
     append(log, "new epoch", epoch=3)
     sync(log)
@@ -223,7 +225,7 @@ def test_recovery_cuts_what_was_not_committed_and_what_nothing_follows(log: Log)
     assert reopened_with(log, committed_offset=7).log_end_offset == 6
 
 
-@pytest.mark.parametrize("place", [CONTENT, LENGTH])
+@pytest.mark.parametrize("place", [CONTENT, LENGTH, LAST_OFFSET])
 def test_recovery_steps_over_damage_in_what_was_durable_and_tells_where_it_is(log: Log, place: int) -> None:
     checkpoint(log)
     rot(log, 4, place)
@@ -232,3 +234,13 @@ def test_recovery_steps_over_damage_in_what_was_durable_and_tells_where_it_is(lo
     again = reopened(log)
     assert (again.log_end_offset, again.damaged) == (COUNT, [damage(4, 4)])
     assert len(again.damage) == 1
+
+
+@pytest.mark.parametrize("place", [CONTENT, LAST_OFFSET])
+def test_recovery_knows_where_a_log_ends_whose_last_batch_is_damaged(log: Log, place: int) -> None:
+    checkpoint(log)
+    rot(log, COUNT - 1, place)
+    for suffix in (".index", ".timeindex"):
+        Path(log.segments[0].path(suffix)).unlink()
+    again = reopened(log)
+    assert (again.log_end_offset, again.damaged) == (COUNT, [damage(COUNT - 1, COUNT - 1)])

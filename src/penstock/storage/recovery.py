@@ -321,11 +321,9 @@ class _Loader:
         """A bad batch that was durable: go on behind it."""
         what = f"{segment.log_path} is damaged at byte {scan.position} (offset {scan.next_offset}): {scan.reason}"
         header = scan.bad_header
+        position, next_offset = self._behind_damage(segment, scan, size_bytes, what)
         if header is not None:
-            segment.note_batch(scan.position, header.size_bytes, header.last_offset, header.max_timestamp)
-            position, next_offset = scan.position + header.size_bytes, header.next_offset
-        else:
-            position, next_offset = self._behind_damage(segment, scan, size_bytes, what)
+            segment.note_batch(scan.position, position - scan.position, next_offset - 1, header.max_timestamp)
         _log.error("%s; it was durable before the crash, and is left as it is", what)
         self._damage.append(what)
         self._damaged.append(
@@ -342,8 +340,14 @@ class _Loader:
     def _behind_damage(
         self, segment: Segment, scan: SegmentScan, size_bytes: int, what: str
     ) -> tuple[int, int]:
-        """Where batches can be told apart again."""
+        """Where batches can be told apart again, and which offset comes there."""
         sound = self._next_sound(segment, scan, size_bytes)
+        header = scan.bad_header
+        if sound is None and header is not None:  # the last one: what was durable ends behind it
+            point = self._checkpointed.recovery_point or 0
+            return scan.position + header.size_bytes, min(
+                header.next_offset, max(point, scan.next_offset + 1)
+            )
         if sound is None:
             raise LogCorrupt(
                 f"{what}. This was durable before the crash, so nothing was cut: restore the file from another "
