@@ -1,9 +1,12 @@
 """One machine of a simulated cluster: a disk, and a broker on it that is started again whenever it ends."""
 
 import asyncio
+import contextlib
 from enum import Enum, auto
 from random import Random
 
+from penstock.protocol.records.batch import BatchHeader, iter_batches
+from penstock.protocol.records.errors import CorruptRecords
 from penstock.server.broker import StartFailed
 from penstock.testing.disk import FaultyDisk, Keep
 from penstock.testing.simulation.broker import SimulatedBroker, SimulatedClock, simulated_broker
@@ -87,20 +90,34 @@ class Machine:
         return self.has_failing_disk or self.is_disk_full or not self.disk.has_power
 
     def rot(self, topic: str, random: Random) -> str | None:
-        """Flip a bit in what has been stored of a topic; gives the partition's directory, None if there is nothing."""
-        logs = [
-            each
-            for each in sorted(self.disk.paths())
-            if each.startswith(f"/data/{topic}-") and each.endswith(".log") and "-delete" not in each
-        ]
-        # The last bytes are left alone: after a crash nobody could tell them from a torn write.
-        latest_bytes = [self.disk.unsynced_bytes(each) + _LATEST_BYTES for each in logs]
-        stored = [
-            (path, self.disk.size(path) - latest) for path, latest in zip(logs, latest_bytes, strict=True)
-        ]
-        stored = [(path, size_bytes) for path, size_bytes in stored if size_bytes > 0]
-        if not stored or not self.disk.has_power:
+        """Flip a bit in what has been stored of a topic; gives the partition's directory, None if there is nothing.
+
+        Not in offsets and epochs, which no checksum covers, and not in the latest batches: after a crash nobody could
+        tell those from a torn write.
+        """
+        if not self.disk.has_power:
             return None
-        path, size_bytes = random.choice(stored)
-        self.disk.flip_bit(path, random.randrange(size_bytes), random.randrange(8))
+        batches = [
+            (path, position, header.size_bytes)
+            for path in sorted(self.disk.paths())
+            if path.startswith(f"/data/{topic}-") and path.endswith(".log") and "-delete" not in path
+            for position, header in self._stored(path)
+        ]
+        if not batches:
+            return None
+        path, position, size_bytes = random.choice(batches)
+        place = random.choice([*range(8, 12), *range(16, size_bytes)])
+        self.disk.flip_bit(path, position + place, random.randrange(8))
         return path.split("/")[2]
+
+    def _stored(self, path: str) -> list[tuple[int, BatchHeader]]:
+        """Positions and headers of the batches in a file, up to where something has rotted before."""
+        file = self.disk.open(path, writable=False)
+        try:
+            content = file.read(self.disk.size(path) - self.disk.unsynced_bytes(path), 0)
+        finally:
+            file.close()
+        found: list[tuple[int, BatchHeader]] = []
+        with contextlib.suppress(CorruptRecords):
+            found.extend(iter_batches(content.rstrip(b"\0")[:-_LATEST_BYTES]))
+        return found
