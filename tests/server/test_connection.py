@@ -274,6 +274,23 @@ def test_a_half_closed_client_still_gets_its_answers() -> None:
     asyncio.run(scenario())
 
 
+def test_a_short_wait_does_not_end_a_longer_one() -> None:
+    async def scenario() -> None:
+        async with serving(echo) as (dispatch, host, port):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(framed(b"first"))
+            await read_frame(reader)
+            (connection,) = host.connections
+            connection.peer.mute(600_000)
+            connection.peer.mute(1)
+            writer.write(framed(b"second"))
+            await asyncio.sleep(0.01)  # many times as long as the short wait
+            assert dispatch.frames == [b"first"]
+            writer.close()
+
+    asyncio.run(scenario())
+
+
 def test_half_frames_that_never_end_make_room_for_whole_ones() -> None:
     async def scenario() -> None:
         size = 4 << 20

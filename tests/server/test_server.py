@@ -291,3 +291,30 @@ def test_the_number_of_connections_is_bounded(run: Callable[[Any], None], tmp_pa
             assert (await (await live.connect()).send(DescribeClusterRequest())).error_code == 0
 
     run(scenario())
+
+
+def test_a_client_that_reads_nothing_for_too_long_is_cut_off(
+    run: Callable[[Any], None], tmp_path: Path
+) -> None:
+    """It is owed answers for ever, and closing would wait for ever until it takes them."""
+
+    async def scenario() -> None:
+        clock = ManualClock()
+        async with running_broker(tmp_path, {"connections.max.idle.ms": "5000"}, clock=clock) as live:
+            client = await live.connect()
+            topic = await client.create_topic()
+            await client.produce(topic, batch(b"v" * 1_000_000, timestamp=clock.now_ms()))
+            wanted = {0: FetchPartition(partition=0, partition_max_bytes=1 << 20)}
+            silent = silent_socket(live)
+            silent.send(frame_of(fetch_request([fetch_topic(topic, 18, wanted)])) * 100)
+            await until(lambda: live.services.memory.unsent_bytes > 0)
+            count = live.services.metrics.connection_count
+            assert count() == 2
+            while count() > 1:
+                await client.send(DescribeClusterRequest())
+                clock.advance(4000)
+                await asyncio.sleep(0)
+            assert live.services.memory.unsent_bytes == 0
+            silent.close()
+
+    run(scenario())

@@ -40,6 +40,8 @@ log = logging.getLogger(__name__)
 
 TEXT_BYTES_MAX = 8 * 1024 * 1024  # one request; a megabyte of message may be six of escapes
 _WAITING_MAX = 64  # requests that were read but not begun
+_WAITING_BYTES_MAX = 1024 * 1024
+_HELD_BYTES_UNCOUNTED = 64 * 1024  # what every connection may keep without being asked about it
 _PENDING_MAX = 256  # produces that were appended but not acknowledged
 _READ_BYTES = 128 * 1024  # what a fetch decodes before it lets others run
 _METADATA_VERSION = 12
@@ -138,6 +140,7 @@ class JsonLinesConnection(DialectConnection):
         self._transport = transport
         self._stream = JsonStream(TEXT_BYTES_MAX)
         self._waiting: deque[bytes | Malformed] = deque()
+        self._waiting_bytes = 0
         self._pending: deque[Awaitable[int]] = deque()
         self._arrived = asyncio.Event()
         self._writable = asyncio.Event()
@@ -152,6 +155,7 @@ class JsonLinesConnection(DialectConnection):
     def connection_lost(self, exc: Exception | None) -> None:
         log.debug("%s disconnected%s", self.peer, f": {exc}" if exc else "")
         self._host.connections.discard(self)
+        self._host.memory.forget(self)
         self._is_ending = True
         self._waiting.clear()
         self._writable.set()
@@ -182,17 +186,42 @@ class JsonLinesConnection(DialectConnection):
 
     @property
     def is_waiting_for_answers(self) -> bool:
-        return bool(self._waiting or self._pending)
+        """Who does not read them is not."""
+        return bool(self._waiting or self._pending) and self._writable.is_set()
+
+    # -- what it holds in memory
+
+    def give_up_frame(self) -> None:
+        log.warning(
+            "closing the connection of %s: it has sent %d bytes of requests that are not done, and others need the "
+            "memory (queued.max.request.bytes)",
+            self.peer,
+            self._waiting_bytes + self._stream.unfinished_bytes,
+        )
+        self.abort()  # it may be one that reads no answers
+
+    def look_for_room(self) -> None:
+        """Never asked for: what waits is bounded here."""
+
+    def _note_held(self) -> None:
+        held_bytes = self._waiting_bytes + self._stream.unfinished_bytes
+        if held_bytes > _HELD_BYTES_UNCOUNTED:
+            self._host.memory.receive(self, held_bytes)
+        else:
+            self._host.memory.received(self)
 
     # -- bytes in
 
     def data_received(self, data: bytes) -> None:
         self.last_active_ms = self._host.clock.monotonic_ms()
-        self._waiting.extend(self._stream.feed(data))
+        found = self._stream.feed(data)
+        self._waiting.extend(found)
+        self._waiting_bytes += sum(map(_size_bytes, found))
         if self._waiting:
             self._arrived.set()
-        if len(self._waiting) >= _WAITING_MAX:
+        if len(self._waiting) >= _WAITING_MAX or self._waiting_bytes >= _WAITING_BYTES_MAX:
             self._pause()
+        self._note_held()
 
     def _pause(self) -> None:
         if not self._is_paused and not self._transport.is_closing():
@@ -200,7 +229,8 @@ class JsonLinesConnection(DialectConnection):
             self._transport.pause_reading()
 
     def _resume_if_room(self) -> None:
-        if self._is_paused and not self._is_ending and len(self._waiting) < _WAITING_MAX // 2:
+        has_room = len(self._waiting) < _WAITING_MAX // 2 and self._waiting_bytes < _WAITING_BYTES_MAX
+        if self._is_paused and not self._is_ending and has_room:
             self._is_paused = False
             if not self._transport.is_closing():
                 self._transport.resume_reading()
@@ -224,6 +254,8 @@ class JsonLinesConnection(DialectConnection):
             while True:
                 while self._waiting:
                     item = self._waiting.popleft()
+                    self._waiting_bytes -= _size_bytes(item)
+                    self._note_held()
                     self._resume_if_room()
                     await self._answer(item)
                 await self._settle()
@@ -303,6 +335,10 @@ class JsonLinesConnection(DialectConnection):
             offset = next_offset
         if request.format == "json":
             await self._write(end_line(offset, count))
+
+
+def _size_bytes(item: bytes | Malformed) -> int:
+    return 0 if isinstance(item, Malformed) else len(item)
 
 
 def _line_of(error: RequestError | PartitionRefused) -> bytes:

@@ -39,6 +39,10 @@ class JsonStream:
         self._in_string = False
         self._is_skipping = False  # up to the end of a line that was given up
 
+    @property
+    def unfinished_bytes(self) -> int:
+        return len(self._buffer)
+
     def feed(self, data: bytes) -> list[bytes | Malformed]:
         """The objects that `data` completes, in order, with what had to be given up in between."""
         self._buffer += data

@@ -85,7 +85,7 @@ class Connection(asyncio.BufferedProtocol):
         self._unwritten_bytes = 0
         self._unsent_bytes = 0  # what a slow peer leaves lying, as counted with that of all
         self._is_peer_slow = False
-        self._is_muted = False
+        self._muted_until_ms = 0.0
         self._is_stopping = False
         self._drained: asyncio.Future[None] | None = None
         self._transport: asyncio.Transport
@@ -411,18 +411,22 @@ class Connection(asyncio.BufferedProtocol):
 
     def _mute(self, wait_ms: float) -> None:
         """It exceeded a quota: its answers go out, but it is not listened to for a while."""
-        self._is_muted = True
+        until_ms = self._clock.monotonic_ms() + wait_ms
+        if until_ms <= self._muted_until_ms:
+            return  # another request has it wait longer
+        self._muted_until_ms = until_ms
         self._pause()
-        asyncio.get_running_loop().call_later(wait_ms / 1000, self._unmute)
+        asyncio.get_running_loop().call_later(wait_ms / 1000, self._unmute, until_ms)
 
-    def _unmute(self) -> None:
-        self._is_muted = False
-        self._resume_if_room()
+    def _unmute(self, until_ms: float) -> None:
+        if until_ms == self._muted_until_ms:
+            self._muted_until_ms = 0.0
+            self._resume_if_room()
 
     def _has_room(self) -> bool:
         return (
             not self._is_peer_slow
-            and not self._is_muted
+            and not self._muted_until_ms
             and self._unwritten_bytes < _WRITE_HIGH_WATER_BYTES
             and self._exclusive is None
             and len(self._slots) < self._limits.in_flight_max
@@ -454,4 +458,5 @@ class Connection(asyncio.BufferedProtocol):
 
     @property
     def is_waiting_for_answers(self) -> bool:
-        return bool(self._slots)
+        """Who does not read them is not."""
+        return bool(self._slots) and not self._is_peer_slow

@@ -12,7 +12,7 @@ import msgspec
 from penstock.config.listeners import Endpoint
 from penstock.observability.clock import Clock
 from penstock.server.connection import Connection
-from penstock.server.connection_host import ConnectionHost
+from penstock.server.connection_host import ConnectionHost, Tracked
 
 if TYPE_CHECKING:
     from penstock.server.tls_listener import TlsListener
@@ -80,15 +80,24 @@ class Server:
                 await asyncio.wait_for(server.wait_closed(), 1)
 
     async def _sweep(self) -> None:
+        closed: set[Tracked] = set()  # those that the last turn has closed; one that reads nothing stays open
         while True:
             await self._clock.sleep(min(_IDLE_SWEEP_MS, self._idle_ms_max))
             for security in self._host.security.values():
                 if security.tls is not None:
                     security.tls.look()
             oldest_ms = self._clock.monotonic_ms() - self._idle_ms_max
-            for connection in list(self._host.connections):
-                if connection.last_active_ms < oldest_ms and not connection.is_waiting_for_answers:
+            idle = {
+                each
+                for each in self._host.connections
+                if each.last_active_ms < oldest_ms and not each.is_waiting_for_answers
+            }
+            for connection in idle:
+                if connection in closed:
+                    connection.abort()
+                else:
                     connection.close(f"idle for {self._idle_ms_max} ms (connections.max.idle.ms)")
+            closed = idle
 
 
 def _bind(endpoint: Endpoint) -> socket.socket:

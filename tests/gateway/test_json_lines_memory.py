@@ -1,0 +1,90 @@
+"""What a JSON-lines connection may hold in memory: requests that are not answered yet, whole and unfinished ones."""
+
+import asyncio
+from typing import Any, cast
+
+from penstock.gateway.json_lines import JsonLines, JsonLinesConnection
+from penstock.observability.clock import ManualClock
+from penstock.server.connection_host import ConnectionHost, Limits, Peer
+from penstock.server.memory import MemoryBudget
+from penstock.server.metrics.requests import RequestCounts
+
+MEGABYTE = 1024 * 1024
+
+
+class Wire(asyncio.Transport):
+    """A client that reads nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_reading_on = True
+        self.is_aborted = False
+
+    def pause_reading(self) -> None:
+        self.is_reading_on = False
+
+    def is_closing(self) -> bool:
+        return self.is_aborted
+
+    def write(self, data: Any) -> None:
+        pass
+
+    def abort(self) -> None:
+        self.is_aborted = True
+
+    def close(self) -> None:
+        pass
+
+
+def host_of(limit_bytes: int) -> ConnectionHost:
+    limits = Limits(
+        frame_bytes_max=1,
+        in_flight_max=1,
+        in_flight_bytes_max=1,
+        connections_max=9,
+        connections_per_host_max=9,
+    )
+    return ConnectionHost(
+        cast("Any", None),
+        limits,
+        ManualClock(),
+        counts=RequestCounts(),
+        memory=MemoryBudget(limit_bytes),
+    )
+
+
+def connected(host: ConnectionHost, wire: Wire) -> JsonLinesConnection:
+    connection = JsonLinesConnection(
+        cast("JsonLines", None), host, wire, Peer("PLAINTEXT", "127.0.0.1", 1), b" "
+    )
+    host.connections.add(connection)
+    connection.pause_writing()
+    return connection
+
+
+def test_who_reads_no_answers_is_not_read_from_once_its_requests_are_large() -> None:
+    async def scenario() -> None:
+        host, wire = host_of(1 << 30), Wire()
+        connection = connected(host, wire)
+        sent = 0
+        while wire.is_reading_on:
+            connection.data_received(b'{"type":"' + b"x" * 700_000 + b'"}')
+            sent += 1
+        assert sent == 2
+        assert host.memory.receiving_bytes > MEGABYTE
+        connection.connection_lost(None)
+        assert host.memory.receiving_bytes == 0
+
+    asyncio.run(scenario())
+
+
+def test_unfinished_requests_make_room_for_others() -> None:
+    async def scenario() -> None:
+        host = host_of(4 * MEGABYTE)
+        wires = [Wire() for _ in range(3)]
+        for wire in wires:
+            connected(host, wire).data_received(b'{"type":"' + b"x" * 2 * MEGABYTE)
+        assert [wire.is_aborted for wire in wires] == [True, True, False]
+        assert host.memory.receiving_bytes < 3 * MEGABYTE
+
+    asyncio.run(scenario())
