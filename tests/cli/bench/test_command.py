@@ -5,7 +5,9 @@ import pytest
 
 from penstock.cli.bench import runner, scale
 from penstock.cli.bench.context import Bench, OutOfTime
+from penstock.cli.bench.figures import Section
 from penstock.cli.bench.machine import describe, told_load
+from penstock.cli.bench.peers.targets import TARGETS
 from penstock.cli.main import run
 
 
@@ -56,6 +58,19 @@ def test_a_run_that_takes_too_long_is_stopped_at_its_next_step(tmp_path: Path) -
     with pytest.raises(OutOfTime):
         out_of_time.say("one more")
     assert told == []
+
+
+def test_what_was_measured_before_the_time_was_up_is_kept(tmp_path: Path) -> None:
+    class Slow:
+        KEY, TITLE, METHOD = "l", "Slow", "One round, then none."
+
+        def run(self, bench: Bench) -> Section:
+            bench.new_board().add(TARGETS[0], "rate", 5.0, "/s")
+            raise OutOfTime("no more")
+
+    section = runner.run_one(Bench(scale.quick(), str(tmp_path), lambda _: None), Slow())
+    assert section.failure == "no more"
+    assert section.comparisons[0].rows[0].series.values == (5.0,)
 
 
 def test_data_directories_are_removed_even_when_a_workload_fails(tmp_path: Path) -> None:

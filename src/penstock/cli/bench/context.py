@@ -36,6 +36,7 @@ class Bench:
         self.scale = scale
         self.scratch = scratch
         self.fleet = Fleet(self.path, self.say, peers)
+        self.board = Board()
         self._tell = tell
         self._step = step
         self._numbers = itertools.count()
@@ -46,6 +47,11 @@ class Bench:
         if time.monotonic() > self._deadline:
             raise OutOfTime(f"the run was to take no more than {self.scale.minutes_max:g} minutes")
         self._tell(what)
+
+    def new_board(self) -> Board:
+        """Where a workload writes what it measured, so that it is not lost when the workload is not finished."""
+        self.board = Board()
+        return self.board
 
     def rounds(self, what: str, count: int | None = None) -> Iterator[int]:
         count = self.scale.rounds if count is None else count

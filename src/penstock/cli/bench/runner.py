@@ -120,7 +120,7 @@ def _run_all(bench: Bench, workloads: Sequence[Workload], watcher: Watcher) -> t
     sections = []
     for number, workload in enumerate(workloads, start=1):
         watcher.workload(f"({workload.KEY}) {workload.TITLE}", number, len(workloads))
-        sections.append(_run_one(bench, workload))
+        sections.append(run_one(bench, workload))
     return tuple(sections)
 
 
@@ -145,15 +145,25 @@ def _state(server: str, versions: dict[str, str], absent: dict[str, str]) -> str
     return "measured" if server in versions else "not asked for"
 
 
-def _run_one(bench: Bench, workload: Workload) -> Section:
-    """One workload that fails must not take the others' figures with it; its failure stands in the report."""
+def run_one(bench: Bench, workload: Workload) -> Section:
+    """One workload that fails must not take the others' figures with it, nor those that it has measured before; its
+    failure stands in the report.
+    """
+    bench.new_board()
     try:
         return workload.run(bench)
     except OutOfTime as stop:
         reason = str(stop)
     except Exception as error:  # noqa: BLE001 - any failure of a workload is told, none is hidden
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
-    return Section(key=workload.KEY, title=workload.TITLE, method=workload.METHOD, failure=reason)
+    return Section(
+        key=workload.KEY,
+        title=workload.TITLE,
+        method=workload.METHOD,
+        comparisons=bench.board.comparisons(),
+        notes=bench.board.notes(),
+        failure=reason,
+    )
 
 
 @contextlib.contextmanager

@@ -4,7 +4,6 @@ from penstock.cli.bench.context import Bench
 from penstock.cli.bench.figures import Section
 from penstock.cli.bench.peers import goals
 from penstock.cli.bench.peers.agents import ask
-from penstock.cli.bench.peers.board import Board
 from penstock.cli.bench.peers.targets import Target
 from penstock.cli.bench.peers.tasks import Task, Where
 
@@ -23,7 +22,7 @@ _CPU_BESIDE_KAFKA = goals.at_most(1)
 
 
 def run(bench: Bench) -> Section:
-    board = Board()
+    board = bench.new_board()
     with bench.fleet.streams("bulk", board, bench.fleet.targets()) as places:
         for size in _SIZES:
 

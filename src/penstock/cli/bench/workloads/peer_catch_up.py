@@ -4,7 +4,6 @@ from penstock.cli.bench.context import Bench
 from penstock.cli.bench.figures import Section
 from penstock.cli.bench.peers import goals
 from penstock.cli.bench.peers.agents import ask
-from penstock.cli.bench.peers.board import Board
 from penstock.cli.bench.peers.fleet import PEER_FAILURES
 from penstock.cli.bench.peers.targets import Target
 from penstock.cli.bench.peers.tasks import Task, Where
@@ -22,7 +21,7 @@ _GOAL = goals.at_least(1)
 
 
 def run(bench: Bench) -> Section:
-    board = Board()
+    board = bench.new_board()
     counts: dict[Target, int] = {}
 
     def fill(target: Target, where: Where) -> None:

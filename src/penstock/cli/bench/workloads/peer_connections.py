@@ -23,7 +23,7 @@ _GROWTH_GOAL = goals.at_most(1.5)
 
 
 def run(bench: Bench) -> Section:
-    board = Board()
+    board = bench.new_board()
     count = bench.scale.peers.connections
     many = f"in turn, {count:,} connections"
 

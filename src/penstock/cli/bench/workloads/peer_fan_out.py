@@ -4,7 +4,6 @@ from penstock.cli.bench.context import Bench
 from penstock.cli.bench.figures import Section
 from penstock.cli.bench.peers import goals
 from penstock.cli.bench.peers.agents import agents
-from penstock.cli.bench.peers.board import Board
 from penstock.cli.bench.peers.targets import Target
 from penstock.cli.bench.peers.tasks import Task, Where
 
@@ -23,7 +22,7 @@ _PUBLISH_S_MAX = 60.0
 
 
 def run(bench: Bench) -> Section:
-    board = Board()
+    board = bench.new_board()
     groups = bench.scale.peers.fan_out_groups
     count = bench.scale.peers.fan_out_messages
 

@@ -4,7 +4,6 @@ from penstock.cli.bench.context import Bench
 from penstock.cli.bench.figures import Section, quantile
 from penstock.cli.bench.peers import goals
 from penstock.cli.bench.peers.agents import agents
-from penstock.cli.bench.peers.board import Board
 from penstock.cli.bench.peers.targets import Target
 from penstock.cli.bench.peers.tasks import Task, Where
 
@@ -22,7 +21,7 @@ _KAFKA_GOAL = goals.at_most(1)
 
 
 def run(bench: Bench) -> Section:
-    board = Board()
+    board = bench.new_board()
     rate = bench.scale.peers.paced_per_s
     count = max(1, int(rate * bench.scale.peers.round_s))
 

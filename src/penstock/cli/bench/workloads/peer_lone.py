@@ -24,7 +24,7 @@ _GOAL = goals.at_least(0.8)
 
 
 def run(bench: Bench) -> Section:
-    board = Board()
+    board = bench.new_board()
     with bench.fleet.streams("lone", board, bench.fleet.targets()) as places:
         for size in _SIZES:
 

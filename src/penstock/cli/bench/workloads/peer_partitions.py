@@ -31,7 +31,7 @@ _GROWTH_GOAL = goals.at_most(1.5)
 
 
 def run(bench: Bench) -> Section:
-    board = Board()
+    board = bench.new_board()
     targets = one_of_each_server(bench.fleet.targets(speaks_kafka))
     for count in bench.scale.peers.partition_counts:
         for target in targets:

@@ -3,7 +3,6 @@
 from penstock.cli.bench.context import Bench
 from penstock.cli.bench.figures import Section, quantile
 from penstock.cli.bench.peers import goals
-from penstock.cli.bench.peers.board import Board
 from penstock.cli.bench.peers.targets import Target
 from penstock.cli.bench.peers.tasks import Where
 from penstock.cli.bench.peers.wire.load import WireLoad
@@ -21,7 +20,7 @@ _GOAL = goals.at_least(1)
 
 
 def run(bench: Bench) -> Section:
-    board = Board()
+    board = bench.new_board()
 
     def measure(target: Target, where: Where) -> None:
         server = bench.fleet.running(target)

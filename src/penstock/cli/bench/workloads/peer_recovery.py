@@ -27,7 +27,7 @@ _GROWTH_GOAL = goals.at_most(1.5)
 
 
 def run(bench: Bench) -> Section:
-    board = Board()
+    board = bench.new_board()
     sizes_mib = bench.scale.peers.log_sizes_mib
     for target in bench.fleet.targets():
         bench.say(f"recovery of {target.name}")

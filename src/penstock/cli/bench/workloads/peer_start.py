@@ -26,7 +26,7 @@ _GOAL = goals.at_most(0.15)
 
 
 def run(bench: Bench) -> Section:
-    board = Board()
+    board = bench.new_board()
     targets = one_of_each_server(bench.fleet.targets())
     for _ in bench.rounds("start", bench.scale.peers.starts):
         for target in list(targets):
