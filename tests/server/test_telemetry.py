@@ -10,12 +10,14 @@ from confluent_kafka import Producer
 from penstock.observability.clock import ManualClock
 from penstock.observability.otlp import NotOtlp
 from penstock.protocol.errors import ErrorCode, ProtocolError
+from penstock.protocol.messages.api_versions import ApiVersionsRequest
 from penstock.protocol.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
 from penstock.server.connection_host import Peer
+from penstock.server.handlers import TELEMETRY
 from penstock.server.metrics.scrape import scrape
 from penstock.server.telemetry import Client, Telemetry, read_metrics
 from tests.observability.test_otlp import FIXED, attribute, data, field
@@ -192,7 +194,12 @@ async def set_subscription(client: Connection, **settings: str | None) -> str:
 
 async def test_metrics_of_a_real_client_reach_prometheus(live: Live, client: Connection) -> None:
     topic = await client.create_topic()
+    hello = ApiVersionsRequest(client_software_name="t", client_software_version="1")
+    before = await client.send(hello)
     assert await set_subscription(client, metrics="*", interval_ms="200") == "NONE"
+    after = await client.send(hello)
+    shown = {each.api_key for each in after.api_keys} - {each.api_key for each in before.api_keys}
+    assert shown == set(TELEMETRY), "clients are not bothered before somebody wants their metrics"
     producer = Producer({"bootstrap.servers": f"{live.host}:{live.port}", "client.id": "talkative"})
     producer.produce(topic.name, b"x")
     body = ""
