@@ -1,7 +1,7 @@
 """Streams of events over HTTP, without a broker."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 from aiohttp import ClientResponse, web
@@ -9,8 +9,18 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from penstock.client.cluster import Disconnected
 from penstock.console import web as console_web
-from penstock.console.refusals import bad_request
-from penstock.console.web import STREAMS, Events, Streams, send_events
+from penstock.console.refusals import Refused, bad_request
+from penstock.console.web import (
+    BODIES,
+    STREAMS,
+    Bodies,
+    Events,
+    Streams,
+    answer,
+    body_of,
+    refused,
+    send_events,
+)
 
 Body = Callable[[Events], Awaitable[None]]
 _WAIT_S = 10.0
@@ -108,3 +118,52 @@ def test_one_stream_too_many_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
         assert "Too many live views are open" in await response.text()
 
     asyncio.run(_stream(body, use))
+
+
+async def _send(
+    use: Callable[[TestClient[web.Request, web.Application], Bodies], Awaitable[None]],
+) -> None:
+    async def handle(request: web.Request) -> web.Response:
+        try:
+            return answer(await body_of(request, list[str], 1000))
+        except Refused as error:
+            return refused(error)
+
+    app = web.Application()
+    app[BODIES] = Bodies()
+    app.router.add_post("/", handle)
+    async with TestClient(TestServer(app)) as client:
+        await use(client, app[BODIES])
+
+
+def test_a_body_has_a_bound_of_its_own_and_one_with_all_others() -> None:
+    async def use(client: TestClient[web.Request, web.Application], bodies: Bodies) -> None:
+        assert (await client.post("/", json=["a"])).status == 200
+        assert (await client.post("/", json=["a" * 1000])).status == 413
+        bodies.held_bytes += 32 * 1024 * 1024
+        assert (await client.post("/", json=["a"])).status == 429
+        assert bodies.held_bytes == 32 * 1024 * 1024
+
+    asyncio.run(_send(use))
+
+
+def test_a_body_that_does_not_arrive_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(console_web, "_BODY_S_MAX", 0.01)
+
+    async def nothing() -> AsyncIterator[bytes]:
+        yield b"["
+        await asyncio.sleep(_WAIT_S)
+
+    async def use(client: TestClient[web.Request, web.Application], bodies: Bodies) -> None:
+        assert (await client.post("/", data=nothing())).status == 408
+        assert bodies.held_bytes == 0
+
+    asyncio.run(_send(use))
+
+
+def test_a_body_that_is_not_what_its_headers_say_is_refused() -> None:
+    async def use(client: TestClient[web.Request, web.Application], _: Bodies) -> None:
+        response = await client.post("/", data=b"no gzip", headers={"Content-Encoding": "gzip"})
+        assert response.status == 400
+
+    asyncio.run(_send(use))

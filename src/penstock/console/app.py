@@ -34,7 +34,18 @@ from penstock.console.api import (
     topics,
 )
 from penstock.console.refusals import FORBIDDEN, Refused, of_failure
-from penstock.console.web import CLIENT, PIPELINES, STREAMS, PipelineFiles, Streams, refused
+from penstock.console.web import (
+    BODIES,
+    CLIENT,
+    DECODING,
+    DECODING_AT_ONCE_MAX,
+    PIPELINES,
+    STREAMS,
+    Bodies,
+    PipelineFiles,
+    Streams,
+    refused,
+)
 from penstock.observability.clock import Clock, SystemClock
 
 PATH: Final = "/console"
@@ -95,6 +106,8 @@ def _console(settings: ConsoleSettings, clock: Clock) -> web.Application:
         clock=clock,
     )
     console[STREAMS] = Streams()
+    console[BODIES] = Bodies()
+    console[DECODING] = asyncio.Semaphore(DECODING_AT_ONCE_MAX)
     console[PIPELINES] = PipelineFiles(settings.pipeline_directories)
     for page in _PAGES:
         for method, path, handler in page.ROUTES:

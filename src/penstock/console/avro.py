@@ -41,7 +41,9 @@ def decode_avro(data: bytes, schema_text: str) -> Any:
         body = data[_FRAME_BYTES:] if hint.get("kind") == "framed" else data
         return json_ready(_decoded(fastavro, body, schema))
     except _FAULTS as error:
-        raise bad_request(f"The value does not fit the schema: {error or type(error).__name__}.") from None
+        raise bad_request(
+            f"The value does not fit the schema: {str(error) or type(error).__name__}."
+        ) from None
 
 
 def _decoded(fastavro: Any, body: bytes, schema: Any) -> Any:

@@ -7,14 +7,17 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 from aiohttp import web
+from aiohttp.http import HttpProcessingError
 
 from penstock.client.cluster import Client
-from penstock.console.refusals import TOO_MANY, Refused, bad_request, of_failure
+from penstock.console.refusals import TOO_LARGE, TOO_MANY, TOO_SLOW, Refused, bad_request, of_failure
 
 T = TypeVar("T")
 
 CLIENT: Final = web.RequestKey("console_client", Client)
-BODY_BYTES_MAX: Final = 4 * 1024 * 1024  # for the application that the console is mounted on: it decides
+BODY_BYTES_MAX: Final = 4 * 1024 * 1024
+_BODIES_BYTES_MAX: Final = 32 * 1024 * 1024
+_BODY_S_MAX: Final = 30.0
 STREAMS_MAX: Final = 64
 _BEAT_S: Final = 15.0
 
@@ -51,14 +54,49 @@ class PipelineFiles(msgspec.Struct, frozen=True):
     directories: tuple[str, ...]
 
 
+class Bodies:
+    """What is being received: all of it together has a bound."""
+
+    __slots__ = ("held_bytes",)
+
+    def __init__(self) -> None:
+        self.held_bytes = 0
+
+    async def read(self, request: web.Request, bytes_max: int) -> bytes:
+        parts: list[bytes] = []
+        size_bytes = 0
+        try:
+            async with asyncio.timeout(_BODY_S_MAX):
+                async for part in request.content.iter_any():
+                    if size_bytes + len(part) > bytes_max:
+                        raise Refused(TOO_LARGE, "TOO_LARGE", f"A request may have {bytes_max} bytes here.")
+                    if self.held_bytes + len(part) > _BODIES_BYTES_MAX:
+                        raise Refused(TOO_MANY, "TOO_MANY", "Too much is being sent at once: try again.")
+                    parts.append(part)
+                    size_bytes += len(part)
+                    self.held_bytes += len(part)
+        except TimeoutError:
+            raise Refused(
+                TOO_SLOW, "TOO_SLOW", f"The request did not arrive within {_BODY_S_MAX:.0f} s."
+            ) from None
+        except (ConnectionError, web.RequestPayloadError, HttpProcessingError):
+            raise bad_request("The request was cut off, or is not what its headers say.") from None
+        finally:
+            self.held_bytes -= size_bytes
+        return b"".join(parts)
+
+
 STREAMS: Final = web.AppKey("console_streams", Streams)
+BODIES: Final = web.AppKey("console_bodies", Bodies)
+DECODING: Final = web.AppKey("console_decoding", asyncio.Semaphore)
+DECODING_AT_ONCE_MAX: Final = 2
 PIPELINES: Final = web.AppKey("console_pipelines", PipelineFiles)
 
 
-async def body_of(request: web.Request, kind: type[T]) -> T:
+async def body_of(request: web.Request, kind: type[T], bytes_max: int = BODY_BYTES_MAX) -> T:
     """The JSON body as a value of this type."""
     try:
-        return msgspec.json.decode(await request.read(), type=kind)
+        return msgspec.json.decode(await request.app[BODIES].read(request, bytes_max), type=kind)
     except msgspec.MsgspecError as error:
         raise bad_request(f"The request cannot be read: {error}.") from None
 

@@ -7,13 +7,13 @@ import msgspec
 from aiohttp import web
 
 from penstock.client.cluster import Client, TopicPartition
-from penstock.console.avro import decode_avro
+from penstock.console.avro_apart import decode_apart
 from penstock.console.kafka.reading import gather, read_on
 from penstock.console.paging import Page, format_cursor, newest_first, oldest_first, parse_cursor
 from penstock.console.positions import Bounds, bounds_of, clamped, first_offsets, parse_where
 from penstock.console.record_view import WHOLE_BYTES_MAX, record_view
 from penstock.console.refusals import NOT_FOUND, Refused, bad_request
-from penstock.console.web import CLIENT, answer, body_of, integer
+from penstock.console.web import CLIENT, DECODING, answer, body_of, integer
 from penstock.protocol.records.record import Record
 
 _LIMIT: Final = 50
@@ -110,7 +110,8 @@ async def show_avro(request: web.Request) -> web.Response:
     data = record.key if wish.part == "key" else record.value
     if data is None:
         raise bad_request(f"The {wish.part} is null.")
-    return answer({"decoded": decode_avro(data, wish.schema)})
+    async with request.app[DECODING]:
+        return answer({"decoded": await decode_apart(data, wish.schema)})
 
 
 _RECORD = r"topics/{topic}/records/{partition:\d{1,9}}/{offset:\d{1,18}}"

@@ -13,6 +13,7 @@ from penstock.console.refusals import UNAUTHORIZED, Refused, bad_request
 from penstock.console.web import answer, body_of
 
 _FAILURE_DELAY_S: Final = 1.0
+_CREDENTIALS_BYTES_MAX: Final = 8 * 1024  # nobody knows yet who sends them
 
 
 class Credentials(msgspec.Struct, kw_only=True):
@@ -41,7 +42,7 @@ async def log_in(request: web.Request) -> web.Response:
     access = request.app[ACCESS]
     if not access.needs_login:
         raise bad_request("Nobody needs to log in here.")
-    wanted = await body_of(request, Credentials)
+    wanted = await body_of(request, Credentials, _CREDENTIALS_BYTES_MAX)
     async with access.logins:
         client = await _logged_in(access, wanted)
     await access.sessions.end(request.cookies.get(COOKIE))
