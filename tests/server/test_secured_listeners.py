@@ -16,6 +16,9 @@ import pytest
 from penstock.client.blocking.errors import AuthenticationFailed
 from penstock.client.blocking.settings import SaslSettings
 from penstock.client.connection import Connection
+from penstock.config.broker import BrokerConfig
+from penstock.observability.clock import ManualClock
+from penstock.observability.offload import ThreadOffload
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
@@ -37,7 +40,10 @@ from penstock.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from penstock.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from penstock.security.principal import ANONYMOUS, Principal
 from penstock.security.scram_credentials import ScramMechanism
+from penstock.security.scram_users import ScramUsers
+from penstock.security.token_keys import TokenKeys
 from penstock.server.broker import Broker, StartFailed
+from penstock.server.listener_security import secure_listeners
 from penstock.server.metrics.scrape import scrape
 from tests.server.live import Client, Live, batch, running_broker, until, values_in
 from tests.server.raw import frame_of, read_answer
@@ -245,8 +251,6 @@ async def test_json_lines_are_not_spoken_where_a_login_is_asked_for(
         "sasl.enabled.mechanisms": "PLAIN",
         "sasl.jaas.config": "PlainLoginModule required;",
     }
-    from penstock.config.broker import BrokerConfig
-
     broker = Broker(BrokerConfig({**settings, "log.dirs": str(tmp_path)}), dialects=dialects)
     await broker.start()
     try:
@@ -274,6 +278,28 @@ async def test_no_secret_reaches_a_log(secured: Secured, caplog: pytest.LogCaptu
     assert "logged in as User:alice" in caplog.text
     for secret in ("alice-secret", "wrong-secret"):
         assert secret not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("listener", "mechanisms", "is_told"),
+    [
+        ("SASL_PLAINTEXT://0.0.0.0:0", "PLAIN", True),
+        ("SASL_PLAINTEXT://0.0.0.0:0", "SCRAM-SHA-256", False),
+        ("SASL_PLAINTEXT://127.0.0.1:0", "PLAIN", False),
+    ],
+)
+def test_logins_that_can_be_read_on_their_way_are_warned_of(
+    caplog: pytest.LogCaptureFixture, listener: str, mechanisms: str, is_told: bool
+) -> None:
+    settings = {
+        "listeners": listener,
+        "sasl.enabled.mechanisms": mechanisms,
+        "sasl.jaas.config": "PlainLoginModule required;",
+    }
+    config, clock = BrokerConfig(settings), ManualClock()
+    keys = TokenKeys(ThreadOffload(1, "unused"), clock)
+    secure_listeners(config.listeners, lambda: config, ScramUsers(dict, lambda: None), keys, clock)
+    assert ("without encryption" in caplog.text) is is_told
 
 
 # -- users of SCRAM

@@ -1,5 +1,6 @@
 """What each listener asks of those who connect: TLS, a certificate, a login."""
 
+import logging
 import ssl
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,6 +16,8 @@ from penstock.security.sasl.listener import ListenerLogins
 from penstock.security.scram_users import ScramUsers
 from penstock.security.tls.contexts import FollowedContext, server_context
 from penstock.security.token_keys import TokenKeys
+
+log = logging.getLogger(__name__)
 
 
 class ListenerSecurity:
@@ -49,6 +52,26 @@ class ListenerTls:
         return Principal(self._rules.name_of(subject_name(certificate["subject"])))
 
 
+_READABLE = ("PLAIN", "OAUTHBEARER")
+_LOOPBACK = ("127.", "localhost", "::1")
+
+
+def _warn_if_readable(endpoint: Endpoint, config: BrokerConfig) -> None:
+    """Whoever sees the packets of such a login can log in too."""
+    mechanisms = config.for_listener(endpoint.name, security.SASL_ENABLED_MECHANISMS)
+    readable = [each for each in mechanisms if each in _READABLE]
+    if (
+        readable
+        and endpoint.security_protocol == "SASL_PLAINTEXT"
+        and not endpoint.host.startswith(_LOOPBACK)
+    ):
+        log.warning(
+            "listener %s takes logins by %s without encryption, where they can be read on their way: use SASL_SSL",
+            endpoint.name,
+            " and ".join(readable),
+        )
+
+
 def secure_listeners(
     endpoints: Sequence[Endpoint],
     config: Callable[[], BrokerConfig],
@@ -62,6 +85,7 @@ def secure_listeners(
         protocol, name = endpoint.security_protocol, endpoint.name
         if protocol == "PLAINTEXT":
             continue
+        _warn_if_readable(endpoint, config())
         counts = IdentityCounts()
         secured[name] = ListenerSecurity(
             ListenerTls(name, config, clock) if protocol.endswith("SSL") else None,
