@@ -15,6 +15,7 @@ from penstock.cluster.controller.membership import Membership
 from penstock.cluster.controller_access import ControllerAccess, DecidesHere, NoController, NoProducerIds
 from penstock.config.broker import BrokerConfig
 from penstock.config.listeners import Endpoint
+from penstock.config.themes import replication
 from penstock.observability.clock import ManualClock
 from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.messages.allocate_producer_ids import (
@@ -129,6 +130,26 @@ def test_the_epoch_of_a_registration_is_what_later_requests_name() -> None:
         assert (answer.is_caught_up, answer.is_fenced, answer.should_shut_down) == (True, False, False)
         _, beat = stage.network.requests[-1]
         assert (beat.broker_id, beat.broker_epoch, beat.current_metadata_offset) == (2, 77, 5)
+
+    run(scenario)
+
+
+def test_a_broker_is_cut_off_when_no_heartbeat_was_answered_for_its_session() -> None:
+    async def scenario(stage: Stage) -> None:
+        session_ms = CONFIG[replication.BROKER_SESSION_TIMEOUT_MS]
+        answered = BrokerHeartbeatResponse(is_caught_up=True, is_fenced=True)
+        stage.network.answers = {BrokerHeartbeatRequest: [answered, Disconnected("cut off"), answered]}
+        stage.clock.advance(session_ms)
+        await stage.access.heartbeat(Wanted(metadata_offset=1))
+        stage.clock.advance(session_ms)
+        with pytest.raises(Disconnected):
+            await stage.access.heartbeat(Wanted(metadata_offset=1))
+        told = [stage.access.is_cut_off]
+        stage.clock.advance(1)
+        told.append(stage.access.is_cut_off)
+        await stage.access.heartbeat(Wanted(metadata_offset=1))
+        told.append(stage.access.is_cut_off)
+        assert told == [False, True, False]
 
     run(scenario)
 

@@ -7,6 +7,7 @@ import pytest
 from penstock.client.blocking.cluster import LATEST, Cluster
 from penstock.client.blocking.metadata import TopicPartition
 from penstock.client.blocking.settings import ClientSettings
+from penstock.client.connection import Disconnected
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import produce
 from tests.server.live import TopicHandle, batch, produce_request
@@ -15,6 +16,21 @@ from tests.support.cluster import running_cluster
 pytestmark = pytest.mark.timeout(120)
 
 WHERE = TopicPartition("t", 0)
+
+
+def is_turned_away(client: Cluster, value: bytes) -> bool:
+    """Whether the leader ends the connection of somebody who would wait for a minute."""
+    leader = client.leader(WHERE)
+    with client.connection(leader.address) as connection:
+        version = connection.version(produce.API_KEY)
+        request = produce_request(
+            TopicHandle("t", leader.topic_id), {0: batch(value)}, timeout_ms=60_000, version=version
+        )
+        try:
+            connection.call(produce.API_KEY, version, request)
+        except Disconnected:
+            return True
+    return False
 
 
 def acknowledged(client: Cluster, value: bytes, *, acks: int, timeout_ms: int) -> ErrorCode:
@@ -43,7 +59,9 @@ def test_a_write_that_the_replicas_do_not_follow_in_time_is_told_so(tmp_path: Pa
         cluster.suspend(follower)
         assert acknowledged(client, b"b", acks=-1, timeout_ms=300) is ErrorCode.REQUEST_TIMED_OUT
         assert acknowledged(client, b"c", acks=1, timeout_ms=300) is ErrorCode.NONE
+        # It has lost the other voter for good, as far as it can know: its clients are to ask somebody else.
+        assert is_turned_away(client, b"d")
         cluster.resume(follower)
-        assert acknowledged(client, b"d", acks=-1, timeout_ms=60_000) is ErrorCode.NONE
-        assert client.list_offsets({WHERE: LATEST})[WHERE].offset == 4
+        assert acknowledged(client, b"e", acks=-1, timeout_ms=60_000) is ErrorCode.NONE
+        assert client.list_offsets({WHERE: LATEST})[WHERE].offset == 5
         client.close()

@@ -59,7 +59,7 @@ class Ordeal:
     def finish(self) -> None:
         self._cluster.await_in_sync(TOPIC)
         self._writer.stop()
-        found = read_all(self._cluster.bootstrap, TOPIC, PARTITIONS)
+        found = read_all(self._cluster.bootstrap, TOPIC, self._writer.ends())
         ends = {number: len(records) for number, records in found.items()}
         eventually(lambda: self._reader.has_committed(ends), "the group has read everything")
         self._reader.stop()
@@ -151,7 +151,7 @@ def test_the_leader_dies_another_takes_over_and_the_first_catches_up(tmp_path: P
         cluster.nodes[leader].start()
         cluster.await_in_sync("walk")
         writer.stop()
-        check_nothing_lost(writer, read_all(cluster.bootstrap, "walk", PARTITIONS))
+        check_nothing_lost(writer, read_all(cluster.bootstrap, "walk", writer.ends()))
 
 
 @pytest.mark.timeout(120)

@@ -60,7 +60,7 @@ def check_mended(cluster: ClusterProcesses, node: int, sound: bytes) -> None:
     eventually(lambda: whole(cluster, node).startswith(sound), f"the file of broker {node} is whole again")
     cluster.await_in_sync(TOPIC)
     assert [whole(cluster, each).startswith(sound) for each in cluster.nodes] == [True] * 3
-    assert len(read_all(cluster.bootstrap, TOPIC, 1)[0]) == BATCHES
+    assert len(read_all(cluster.bootstrap, TOPIC, {0: BATCHES})[0]) == BATCHES
 
 
 def follower(cluster: ClusterProcesses) -> int:

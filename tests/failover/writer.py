@@ -4,6 +4,7 @@ import bisect
 import itertools
 import threading
 import time
+from collections.abc import Mapping
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, Producer, TopicPartition
 
@@ -69,6 +70,10 @@ class SteadyWriter:
         """How many records of each partition are acknowledged."""
         return [len(each) for each in self._acknowledged_at.values()]
 
+    def ends(self) -> dict[int, int]:
+        """The offset behind what was acknowledged, of each partition."""
+        return {number: told[-1][0] + 1 if told else 0 for number, told in self.acknowledged.items()}
+
     def longest_silence_s(self, since: float) -> float:
         """The longest time between two acknowledgements of one partition after a moment."""
         return max(_longest_gap_s(each, since) for each in self._acknowledged_at.values())
@@ -84,30 +89,37 @@ def _longest_gap_s(times: list[float], since: float) -> float:
     return max((after - before for before, after in itertools.pairwise([since, *later])), default=0.0)
 
 
-def read_all(bootstrap: str, topic: str, partitions: int) -> Records:
-    """Everything that is committed, by partition."""
+def read_all(bootstrap: str, topic: str, at_least: Mapping[int, int]) -> Records:
+    """Everything that is committed, by partition, and up to these offsets in any case."""
     consumer = Consumer(
         {
+            **IMPATIENT,
             "bootstrap.servers": bootstrap,
             "group.id": "reader",
             "enable.auto.commit": False,
             "log_level": 0,
         }
     )
+    found: Records = {number: [] for number in at_least}
+    consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in found])
+    # One that has been the leader says so until it learns better: only then is its word on the end worth anything.
+    _read_up_to(consumer, at_least, found)
     ends = {
         number: consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=30)[1]
-        for number in range(partitions)
+        for number in found
     }
-    consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in ends])
-    found: Records = {number: [] for number in ends}
+    _read_up_to(consumer, ends, found)
+    consumer.close()
+    return found
+
+
+def _read_up_to(consumer: Consumer, ends: Mapping[int, int], found: Records) -> None:
     deadline = time.monotonic() + 60
     while any((found[number][-1][0] + 1 if found[number] else 0) < end for number, end in ends.items()):
         assert time.monotonic() < deadline, f"read { ({n: len(f) for n, f in found.items()}) } of {ends}"
         message = consumer.poll(0.5)
         if message is not None and message.error() is None:
             found[message.partition()].append((message.offset(), message.value()))
-    consumer.close()
-    return found
 
 
 def check_nothing_lost(writer: SteadyWriter, found: Records) -> None:

@@ -79,14 +79,23 @@ class ClusterProcesses:
         finally:
             operator.close()
 
-    def in_sync(self, topic: str) -> list[set[int]]:
-        partitions = self.admin().list_topics(topic, timeout=10).topics[topic].partitions
+    def in_sync(self, topic: str, bootstrap: str | None = None) -> list[set[int]]:
+        """The in-sync set of each partition, as any node knows it or as the one named does."""
+        admin = AdminClient({"bootstrap.servers": bootstrap or self.bootstrap, "log_level": 0})
+        partitions = admin.list_topics(topic, timeout=10).topics[topic].partitions
         return [set(partitions[number].isrs) for number in sorted(partitions)]
 
     def await_in_sync(self, topic: str) -> None:
-        """Until every running node is in sync with every partition."""
-        running = {number for number, node in self.nodes.items() if node.is_running}
-        eventually(lambda: all(running <= found for found in self.in_sync(topic)), f"all in sync: {topic}")
+        """Until every running node knows that every running node is in sync with every partition.
+
+        One that was cut off believes for a while that all is as it was.
+        """
+        running = {number: node for number, node in self.nodes.items() if node.is_running}
+
+        def is_known_to(node: BrokerProcess) -> bool:
+            return all(running.keys() <= found for found in self.in_sync(topic, node.bootstrap))
+
+        eventually(lambda: all(map(is_known_to, running.values())), f"all in sync: {topic}")
 
     def suspend(self, number: int) -> None:
         os.kill(self.nodes[number].pid, signal.SIGSTOP)

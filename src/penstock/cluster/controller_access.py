@@ -21,6 +21,7 @@ from penstock.cluster.controller.internal_topics import auto_created_topic
 from penstock.cluster.controller.membership import HeartbeatAnswer, Membership
 from penstock.cluster.peers import PeerChannel
 from penstock.config.listeners import Endpoint
+from penstock.config.themes import replication
 from penstock.observability.clock import Clock
 from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.messages.allocate_producer_ids import (
@@ -91,6 +92,13 @@ class ControllerAccess:
         self._forwarded = _Line(quorum, dial, _FORWARDED_MS_MAX)
         self.broker_id = controller.config.node_id
         self.broker_epoch = -1
+        self._heard_ms = clock.monotonic_ms()
+
+    @property
+    def is_cut_off(self) -> bool:
+        """No controller has answered a heartbeat for so long that this broker has been fenced, if there is one."""
+        silence_ms = self._clock.monotonic_ms() - self._heard_ms
+        return silence_ms > self._controller.config[replication.BROKER_SESSION_TIMEOUT_MS]
 
     # -- what this broker asks for itself -------------------------------------------------------------
 
@@ -107,9 +115,12 @@ class ControllerAccess:
     async def heartbeat(self, wanted: Wanted) -> HeartbeatAnswer:
         membership = self._membership()
         if self._quorum.is_active and membership is not None:
-            return await membership.heartbeat(self.broker_id, self.broker_epoch, wanted)
-        request = wire.heartbeat_request(self.broker_id, self.broker_epoch, wanted)
-        return wire.heartbeat_answer(await self._own.ask(*_HEARTBEAT, request))
+            answer = await membership.heartbeat(self.broker_id, self.broker_epoch, wanted)
+        else:
+            request = wire.heartbeat_request(self.broker_id, self.broker_epoch, wanted)
+            answer = wire.heartbeat_answer(await self._own.ask(*_HEARTBEAT, request))
+        self._heard_ms = self._clock.monotonic_ms()
+        return answer
 
     async def alter_partitions(self, changes: Sequence[InSyncChange]) -> Sequence[InSyncChanged]:
         if self._quorum.is_active:

@@ -47,6 +47,7 @@ from penstock.storage.append import Checked
 from penstock.storage.log_errors import AppendRejected, LogError
 from penstock.transactions.state import TopicPartition
 
+_LOOK_INTERVAL_S = 1.0  # how often a wait for other replicas asks whether they can still be heard of
 ADMIN_CLIENT = "__admin_client"  # Kafka's name for the only client that may write to internal topics
 
 
@@ -132,7 +133,7 @@ def _append_all(
     if [outcome for _, parts in outcomes for outcome in parts if outcome.unchecked is not None]:
         # What the same client sends next must not overtake it.
         return Exclusive(_append_checked(ctx, request, outcomes))
-    return _answer(request, outcomes)
+    return _answer(ctx, request, outcomes)
 
 
 async def _append_checked(
@@ -148,7 +149,7 @@ async def _append_checked(
                 outcome = await _check_and_append(ctx, request, topic, outcome)
             done.append(outcome)
         checked.append((topic, done))
-    answer = _answer(request, checked)
+    answer = _answer(ctx, request, checked)
     return await answer if isinstance(answer, Completion) else answer
 
 
@@ -171,7 +172,7 @@ async def _check_and_append(
 
 
 def _answer(
-    request: ProduceRequest, outcomes: _Outcomes
+    ctx: RequestContext, request: ProduceRequest, outcomes: _Outcomes
 ) -> ProduceResponse | Completion[ProduceResponse] | None:
     if request.acks == 0:
         for topic, parts in outcomes:
@@ -184,17 +185,25 @@ def _answer(
         return None
     waiting = [o for _, parts in outcomes for o in parts if o.committed is not None]
     if waiting:
-        return _Waiting(outcomes, waiting, request.timeout_ms).answer
+        return _Waiting(ctx, outcomes, waiting, request.timeout_ms).answer
     return _respond(outcomes)
 
 
 class _Waiting:
-    """Stage two: answers when every partition has committed or failed, or the others took too long."""
+    """Stage two: answers when every partition has committed or failed, or the others took too long.
 
-    __slots__ = ("_left", "_outcomes", "_timer", "answer")
+    A leader that is cut off from the cluster has been replaced, as far as it can know, and nobody will tell it. Kafka
+    lets its clients wait for the timeout and send to it again, because all that they can learn from it is that it
+    leads. Here their connection ends, as if the leader had died, and they ask the other brokers who leads now.
+    """
 
-    def __init__(self, outcomes: _Outcomes, waiting: list[_Outcome], timeout_ms: int) -> None:
+    __slots__ = ("_access", "_deadline_s", "_left", "_outcomes", "_timer", "answer")
+
+    def __init__(
+        self, ctx: RequestContext, outcomes: _Outcomes, waiting: list[_Outcome], timeout_ms: int
+    ) -> None:
         self.answer: Completion[ProduceResponse] = Completion()
+        self._access = ctx.broker.access
         self._outcomes = outcomes
         self._left = len(waiting)
         self._timer: asyncio.TimerHandle | None = None
@@ -203,7 +212,8 @@ class _Waiting:
             outcome.committed.then(partial(self._settled, outcome))
         others = [each for each in waiting if each.waits_for_others and not each.is_settled]
         if others:
-            self._timer = asyncio.get_running_loop().call_later(timeout_ms / 1000, self._give_up, others)
+            self._deadline_s = asyncio.get_running_loop().time() + timeout_ms / 1000
+            self._wait_for(others)
 
     def _settled(self, outcome: _Outcome, committed: Completion[None]) -> None:
         if outcome.is_settled:  # its time had run out
@@ -213,6 +223,19 @@ class _Waiting:
         except LogError as error:
             outcome.response = _failed(outcome.response.index, error.code, str(error))
         self._count(outcome)
+
+    def _wait_for(self, others: list[_Outcome]) -> None:
+        loop = asyncio.get_running_loop()
+        left_s = max(0.0, self._deadline_s - loop.time())
+        self._timer = loop.call_later(min(left_s, _LOOK_INTERVAL_S), self._look, others)
+
+    def _look(self, others: list[_Outcome]) -> None:
+        if self._access.is_cut_off:
+            self.answer.fail(CloseConnection("no other replica and no controller is heard of any more"))
+        elif asyncio.get_running_loop().time() >= self._deadline_s:
+            self._give_up(others)
+        else:
+            self._wait_for(others)
 
     def _give_up(self, others: list[_Outcome]) -> None:
         """What was appended stays, and may still be committed: the client must find out by sending it again."""
