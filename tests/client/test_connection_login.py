@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from penstock.client.blocking.errors import AuthenticationFailed
-from penstock.client.blocking.settings import SaslSettings
 from penstock.client.connection import Connection, Disconnected
+from penstock.client.errors import AuthenticationFailed
+from penstock.client.settings import SaslSettings
 from penstock.protocol.messages.metadata import MetadataRequest
 from tests.server.live import running_broker, until
 

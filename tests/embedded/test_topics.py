@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka import Producer
 
-from penstock.client.blocking.errors import BrokerError
+from penstock.client.errors import BrokerError
 from penstock.embedded import Broker, Topic
 
 

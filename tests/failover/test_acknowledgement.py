@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from penstock.client.blocking.cluster import LATEST, Cluster
-from penstock.client.blocking.metadata import TopicPartition
-from penstock.client.blocking.settings import ClientSettings
 from penstock.client.connection import Disconnected
+from penstock.client.metadata import TopicPartition
+from penstock.client.settings import ClientSettings
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import produce
 from tests.server.live import TopicHandle, batch, produce_request

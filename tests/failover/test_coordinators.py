@@ -10,8 +10,8 @@ import pytest
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 from penstock.client.blocking.cluster import GROUP, TRANSACTION, Cluster
-from penstock.client.blocking.metadata import TopicPartition as Place
-from penstock.client.blocking.settings import ClientSettings
+from penstock.client.metadata import TopicPartition as Place
+from penstock.client.settings import ClientSettings
 from penstock.protocol.messages import end_txn, init_producer_id, produce
 from tests.server.live import TopicHandle, batch, produce_request
 from tests.support.cluster import ClusterProcesses, eventually, running_cluster

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.client.blocking.settings import SaslSettings
+from penstock.client.settings import SaslSettings
 from penstock.config.broker import BrokerConfig
 from penstock.config.property import ConfigError
 from penstock.observability.clock import ManualClock

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from penstock.client.blocking.errors import AuthenticationFailed
-from penstock.client.blocking.settings import SaslSettings
 from penstock.client.connection import Connection
+from penstock.client.errors import AuthenticationFailed
+from penstock.client.settings import SaslSettings
 from penstock.config.broker import BrokerConfig
 from penstock.observability.clock import ManualClock
 from penstock.observability.offload import ThreadOffload

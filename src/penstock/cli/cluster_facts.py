@@ -9,8 +9,8 @@ from penstock.cli.client_settings import client_settings
 from penstock.cli.connection import check_reachable
 from penstock.cli.errors import CommandError, one_line
 from penstock.client.blocking.cluster import Cluster
-from penstock.client.blocking.errors import ClientError
-from penstock.client.blocking.settings import ClientSettings
+from penstock.client.errors import ClientError
+from penstock.client.settings import ClientSettings
 from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.messages import describe_cluster, describe_quorum, metadata
 from penstock.protocol.messages import list_partition_reassignments as reassignments

@@ -78,8 +78,8 @@ def _partitions(pipeline: "Pipeline") -> "dict[str, int] | Problem":
     """The topics of the cluster, or why it cannot be asked: the rest can be checked without it."""
     from penstock.cli.connection import check_reachable
     from penstock.client.blocking.cluster import Cluster
-    from penstock.client.blocking.errors import ClientError
     from penstock.client.connection import Disconnected
+    from penstock.client.errors import ClientError
     from penstock.spark.pipeline.run_topics import client_settings
 
     try:

@@ -197,8 +197,8 @@ def _loaded(file: str, server: str | None) -> "Pipeline":
 def _told_in_one_line() -> Iterator[None]:
     """What is wrong with a pipeline, its broker or Spark ends the command in words."""
     try:
-        from penstock.client.blocking.errors import ClientError
         from penstock.client.connection import Disconnected
+        from penstock.client.errors import ClientError
         from penstock.spark.pipeline.problems import PipelineError
     except ModuleNotFoundError as error:
         raise _missing_extra(error) from None

@@ -15,10 +15,10 @@ import msgspec
 from penstock.cli.client_settings import client_settings
 from penstock.cli.connection import REQUEST_TIMEOUT_SECONDS, check_reachable, split_address, unknown_topic
 from penstock.cli.errors import EXIT_USAGE, CommandError, one_line
-from penstock.client.blocking.errors import ClientError
-from penstock.client.blocking.security import tls_context
-from penstock.client.blocking.settings import ClientSettings
 from penstock.client.connection import Connection
+from penstock.client.errors import ClientError
+from penstock.client.security import tls_context
+from penstock.client.settings import ClientSettings
 from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.messages import (
     describe_producers,

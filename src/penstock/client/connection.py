@@ -12,8 +12,8 @@ from collections import deque
 from typing import Any, cast
 
 from penstock.client.answers import decode_answer
-from penstock.client.blocking.settings import SaslSettings
 from penstock.client.introduction import Introduced, introduction
+from penstock.client.settings import SaslSettings
 from penstock.protocol import apis
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.headers import RequestHeader, decode_response_header, encode_request_header

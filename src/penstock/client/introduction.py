@@ -10,9 +10,9 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from penstock.client.blocking.errors import AuthenticationFailed, UnsupportedApi, error_name
-from penstock.client.blocking.security import sasl_exchange
-from penstock.client.blocking.settings import SaslSettings
+from penstock.client.errors import AuthenticationFailed, UnsupportedApi, error_name
+from penstock.client.security import sasl_exchange
+from penstock.client.settings import SaslSettings
 from penstock.protocol import apis
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import api_versions, sasl_authenticate, sasl_handshake

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from penstock.client.blocking.errors import error_name
 from penstock.client.cluster import AuthenticationFailed, BrokerError, ClientError, Disconnected
+from penstock.client.errors import error_name
 from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.records.errors import CorruptRecords
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Literal, Self
 
 from penstock.client.blocking.cluster import Cluster as Client
-from penstock.client.blocking.errors import BrokerError
-from penstock.client.blocking.settings import ClientSettings
+from penstock.client.errors import BrokerError
+from penstock.client.settings import ClientSettings
 from penstock.embedded.beside import beside_loop
 from penstock.embedded.clock import MovableClock, Time
 from penstock.embedded.links import Links

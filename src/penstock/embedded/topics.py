@@ -13,10 +13,10 @@ import msgspec
 
 from penstock.client.batches import wanted_batches
 from penstock.client.blocking.cluster import EARLIEST, LATEST, Cluster
-from penstock.client.blocking.errors import BrokerError, error_name
-from penstock.client.blocking.metadata import TopicPartition
 from penstock.client.blocking.retry import Retry
 from penstock.client.connection import Disconnected
+from penstock.client.errors import BrokerError, error_name
+from penstock.client.metadata import TopicPartition
 from penstock.client.partitioner import partition_of
 from penstock.embedded.beside import beside_loop
 from penstock.protocol.errors import ErrorCode, is_retriable

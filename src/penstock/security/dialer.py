@@ -7,9 +7,9 @@ Which listener brokers use among themselves, and who they are there, the setting
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from penstock.client.blocking.errors import ClientError
-from penstock.client.blocking.settings import SaslSettings
 from penstock.client.connection import Connection
+from penstock.client.errors import ClientError
+from penstock.client.settings import SaslSettings
 from penstock.config.broker import BrokerConfig
 from penstock.config.listeners import Endpoint
 from penstock.config.property import ConfigError

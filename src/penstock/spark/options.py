@@ -7,8 +7,8 @@ spelling. Everything under `kafka.` goes to the client, by Kafka's names, as wit
 from collections.abc import Mapping
 from typing import Final
 
-from penstock.client.blocking.errors import SettingsError
-from penstock.client.blocking.settings import ClientSettings
+from penstock.client.errors import SettingsError
+from penstock.client.settings import ClientSettings
 
 _KAFKA: Final = "kafka."
 _BOOLEANS: Final = {"true": True, "false": False}

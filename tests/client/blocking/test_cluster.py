@@ -14,9 +14,9 @@ from penstock.client.blocking.cluster import (
     Leader,
     shared_cluster,
 )
-from penstock.client.blocking.errors import BrokerError, TimedOut
-from penstock.client.blocking.metadata import TopicPartition
-from penstock.client.blocking.settings import ClientSettings
+from penstock.client.errors import BrokerError, TimedOut
+from penstock.client.metadata import TopicPartition
+from penstock.client.settings import ClientSettings
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.headers import RequestHeader
 from penstock.protocol.messages import api_versions, find_coordinator, list_offsets, metadata, offset_fetch

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from penstock.client.blocking.connection import BlockingConnection
-from penstock.client.blocking.errors import AuthenticationFailed, UnsupportedApi
-from penstock.client.blocking.settings import ClientSettings
 from penstock.client.connection import Disconnected
+from penstock.client.errors import AuthenticationFailed, UnsupportedApi
+from penstock.client.settings import ClientSettings
 from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.headers import RequestHeader
 from penstock.protocol.messages import api_versions, fetch, metadata, sasl_authenticate, sasl_handshake

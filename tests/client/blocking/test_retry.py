@@ -2,10 +2,10 @@
 
 import pytest
 
-from penstock.client.blocking.errors import TimedOut
 from penstock.client.blocking.retry import Retry, backoff_ms, until_done
-from penstock.client.blocking.settings import ClientSettings
 from penstock.client.connection import Disconnected
+from penstock.client.errors import TimedOut
+from penstock.client.settings import ClientSettings
 from tests.client.blocking.clock import TestClock
 
 SETTINGS = ClientSettings(bootstrap_servers=(("broker", 1),), deadline_ms=1000)

@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Mapping
 
 import pytest
 
-from penstock.client.blocking.metadata import Partition
 from penstock.client.blocking.retry import Retry
 from penstock.client.cluster import (
     BrokerError,
@@ -18,6 +17,7 @@ from penstock.client.cluster import (
     TopicPartition,
 )
 from penstock.client.cluster.reader import Reader
+from penstock.client.metadata import Partition
 from penstock.observability.clock import ManualClock
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.builder import NewRecord

@@ -1,8 +1,10 @@
 """What the web server of the admin port puts up with."""
 
 import asyncio
+import socket
 
 import pytest
+from aiohttp import web
 
 from penstock.gateway.http import server
 from tests.gateway.http.admin import Admin, admin_of
@@ -35,3 +37,39 @@ async def test_one_connection_too_many_is_closed(admin: Admin, monkeypatch: pyte
         assert await reader.read() == b""
         for each in (writer, first[1]):
             each.close()
+
+
+async def test_who_takes_nothing_of_its_answer_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "_LOOK_S", 0.01)
+
+    async def much(_request: web.Request) -> web.StreamResponse:
+        return web.Response(body=bytes(32 * 1024 * 1024))
+
+    app = web.Application()
+    app.router.add_get("/", much)
+    listening = socket.create_server(("127.0.0.1", 0))
+    listening.setblocking(False)
+    admin_server = await server.AdminServer.start(app, listening)
+    connections = admin_server.transports
+    with socket.create_connection(listening.getsockname()) as client:
+        client.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        while not connections():
+            await asyncio.sleep(0)
+        while connections():
+            await asyncio.sleep(0.01)
+    await admin_server.stop()
+
+
+def test_a_slow_reader_is_not_a_stuck_one() -> None:
+    readers, wire = server.Readers(), Wire()
+    for size_bytes in (9, 9, 9, 8, 8, 8, 8, 0, 8, 8, 8, 8):
+        wire.size_bytes = size_bytes
+        assert readers.stuck([wire]) == []
+    assert readers.stuck([wire]) == [wire]
+
+
+class Wire(asyncio.WriteTransport):
+    size_bytes = 0
+
+    def get_write_buffer_size(self) -> int:
+        return self.size_bytes

@@ -3,9 +3,9 @@ import re
 
 import pytest
 
-from penstock.client.blocking.errors import AuthenticationFailed
-from penstock.client.blocking.security import sasl_exchange
-from penstock.client.blocking.settings import SaslSettings
+from penstock.client.errors import AuthenticationFailed
+from penstock.client.security import sasl_exchange
+from penstock.client.settings import SaslSettings
 from penstock.security.sasl.exchange import Granted, LoginRefused
 from penstock.security.sasl.scram import ScramExchange
 from penstock.security.scram_credentials import (

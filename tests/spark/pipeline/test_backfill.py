@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from penstock.client.blocking.cluster import EARLIEST, LATEST, OffsetAt
-from penstock.client.blocking.metadata import Partition, Topic, TopicPartition
+from penstock.client.metadata import Partition, Topic, TopicPartition
 from penstock.spark.pipeline.backfill import Done, SourceRange, TimeRange, select_queries, source_ranges
 from penstock.spark.pipeline.model import JsonDecoder, Output, Pipeline, TableTarget, TopicSource
 from penstock.spark.pipeline.queries import plan_queries

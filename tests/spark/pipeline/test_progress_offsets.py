@@ -5,7 +5,7 @@ import uuid
 from confluent_kafka import ConsumerGroupTopicPartitions
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from penstock.client.blocking.settings import ClientSettings
+from penstock.client.settings import ClientSettings
 from penstock.protocol.messages.offset_commit import (
     OffsetCommitResponse,
     OffsetCommitResponsePartition,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.client.blocking.metadata import TopicPartition
+from penstock.client.metadata import TopicPartition
 from penstock.client.partitioner import murmur2
 from penstock.protocol.compression import Codec
 from penstock.protocol.records.batch import parse_header

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from penstock.client.blocking.cluster import EARLIEST, LATEST, OffsetAt
-from penstock.client.blocking.metadata import Partition, Topic, TopicPartition
+from penstock.client.metadata import Partition, Topic, TopicPartition
 
 
 class ClusterModel:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from penstock.client.blocking.metadata import TopicPartition
+from penstock.client.metadata import TopicPartition
 from penstock.spark.options import Options
 from penstock.spark.source.batch import batch_ranges
 from penstock.spark.source.plan import DataLoss

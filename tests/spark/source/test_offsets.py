@@ -2,7 +2,7 @@
 
 import pytest
 
-from penstock.client.blocking.metadata import TopicPartition
+from penstock.client.metadata import TopicPartition
 from penstock.spark.options import OptionError
 from penstock.spark.source.offsets import (
     from_json,

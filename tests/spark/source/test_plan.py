@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.client.blocking.metadata import TopicPartition
+from penstock.client.metadata import TopicPartition
 from penstock.spark.source.plan import OffsetRange, limited, ranges_between, split
 
 A, B, C = (TopicPartition(topic, 0) for topic in "abc")

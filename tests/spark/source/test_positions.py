@@ -3,7 +3,7 @@
 import pytest
 
 from penstock.client.blocking.cluster import EARLIEST, LATEST
-from penstock.client.blocking.metadata import TopicPartition
+from penstock.client.metadata import TopicPartition
 from penstock.spark.options import OptionError
 from penstock.spark.source.positions import MissingTopics, Positions
 from penstock.spark.source.spec import Assigned, AtEdge, AtOffsets, AtTimestamps, Subscription, Topics

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from penstock.client.blocking.cluster import Cluster
-from penstock.client.blocking.errors import BrokerError, TimedOut
-from penstock.client.blocking.metadata import TopicPartition
+from penstock.client.errors import BrokerError, TimedOut
+from penstock.client.metadata import TopicPartition
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.headers import RequestHeader
 from penstock.protocol.messages import api_versions, fetch, metadata

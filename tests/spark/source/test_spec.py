@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from penstock.client.blocking.cluster import EARLIEST, LATEST
-from penstock.client.blocking.metadata import TopicPartition
+from penstock.client.metadata import TopicPartition
 from penstock.spark.options import OptionError, Options
 from penstock.spark.source.spec import (
     Assigned,

@@ -9,7 +9,7 @@ from confluent_kafka import TopicPartition as AdminPartition
 from confluent_kafka.admin import AdminClient, NewPartitions
 
 from penstock.client.blocking.cluster import Cluster
-from penstock.client.blocking.settings import ClientSettings
+from penstock.client.settings import ClientSettings
 
 Headers = list[tuple[str, bytes | None]]
 _names = itertools.count()

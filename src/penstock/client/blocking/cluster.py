@@ -13,15 +13,15 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from penstock.client.blocking import metadata as described
+from penstock.client import metadata as described
 from penstock.client.blocking.clock import BlockingClock, SystemBlockingClock
 from penstock.client.blocking.connection import BlockingConnection
-from penstock.client.blocking.errors import BrokerError, error_name
-from penstock.client.blocking.metadata import Metadata, Partition, Topic, TopicPartition
 from penstock.client.blocking.pool import ConnectionPool, Open
 from penstock.client.blocking.retry import Patience, Retry, until_done
-from penstock.client.blocking.settings import ClientSettings
 from penstock.client.connection import Disconnected
+from penstock.client.errors import BrokerError, error_name
+from penstock.client.metadata import Metadata, Partition, Topic, TopicPartition
+from penstock.client.settings import ClientSettings
 from penstock.protocol.apis import APIS
 from penstock.protocol.errors import ErrorCode, is_retriable
 from penstock.protocol.messages import create_topics, find_coordinator, metadata

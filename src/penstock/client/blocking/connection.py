@@ -14,11 +14,11 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, Self
 
 from penstock.client.answers import decode_answer
-from penstock.client.blocking.errors import AuthenticationFailed
-from penstock.client.blocking.security import tls_context
-from penstock.client.blocking.settings import ClientSettings, SaslSettings
 from penstock.client.connection import Disconnected
+from penstock.client.errors import AuthenticationFailed
 from penstock.client.introduction import Introduced, introduction
+from penstock.client.security import tls_context
+from penstock.client.settings import ClientSettings, SaslSettings
 from penstock.protocol import apis
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.headers import RequestHeader, decode_response_header, encode_request_header

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from penstock.client.blocking.clock import BlockingClock
-from penstock.client.blocking.errors import TimedOut
-from penstock.client.blocking.settings import ClientSettings
 from penstock.client.connection import Disconnected
+from penstock.client.errors import TimedOut
+from penstock.client.settings import ClientSettings
 
 T = TypeVar("T")
 

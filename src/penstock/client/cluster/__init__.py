@@ -38,16 +38,6 @@ is then open), `UnsupportedApi`, all of them `ClientError`; `Disconnected` where
 """
 
 from penstock.client.blocking.cluster import EARLIEST, LATEST, OffsetAt
-from penstock.client.blocking.errors import (
-    AuthenticationFailed,
-    BrokerError,
-    ClientError,
-    SettingsError,
-    TimedOut,
-    UnsupportedApi,
-)
-from penstock.client.blocking.metadata import Metadata, Topic, TopicPartition
-from penstock.client.blocking.settings import ClientSettings
 from penstock.client.cluster.client import Client
 from penstock.client.cluster.destinations import (
     ANY,
@@ -61,6 +51,16 @@ from penstock.client.cluster.fetching import FetchedPartition, FetchLimits
 from penstock.client.cluster.producing import Produced
 from penstock.client.cluster.security import ANONYMOUS, Security, with_password, with_token
 from penstock.client.connection import Disconnected
+from penstock.client.errors import (
+    AuthenticationFailed,
+    BrokerError,
+    ClientError,
+    SettingsError,
+    TimedOut,
+    UnsupportedApi,
+)
+from penstock.client.metadata import Metadata, Topic, TopicPartition
+from penstock.client.settings import ClientSettings
 
 __all__ = [
     "ANONYMOUS",

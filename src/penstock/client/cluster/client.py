@@ -5,10 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penstock.client.blocking.cluster import OffsetAt
-from penstock.client.blocking.errors import BrokerError
-from penstock.client.blocking.metadata import TopicPartition
 from penstock.client.blocking.retry import Retry
-from penstock.client.blocking.settings import ClientSettings
 from penstock.client.cluster import fetching
 from penstock.client.cluster.connections import Dialer
 from penstock.client.cluster.destinations import ANY, CONTROLLER, LeaderOf, coordinator_of_group
@@ -17,6 +14,9 @@ from penstock.client.cluster.producing import Produced, Producer
 from penstock.client.cluster.routing import Knowledge, Router
 from penstock.client.cluster.security import ANONYMOUS, Security, of_settings
 from penstock.client.connection import Disconnected
+from penstock.client.errors import BrokerError
+from penstock.client.metadata import TopicPartition
+from penstock.client.settings import ClientSettings
 from penstock.observability.clock import Clock
 from penstock.protocol.errors import ErrorCode, is_retriable
 from penstock.protocol.messages import (

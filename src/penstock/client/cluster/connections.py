@@ -6,11 +6,11 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from penstock.client.blocking.errors import AuthenticationFailed
-from penstock.client.blocking.settings import SaslSettings
 from penstock.client.cluster.security import Security
 from penstock.client.connection import Connection, Disconnected
+from penstock.client.errors import AuthenticationFailed
 from penstock.client.introduction import Introduced
+from penstock.client.settings import SaslSettings
 
 Address = tuple[str, int]
 Message = Any

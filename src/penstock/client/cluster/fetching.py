@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from penstock.client.batches import next_offset_after, wanted_batches
-from penstock.client.blocking.metadata import TopicPartition
+from penstock.client.metadata import TopicPartition
 from penstock.protocol.errors import ErrorCode, is_retriable
 from penstock.protocol.messages import fetch
 from penstock.protocol.records.record import Record, iter_records

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from penstock.client.blocking.errors import BrokerError, error_name
-from penstock.client.blocking.metadata import TopicPartition
 from penstock.client.blocking.retry import Retry
 from penstock.client.cluster.destinations import ANY, LeaderOf
 from penstock.client.connection import Disconnected
+from penstock.client.errors import BrokerError, error_name
+from penstock.client.metadata import TopicPartition
 from penstock.client.partitioner import partition_of
 from penstock.protocol.errors import ErrorCode, is_retriable
 from penstock.protocol.messages import init_producer_id, produce

@@ -10,12 +10,12 @@ import contextlib
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from penstock.client.blocking.errors import TimedOut
-from penstock.client.blocking.metadata import TopicPartition
 from penstock.client.blocking.retry import Retry, backoff_ms
 from penstock.client.cluster.client import Client
 from penstock.client.cluster.fetching import FetchedPartition, FetchLimits
 from penstock.client.connection import Disconnected
+from penstock.client.errors import TimedOut
+from penstock.client.metadata import TopicPartition
 
 _NO_JITTER = 0.5
 

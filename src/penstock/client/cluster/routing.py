@@ -6,15 +6,15 @@ from typing import Any, Final, Self, TypeVar
 
 import msgspec
 
-from penstock.client.blocking import metadata as described
-from penstock.client.blocking.errors import BrokerError, ClientError, TimedOut, error_name
-from penstock.client.blocking.metadata import Metadata, Partition, Topic, TopicPartition
+from penstock.client import metadata as described
 from penstock.client.blocking.retry import Retry, backoff_ms
-from penstock.client.blocking.settings import ClientSettings
 from penstock.client.cluster.connections import Address, BrokerConnection, Connections, Dialer, Message
 from penstock.client.cluster.destinations import CoordinatorOf, Destination, LeaderOf, Role
 from penstock.client.cluster.security import Security
 from penstock.client.connection import Disconnected
+from penstock.client.errors import BrokerError, ClientError, TimedOut, error_name
+from penstock.client.metadata import Metadata, Partition, Topic, TopicPartition
+from penstock.client.settings import ClientSettings
 from penstock.observability.clock import Clock, SystemClock
 from penstock.protocol.errors import ErrorCode, is_retriable
 from penstock.protocol.messages import find_coordinator, metadata

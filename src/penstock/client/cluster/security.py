@@ -4,8 +4,8 @@ import ssl
 
 import msgspec
 
-from penstock.client.blocking.security import tls_context
-from penstock.client.blocking.settings import ClientSettings, SaslSettings
+from penstock.client.security import tls_context
+from penstock.client.settings import ClientSettings, SaslSettings
 
 _PASSWORD_MECHANISMS = ("SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN")
 

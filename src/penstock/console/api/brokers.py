@@ -4,8 +4,8 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from penstock.client.blocking.errors import error_name
 from penstock.client.cluster import ANY, Client, ClientError
+from penstock.client.errors import error_name
 from penstock.console.kafka.places import Described, describe
 from penstock.console.kafka.sizes import LogDirs, log_dirs
 from penstock.console.refusals import of_failure, refusal

@@ -6,8 +6,8 @@ from typing import Any, Final
 import msgspec
 from aiohttp import web
 
-from penstock.client.blocking.errors import error_name
 from penstock.client.cluster import CONTROLLER, EARLIEST, LATEST, TopicPartition
+from penstock.client.errors import error_name
 from penstock.console.kafka.places import (
     DEADLINE_MS,
     DescribedTopic,

@@ -6,8 +6,8 @@ from typing import Final
 
 from aiohttp import web
 
-from penstock.client.blocking.settings import ClientSettings
 from penstock.client.cluster import Security
+from penstock.client.settings import ClientSettings
 from penstock.config.broker import BrokerConfig
 from penstock.config.themes.admin import ADMIN_ALLOWED_HOSTS, ADMIN_LISTENER, admin_address
 from penstock.console import app as console

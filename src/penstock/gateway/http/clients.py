@@ -14,10 +14,10 @@ from typing import Final
 
 import msgspec
 
-from penstock.client.blocking.errors import AuthenticationFailed
-from penstock.client.blocking.settings import ClientSettings
 from penstock.client.cluster import Client
 from penstock.client.cluster.security import Security, with_password, with_token
+from penstock.client.errors import AuthenticationFailed
+from penstock.client.settings import ClientSettings
 from penstock.gateway.http.problems import UNAUTHORIZED, UNAVAILABLE, Problem
 from penstock.observability.clock import Clock
 

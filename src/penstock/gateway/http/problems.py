@@ -10,14 +10,14 @@ kafka_error  Kafka's name of the error, where there is one
 from collections.abc import Mapping
 from typing import Any, Final
 
-from penstock.client.blocking.errors import (
+from penstock.client.connection import Disconnected
+from penstock.client.errors import (
     AuthenticationFailed,
     BrokerError,
     ClientError,
     TimedOut,
     error_name,
 )
-from penstock.client.connection import Disconnected
 from penstock.protocol.errors import ErrorCode, ProtocolError, is_retriable
 from penstock.protocol.records.errors import CorruptRecords
 

@@ -1,11 +1,13 @@
 """The web server of the admin port: accepts on a socket that is bound already, within limits, and stops gracefully.
 
 aiohttp closes a connection that has sent no whole request in time, so nobody can hold all places by saying nothing.
+One that takes nothing of its answer is cut off here, so nobody can hold places and memory by not reading either.
 """
 
 import asyncio
 import logging
 import socket
+from collections.abc import Iterable
 from typing import Final
 
 from aiohttp import web
@@ -15,6 +17,8 @@ log = logging.getLogger(__name__)
 CONNECTIONS_MAX: Final = 1024
 SILENCE_S_MAX: Final = 20.0
 _DRAIN_S: Final = 2.0
+_LOOK_S: Final = 15.0
+_LOOKS_MAX: Final = 4  # so often may as many bytes as before wait for a reader
 
 
 class AdminServer:
@@ -23,6 +27,7 @@ class AdminServer:
     def __init__(self, runner: web.AppRunner, listening: asyncio.Server) -> None:
         self._runner = runner
         self._listening = listening
+        self._watching = asyncio.get_running_loop().create_task(self._watch(), name="admin-port-readers")
 
     @classmethod
     async def start(cls, app: web.Application, listening: socket.socket) -> "AdminServer":
@@ -45,7 +50,40 @@ class AdminServer:
     async def stop(self) -> None:
         """Accept nobody, end streams and subscriptions, let short requests finish."""
         self._listening.close()
+        self._watching.cancel()
         await self._runner.cleanup()
+
+    def transports(self) -> list[asyncio.Transport]:
+        """Of all connections."""
+        server = self._runner.server
+        found = [] if server is None else [each.transport for each in server.connections]
+        return [each for each in found if each is not None]
+
+    async def _watch(self) -> None:
+        readers = Readers()
+        while True:
+            await asyncio.sleep(_LOOK_S)
+            for transport in readers.stuck(self.transports()):
+                transport.abort()
+
+
+class Readers:
+    """Finds the connections on which nothing moves: how many bytes waited, and for how many looks."""
+
+    __slots__ = ("_waiting",)
+
+    def __init__(self) -> None:
+        self._waiting: dict[asyncio.WriteTransport, tuple[int, int]] = {}
+
+    def stuck(self, transports: Iterable[asyncio.WriteTransport]) -> list[asyncio.WriteTransport]:
+        waiting: dict[asyncio.WriteTransport, tuple[int, int]] = {}
+        for each in transports:
+            size_bytes = each.get_write_buffer_size()
+            if size_bytes:
+                before, looks = self._waiting.get(each, (size_bytes, 0))
+                waiting[each] = (size_bytes, looks + 1 if size_bytes == before else 1)
+        self._waiting = waiting
+        return [each for each, (_, looks) in waiting.items() if looks > _LOOKS_MAX]
 
 
 class _Refusal(asyncio.Protocol):

@@ -20,7 +20,7 @@ import msgspec
 from pyspark.sql import SparkSession
 
 from penstock.client.blocking.cluster import EARLIEST, LATEST, Cluster
-from penstock.client.blocking.metadata import TopicPartition
+from penstock.client.metadata import TopicPartition
 from penstock.spark.pipeline.compile import compile_frames
 from penstock.spark.pipeline.compile_errors import CompileError
 from penstock.spark.pipeline.compile_sources import read_ranges

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from penstock.client.blocking.cluster import GROUP, Cluster
-from penstock.client.blocking.settings import ClientSettings
+from penstock.client.settings import ClientSettings
 from penstock.protocol.messages import offset_commit
 from penstock.protocol.wire import ZERO_UUID
 from penstock.spark.pipeline.progress import Offsets

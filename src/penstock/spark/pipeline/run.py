@@ -18,8 +18,8 @@ import msgspec
 from pyspark.sql import SparkSession
 
 from penstock.client.blocking.cluster import Cluster
-from penstock.client.blocking.errors import ClientError
 from penstock.client.connection import Disconnected
+from penstock.client.errors import ClientError
 from penstock.spark.pipeline.compile import Compiled, compile_frames
 from penstock.spark.pipeline.compile_errors import CompileError
 from penstock.spark.pipeline.compile_outputs import frame_of

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from penstock.client.blocking.cluster import Cluster
-from penstock.client.blocking.settings import ClientSettings
+from penstock.client.settings import ClientSettings
 from penstock.spark.options import Options
 from penstock.spark.pipeline.compile_sources import client_options
 from penstock.spark.pipeline.model import Pipeline, TopicSource, TopicTarget

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from penstock.client.blocking.metadata import TopicPartition
+from penstock.client.metadata import TopicPartition
 from penstock.protocol.compression import Codec
 from penstock.spark.sink.columns import Rows
 from penstock.spark.sink.errors import RowError

@@ -11,9 +11,9 @@ from typing import Any, Final
 import msgspec
 
 from penstock.client.blocking.cluster import Cluster
-from penstock.client.blocking.errors import error_name
 from penstock.client.blocking.retry import Retry
 from penstock.client.connection import Disconnected
+from penstock.client.errors import error_name
 from penstock.protocol.apis import APIS
 from penstock.protocol.errors import ErrorCode, is_retriable
 

@@ -12,10 +12,10 @@ from typing import Any, Final
 
 from penstock.client.blocking.cluster import Cluster
 from penstock.client.blocking.connection import BlockingConnection
-from penstock.client.blocking.errors import error_name
-from penstock.client.blocking.metadata import TopicPartition
 from penstock.client.blocking.retry import Retry
 from penstock.client.connection import Disconnected
+from penstock.client.errors import error_name
+from penstock.client.metadata import TopicPartition
 from penstock.protocol.errors import ErrorCode, is_retriable
 from penstock.protocol.messages import produce
 from penstock.spark.sink.accumulator import Sealed

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from penstock.client.blocking.settings import ClientSettings
+from penstock.client.settings import ClientSettings
 from penstock.protocol.compression import CODEC_BY_NAME, Codec
 from penstock.spark.options import OptionError, Options
 

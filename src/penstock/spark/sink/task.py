@@ -6,9 +6,9 @@ from typing import Final
 import pyarrow as pa
 
 from penstock.client.blocking.cluster import Cluster
-from penstock.client.blocking.errors import BrokerError, TimedOut, error_name
-from penstock.client.blocking.metadata import TopicPartition
 from penstock.client.blocking.retry import Retry
+from penstock.client.errors import BrokerError, TimedOut, error_name
+from penstock.client.metadata import TopicPartition
 from penstock.protocol.errors import is_retriable
 from penstock.protocol.messages import init_producer_id, metadata
 from penstock.spark.sink.accumulator import Accumulator, Layout, Sealed

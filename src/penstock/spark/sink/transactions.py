@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from penstock.client.blocking.cluster import GROUP, TRANSACTION, Cluster
-from penstock.client.blocking.errors import BrokerError, error_name
-from penstock.client.blocking.metadata import TopicPartition
 from penstock.client.blocking.retry import Retry
+from penstock.client.errors import BrokerError, error_name
+from penstock.client.metadata import TopicPartition
 from penstock.protocol.errors import ErrorCode, is_retriable
 from penstock.protocol.messages import (
     add_offsets_to_txn,

@@ -2,7 +2,7 @@
 
 import logging
 
-from penstock.client.blocking.metadata import TopicPartition
+from penstock.client.metadata import TopicPartition
 from penstock.spark.source.offsets import Offsets
 from penstock.spark.source.plan import DataLoss, OffsetRange, ranges_between, split
 from penstock.spark.source.positions import Positions

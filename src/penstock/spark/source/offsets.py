@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from penstock.client.blocking.cluster import EARLIEST, LATEST
-from penstock.client.blocking.metadata import TopicPartition
+from penstock.client.metadata import TopicPartition
 from penstock.spark.options import OptionError
 
 Offsets: TypeAlias = Mapping[TopicPartition, int]

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from penstock.client.blocking.metadata import TopicPartition
+from penstock.client.metadata import TopicPartition
 from penstock.spark.source.offsets import Offsets
 
 

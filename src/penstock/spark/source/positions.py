@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from penstock.client.blocking.cluster import EARLIEST, LATEST, OffsetAt
-from penstock.client.blocking.errors import BrokerError
-from penstock.client.blocking.metadata import Topic, TopicPartition
+from penstock.client.errors import BrokerError
+from penstock.client.metadata import Topic, TopicPartition
 from penstock.protocol.errors import is_retriable
 from penstock.spark.options import OptionError
 from penstock.spark.source.spec import Assigned, AtEdge, AtOffsets, AtTimestamps, Position, Subscription

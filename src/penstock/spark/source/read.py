@@ -14,10 +14,10 @@ import pyarrow as pa
 from penstock.client.batches import next_offset_after, wanted_batches
 from penstock.client.blocking.cluster import EARLIEST, Cluster, Leader, UnknownPartition
 from penstock.client.blocking.connection import BlockingConnection
-from penstock.client.blocking.errors import BrokerError, TimedOut, error_name
 from penstock.client.blocking.retry import Patience, Retry
-from penstock.client.blocking.settings import ClientSettings
 from penstock.client.connection import Disconnected
+from penstock.client.errors import BrokerError, TimedOut, error_name
+from penstock.client.settings import ClientSettings
 from penstock.protocol.errors import ErrorCode, is_retriable
 from penstock.protocol.messages import fetch
 from penstock.protocol.records.errors import CorruptRecords

@@ -6,8 +6,8 @@ from typing import Final, TypeAlias
 import msgspec
 
 from penstock.client.blocking.cluster import EARLIEST, LATEST
-from penstock.client.blocking.metadata import TopicPartition
-from penstock.client.blocking.settings import ClientSettings
+from penstock.client.metadata import TopicPartition
+from penstock.client.settings import ClientSettings
 from penstock.spark.options import OptionError, Options
 from penstock.spark.source.offsets import Offsets, parse_offsets, parse_partitions, parse_timestamps
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from penstock.client.blocking.clock import BlockingClock
-from penstock.client.blocking.metadata import TopicPartition
+from penstock.client.metadata import TopicPartition
 from penstock.spark.source.offsets import Offsets
 from penstock.spark.source.plan import DataLoss, OffsetRange, limited, ranges_between, split
 from penstock.spark.source.positions import Positions

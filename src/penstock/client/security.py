@@ -13,8 +13,8 @@ import secrets
 import ssl
 from collections.abc import Callable, Generator
 
-from penstock.client.blocking.errors import AuthenticationFailed, SettingsError
-from penstock.client.blocking.settings import SaslSettings, TlsSettings
+from penstock.client.errors import AuthenticationFailed, SettingsError
+from penstock.client.settings import SaslSettings, TlsSettings
 
 Exchange = Generator[bytes, bytes, None]
 

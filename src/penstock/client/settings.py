@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from penstock.client.blocking.errors import SettingsError
+from penstock.client.errors import SettingsError
 
 SECURITY_PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 SASL_MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")

@@ -4,9 +4,9 @@ import base64
 
 import pytest
 
-from penstock.client.blocking.errors import AuthenticationFailed, SettingsError
-from penstock.client.blocking.security import Exchange, sasl_exchange, tls_context
-from penstock.client.blocking.settings import SaslSettings, TlsSettings
+from penstock.client.errors import AuthenticationFailed, SettingsError
+from penstock.client.security import Exchange, sasl_exchange, tls_context
+from penstock.client.settings import SaslSettings, TlsSettings
 
 # RFC 7677, section 3.
 NONCE = "rOprNGfwEbeRWgbNEkqO"

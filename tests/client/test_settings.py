@@ -2,8 +2,8 @@
 
 import pytest
 
-from penstock.client.blocking.errors import SettingsError
-from penstock.client.blocking.settings import ClientSettings, SaslSettings, TlsSettings
+from penstock.client.errors import SettingsError
+from penstock.client.settings import ClientSettings, SaslSettings, TlsSettings
 
 
 def settings(**properties: str) -> ClientSettings:
