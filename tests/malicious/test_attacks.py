@@ -94,7 +94,7 @@ def under_attack(broker: BrokerProcess, name: str, seconds: float) -> None:
 
 @pytest.mark.parametrize("name", ATTACKS)
 def test_whoever_behaves_is_served_under_attack(broker: BrokerProcess, name: str) -> None:
-    under_attack(broker, name, 1.0)
+    under_attack(broker, name, 0.5)
 
 
 @pytest.mark.soak
