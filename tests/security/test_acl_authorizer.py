@@ -71,6 +71,14 @@ def test_more_questions_than_are_remembered_are_still_answered() -> None:
     assert len(authorizer._remembered) <= 10_000
 
 
+def test_long_names_are_answered_and_not_remembered() -> None:
+    authorizer = AclAuthorizer(allow_everyone_if_no_acl_found=True)
+    for number in range(10):
+        name = f"{number}" * 30_000
+        assert authorizer.allows(ALICE, HOST, Operation.READ, ResourceType.GROUP, name)
+    assert not authorizer._remembered
+
+
 def test_a_new_decision_is_logged_once_at_debug_level(caplog: pytest.LogCaptureFixture) -> None:
     authorizer = AclAuthorizer()
     with caplog.at_level(logging.DEBUG, "penstock.security.acl_authorizer"):

@@ -4,6 +4,10 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import pytest
+
+from penstock.config.broker import BrokerConfig
+from penstock.observability.clock import ManualClock
 from penstock.protocol.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     OpData,
@@ -16,6 +20,8 @@ from penstock.protocol.messages.delete_topics import DeleteTopicsRequest, Delete
 from penstock.protocol.messages.describe_client_quotas import ComponentData, DescribeClientQuotasRequest
 from penstock.protocol.messages.fetch import FetchPartition, FetchResponse
 from penstock.protocol.messages.produce import ProduceResponse
+from penstock.server import quotas
+from penstock.server.connection_host import Peer
 from tests.server.live import (
     FETCH_LATEST,
     Client,
@@ -119,3 +125,33 @@ async def test_topic_changes_over_the_quota_are_refused_and_say_how_long_to_wait
         assert second.throttle_time_ms > 0
         await again.close()
     assert len(live.services.controller.image.topics[topic.name].partitions) == 3
+
+
+class Request:
+    """What is charged for."""
+
+    def __init__(self, client_id: str) -> None:
+        self.peer = Peer("PLAINTEXT", "127.0.0.1", 1)
+        self.client_id = client_id
+        self.request_bytes = 1_000_000
+        self.busy_ms = 0.0
+
+
+def test_client_ids_that_change_all_the_time_push_out_those_not_used_for_longest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(quotas, "_ACCOUNTS_MAX", 3)
+    config = BrokerConfig({})
+    keeper = quotas.QuotaKeeper(lambda: config, ManualClock())
+    keeper.follow({(("client-id", None),): {"producer_byte_rate": 1_000.0}})
+
+    def wait_ms(client_id: str) -> int:
+        response: ProduceResponse = keeper.settle(Request(client_id), 0, ProduceResponse())
+        return response.throttle_time_ms
+
+    first = wait_ms("regular")
+    for number in range(9):
+        assert wait_ms(f"made up {number}" * 3_000) == first
+        assert wait_ms("regular") > first
+    assert len(keeper._rates) == 3
+    assert max(len(client_id or "") for _, _, client_id in keeper._rates) < 100

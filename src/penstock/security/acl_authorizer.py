@@ -18,6 +18,7 @@ log = logging.getLogger(__name__)
 
 STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 _REMEMBERED_MAX = 10_000
+_REMEMBERED_NAME_MAX = 255  # longer ones are no topics, and whoever makes them up must not fill the memory
 
 _Question = tuple[Principal, str, Operation, ResourceType, str | None]
 
@@ -76,7 +77,8 @@ class AclAuthorizer:
     def _remember(self, question: _Question, answer: bool) -> bool:
         if len(self._remembered) >= _REMEMBERED_MAX:
             self._remembered.clear()
-        self._remembered[question] = answer
+        if len(question[-1] or "") <= _REMEMBERED_NAME_MAX:
+            self._remembered[question] = answer
         if log.isEnabledFor(logging.DEBUG):
             who, host, operation, resource_type, name = question
             log.debug(

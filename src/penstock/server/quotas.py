@@ -5,6 +5,7 @@ from for that long, so a client that does not listen is slowed down all the same
 answered without records, and does not count.
 """
 
+import hashlib
 import math
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
@@ -24,6 +25,8 @@ from penstock.server.connection_host import Peer
 _PRODUCE = 0
 _ACCOUNTS_MAX = 10_000
 """Client ids are the clients' choice: accounts that are not in use make room for new ones."""
+_CLIENT_ID_MAX = 255
+"""Longer ones are known by their digest: they may have 32 kB each."""
 
 Quotas = Mapping[Entity, Mapping[str, float]]
 _Account = tuple[str, str | None, str | None]
@@ -135,13 +138,16 @@ class QuotaKeeper:
         return self._rate((key, share.user, share.client_id)), share
 
     def _rate(self, account: _Account) -> SampledRate:
-        rate = self._rates.get(account)
+        rate = self._rates.pop(account, None)
         if rate is None:
             _make_room(self._rates)
-            rate = self._rates[account] = SampledRate(self._sample_count, self._sample_ms)
+            rate = SampledRate(self._sample_count, self._sample_ms)
+        self._rates[account] = rate  # the one used last stands last
         return rate
 
     def _share(self, key: str, peer: Peer, client_id: str) -> Share | None:
+        if len(client_id) > _CLIENT_ID_MAX:
+            client_id = hashlib.sha256(client_id.encode()).hexdigest()
         name = (key, peer.principal.name, client_id)
         try:
             return self._shares[name]
@@ -159,11 +165,11 @@ class QuotaKeeper:
         if share is None:
             return MutationQuota(None, 0.0, self._clock, is_strict=is_strict)
         name = (entities.CONTROLLER_MUTATION_RATE, share.user, share.client_id)
-        bucket = self._buckets.get(name)
+        bucket = self._buckets.pop(name, None)
         if bucket is None:
             _make_room(self._buckets)
             bucket = TokenBucket(self._burst_seconds, share.limit, self._clock.monotonic_ms())
-            self._buckets[name] = bucket
+        self._buckets[name] = bucket
         return MutationQuota(bucket, share.limit, self._clock, is_strict=is_strict)
 
 
@@ -196,5 +202,6 @@ class MutationQuota:
 
 
 def _make_room(accounts: "dict[_Account, Any]") -> None:
+    """Forget the one that was not used for longest."""
     if len(accounts) >= _ACCOUNTS_MAX:
-        del accounts[min(accounts, key=lambda name: accounts[name].last_used_ms)]
+        del accounts[next(iter(accounts))]

@@ -9,16 +9,14 @@ from collections import deque
 
 
 class SampledRate:
-    __slots__ = ("_count_max", "_sample_ms", "_samples", "last_used_ms")
+    __slots__ = ("_count_max", "_sample_ms", "_samples")
 
     def __init__(self, sample_count: int, sample_ms: int) -> None:
         self._count_max = sample_count
         self._sample_ms = sample_ms
         self._samples: deque[tuple[float, float]] = deque()  # when it began, and its sum
-        self.last_used_ms = 0.0
 
     def record(self, amount: float, now_ms: float) -> None:
-        self.last_used_ms = now_ms
         samples = self._samples
         if samples and now_ms - samples[-1][0] < self._sample_ms:
             began_ms, total = samples[-1]
@@ -46,13 +44,12 @@ class SampledRate:
 
 
 class TokenBucket:
-    __slots__ = ("_burst_seconds", "_filled_ms", "_tokens", "last_used_ms")
+    __slots__ = ("_burst_seconds", "_filled_ms", "_tokens")
 
     def __init__(self, burst_seconds: float, limit_per_second: float, now_ms: float) -> None:
         self._burst_seconds = burst_seconds
         self._tokens = burst_seconds * limit_per_second
         self._filled_ms = now_ms
-        self.last_used_ms = now_ms
 
     def wait_ms(self, limit_per_second: float, now_ms: float) -> float:
         """How long until there is credit again; 0 while there is."""
@@ -60,7 +57,6 @@ class TokenBucket:
         return max(0.0, -self._tokens / limit_per_second * 1000)
 
     def record(self, amount: float, limit_per_second: float, now_ms: float) -> None:
-        self.last_used_ms = now_ms
         self._fill(limit_per_second, now_ms)
         self._tokens -= amount
 
