@@ -272,7 +272,7 @@ class JsonLinesConnection(DialectConnection):
         try:
             if isinstance(item, Malformed):
                 raise RequestError("INVALID_JSON", item.reason)  # noqa: TRY301  one place answers all mistakes
-            await self._perform(decode_request(item))
+            await self._perform(decode_request(item), len(item))
         except (RequestError, PartitionRefused) as error:
             await self._settle()
             await self._write(_line_of(error))
@@ -281,15 +281,19 @@ class JsonLinesConnection(DialectConnection):
             await self._settle()
             await self._write(error_line("UNKNOWN_SERVER_ERROR", "the broker failed; its log says how"))
 
-    async def _perform(self, request: Request) -> None:
+    async def _perform(self, request: Request, size_bytes: int) -> None:
         if isinstance(request, Produce):
             self._dialect.require(self.peer, Operation.WRITE, ResourceType.TOPIC, request.topic)
             if self._dialect.is_unknown(request.topic):
                 await self._settle()
                 await self._dialect.make_topic(self.peer, request.topic)
             self._pending.append(self._dialect.begin_produce(self.peer, request))
-            if len(self._pending) >= _PENDING_MAX:
+            partition = self._dialect.partition(self.peer, request.topic, request.partition)
+            wait_ms = partition.wait_after_produce_ms(size_bytes)
+            if wait_ms >= 1 or len(self._pending) >= _PENDING_MAX:
                 await self._settle()
+            if wait_ms >= 1:
+                await self._host.clock.sleep(wait_ms)
             return
         await self._settle()
         if isinstance(request, Commit):

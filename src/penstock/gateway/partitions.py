@@ -102,6 +102,17 @@ class Partition:
             raise PartitionRefused(code, f"{self.topic}-{self.index} did not take it: {said}")
         return result.base_offset
 
+    def wait_after_produce_ms(self, size_bytes: int) -> float:
+        """How long the client must wait now, having sent so much."""
+        quotas = self._services.quotas
+        return quotas.wait_after_produce_ms(self._peer, self._client_id, size_bytes)
+
+    async def _fetched(self, request: FetchRequest) -> FetchResponse:
+        context = RequestContext(self._services, self._peer, _FETCH_VERSION, self._client_id)
+        answer = fetch.handle(context, request)
+        response: FetchResponse = await answer if isinstance(answer, Awaitable) else answer
+        return response
+
     async def read(self, offset: int, size_bytes_max: int) -> PartitionData:
         """Whole batches from the one that holds `offset` on; does not wait for new ones."""
         wanted = FetchPartition(partition=self.index, fetch_offset=offset, partition_max_bytes=size_bytes_max)
@@ -110,9 +121,10 @@ class Partition:
             session_epoch=_SESSIONLESS,
             topics=[FetchTopic(topic=self.topic, partitions=[wanted])],
         )
-        context = RequestContext(self._services, self._peer, _FETCH_VERSION, self._client_id)
-        answer = fetch.handle(context, request)
-        response: FetchResponse = await answer if isinstance(answer, Awaitable) else answer
+        response = await self._fetched(request)
+        while response.throttle_time_ms:  # its quota is used up: without records until then
+            await self._services.clock.sleep(response.throttle_time_ms)
+            response = await self._fetched(request)
         data = response.responses[0].partitions[0]
         if data.error_code:
             code = ErrorCode(data.error_code)

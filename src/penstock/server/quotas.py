@@ -73,9 +73,7 @@ class QuotaKeeper:
         peer, client_id = request.peer, request.client_id
         wait_ms = float(getattr(response, "throttle_time_ms", 0))
         if api_key == _PRODUCE:
-            wait_ms = max(
-                wait_ms, self._charge(entities.PRODUCER_BYTE_RATE, peer, client_id, request.request_bytes)
-            )
+            wait_ms = max(wait_ms, self.wait_after_produce_ms(peer, client_id, request.request_bytes))
         # 100 percent is the whole event loop: this broker's one thread that handles requests.
         busy = self._charge(entities.REQUEST_PERCENTAGE, peer, client_id, request.busy_ms / 10)
         wait_ms = max(wait_ms, min(busy, self._sample_ms))
@@ -85,6 +83,10 @@ class QuotaKeeper:
         if response is None:
             return None
         return msgspec.structs.replace(response, throttle_time_ms=math.ceil(wait_ms))
+
+    def wait_after_produce_ms(self, peer: Peer, client_id: str, size_bytes: int) -> float:
+        """Charge a producer; how long it must wait now."""
+        return self._charge(entities.PRODUCER_BYTE_RATE, peer, client_id, size_bytes)
 
     def wait_before_fetch_ms(self, peer: Peer, client_id: str, size_bytes: int) -> int:
         """How long a consumer must wait for records of this size; 0 when it gets them, and is charged for them."""

@@ -99,6 +99,8 @@ def test_a_token_within_the_rules_is_good(changes: dict[str, Any]) -> None:
         {"aud": "elsewhere"},
         {"aud": ["elsewhere"]},
         {"aud": None},
+        {"aud": 7},
+        {"aud": [{"penstock": 1}]},
         {"sub": None},
         {"sub": "  "},
         {"sub": 7},

@@ -135,10 +135,9 @@ def _check_claims(claims: Mapping[str, Any], rules: TokenRules, now_ms: int) -> 
         raise TokenRefused("it does not say when it was issued")
     if rules.issuer is not None and claims.get("iss") != rules.issuer:
         raise TokenRefused("it is of another issuer")
-    audience = claims.get("aud", ())
-    if rules.audiences and not set(rules.audiences) & {
-        *([audience] if isinstance(audience, str) else audience)
-    }:
+    audience = claims.get("aud")
+    named = audience if isinstance(audience, list) else [audience]
+    if rules.audiences and not any(each in rules.audiences for each in named):
         raise TokenRefused("it is for another audience")
     user = claims.get(rules.user_claim)
     if not isinstance(user, str) or not user.strip():

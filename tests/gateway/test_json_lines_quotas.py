@@ -1,0 +1,51 @@
+"""Quotas hold for the JSON-lines dialect as for Kafka's: who exceeds them waits."""
+
+import asyncio
+import json
+from pathlib import Path
+
+from penstock.config.broker import BrokerConfig
+from penstock.gateway.dialects import dialects
+from penstock.observability.clock import ManualClock
+from penstock.server.broker import Broker
+
+QUOTAS = {(("client-id", None),): {"producer_byte_rate": 100.0, "consumer_byte_rate": 100.0}}
+
+
+def test_who_exceeds_a_quota_waits_and_then_gets_all(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        clock = ManualClock()
+        config = {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": str(tmp_path), "node.id": "1"}
+        broker = Broker(BrokerConfig(config), clock=clock, dialects=dialects)
+        await broker.start()
+        try:
+            broker.services.quotas.follow(QUOTAS)
+            endpoint = broker.endpoints[0]
+            reader, writer = await asyncio.open_connection(endpoint.host, endpoint.port)
+
+            def ask(**request: object) -> None:
+                writer.write(json.dumps({"topic": "orders", **request}).encode() + b"\n")
+
+            async def line() -> bytes:
+                """Time passes until there is an answer; how much is told in `waited`."""
+                answer = asyncio.ensure_future(reader.readline())
+                while not (await asyncio.wait([answer], timeout=0.01))[0]:
+                    clock.advance(1000)
+                    waits.append(1000)
+                return answer.result()
+
+            waits: list[int] = []
+            ask(type="produce", message="x" * 9000)
+            assert await reader.readline() == b"ack offset 0\n"
+            ask(type="produce", message="y")
+            assert await line() == b"ack offset 1\n"
+            assert sum(waits) > 10_000
+            for _ in range(2):
+                ask(type="fetch", offset=0, format="json", max_messages=1)
+                assert b'"offset":0' in await line()
+                assert json.loads(await line()) == {"next_offset": 1, "count": 1}
+            writer.close()
+        finally:
+            await broker.stop()
+
+    asyncio.run(scenario())
