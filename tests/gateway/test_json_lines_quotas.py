@@ -8,8 +8,9 @@ from penstock.config.broker import BrokerConfig
 from penstock.gateway.dialects import dialects
 from penstock.observability.clock import ManualClock
 from penstock.server.broker import Broker
+from penstock.server.quotas import Quotas
 
-QUOTAS = {(("client-id", None),): {"producer_byte_rate": 100.0, "consumer_byte_rate": 100.0}}
+QUOTAS: Quotas = {(("client-id", None),): {"producer_byte_rate": 100.0, "consumer_byte_rate": 100.0}}
 
 
 def test_who_exceeds_a_quota_waits_and_then_gets_all(tmp_path: Path) -> None:
