@@ -121,3 +121,20 @@ async def test_one_bad_resource_does_not_stop_the_others(client: Client, version
     ]
     response = await client.send(DescribeConfigsRequest(resources=resources), version)
     assert [code(r.error_code) for r in response.results] == ["UNKNOWN_TOPIC_OR_PARTITION", "NONE"]
+
+
+async def test_what_is_asked_for_again_and_again_is_told_once(client: Client) -> None:
+    topic = await client.create_topic()
+    resources = [
+        DescribeConfigsResource(resource_type=kind, resource_name=name, configuration_keys=keys)
+        for kind, name, keys in (
+            (TOPIC, topic.name, ["retention.ms"]),
+            (GROUP, "g", []),
+            (TOPIC, topic.name, []),
+        )
+    ]
+    response = await client.send(DescribeConfigsRequest(resources=resources * 3))
+    assert [(each.resource_type, len(each.configs) == 1) for each in response.results] == [
+        (TOPIC, True),
+        (GROUP, False),
+    ]
