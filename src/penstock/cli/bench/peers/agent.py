@@ -18,7 +18,7 @@ from penstock.cli.bench.peers.clients.stamp import due_s
 from penstock.cli.bench.peers.tasks import WARM_UP_MESSAGES, Outcome, Task
 
 _RETRY_S = 0.005
-_TRY_S = 10.0
+_TRY_S = 5.0
 _REASON_CHARACTERS_MAX = 300
 
 

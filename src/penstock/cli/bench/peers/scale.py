@@ -62,6 +62,6 @@ def quick() -> PeerScale:
         starts=1,
         recovery_s=0.5,
         recovery_messages=20_000,
-        recovery_within_s=10.0,
+        recovery_within_s=30.0,
         log_sizes_mib=(4,),
     )

@@ -47,7 +47,7 @@ def _script() -> str | None:
 
 def _environment(directory: str, port: int, name_port: int) -> dict[str, str]:
     def inside(name: str) -> str:
-        # A quorum queue that was started with a relative path finds no leader after a crash.
+        # The scripts may change their directory.
         return os.path.abspath(os.path.join(directory, name))
 
     with open(inside("rabbitmq.conf"), "w", encoding="utf-8") as file:
