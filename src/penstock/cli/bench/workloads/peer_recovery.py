@@ -23,8 +23,8 @@ _STREAM = "recovery"
 _MESSAGE_BYTES = 1024
 _KILLED = "start after SIGKILL"
 _QUORUM_NOTE = (
-    "A quorum queue on a single node of RabbitMQ 3.10 often finds no leader after a crash (rabbitmq-server issue 10070): "
-    "then it acknowledges nothing until someone triggers an election, and is told as not measured."
+    "A quorum queue on a single node of RabbitMQ 3.10 often finds no leader after a crash (rabbitmq-server issue "
+    "10070): then it acknowledges nothing until someone triggers an election, and is told as not measured."
 )
 _FILL_S_MAX = 120.0
 _GROWTH_GOAL = goals.at_most(1.5)
