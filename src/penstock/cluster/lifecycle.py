@@ -3,7 +3,8 @@
     register ──> heartbeats (fenced until it knows of its own registration) ──> wants to stop ──> let go
 
 A broker that is fenced by mistake (it was slow, or cut off) goes on sending heartbeats, and the first that arrives
-unfences it. One whose registration is gone or is another's has to stop: it was removed, or there are two brokers with
+unfences it. One whose disk has failed says so in all of them from then on (KIP-858), and is let go at once when it
+wants to stop. One whose registration is gone or is another's has to stop: it was removed, or there are two brokers with
 one id. The metadata tells it, or a controller that refuses its heartbeat.
 """
 
@@ -27,6 +28,7 @@ log = logging.getLogger(__name__)
 _RETRY_MS = 100
 _FIRST_REST_MS = 5  # a node that has just started learns within milliseconds who leads the quorum
 _NOBODY_ANSWERS_MS = 3_000  # the whole cluster may be stopping
+_WITH_FAILED_DISK_MS = 1_000  # to say goodbye: others lead already what they can
 _FINAL = (ErrorCode.INCONSISTENT_CLUSTER_ID, ErrorCode.INVALID_REQUEST, ErrorCode.UNSUPPORTED_VERSION)
 
 
@@ -53,6 +55,8 @@ class Lifecycle:
         self._is_unfenced = asyncio.Event()
         self._is_evicted = asyncio.Event()
         self._refused_with: ErrorCode | None = None
+        self._offline_log_dirs: tuple[bytes, ...] = ()
+        self._sooner = asyncio.Event()
         controller.subscribe(self._follow)
 
     async def register(self) -> None:
@@ -125,7 +129,7 @@ class Lifecycle:
 
     async def _beat(self) -> None:
         while not self._is_evicted.is_set():
-            answer = await self._heartbeat(Wanted(metadata_offset=self._controller.image.offset))
+            answer = await self._heartbeat(self._wanted())
             if answer is not None and not answer.is_fenced:
                 self._is_unfenced.set()
             if answer is None:
@@ -133,7 +137,43 @@ class Lifecycle:
             elif answer.is_fenced:
                 await self._clock.sleep(_RETRY_MS / 10)
             else:
-                await self._clock.sleep(self._controller.config[replication.BROKER_HEARTBEAT_INTERVAL_MS])
+                await self._rest(self._controller.config[replication.BROKER_HEARTBEAT_INTERVAL_MS])
+
+    async def _rest(self, delay_ms: float) -> None:
+        """Until the next heartbeat, or until there is something to tell."""
+        waits = [asyncio.ensure_future(each) for each in (self._clock.sleep(delay_ms), self._sooner.wait())]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in waits:
+                each.cancel()
+        self._sooner.clear()
+
+    def disk_failed(self, error: Exception) -> None:
+        """Tell the controller, now and until this broker is started again, that its directory is of no use."""
+        if self._offline_log_dirs:
+            return
+        self._offline_log_dirs = tuple(self._registration.log_dirs)
+        self._sooner.set()
+        if len(self._controller.image.brokers) > 1:
+            log.error(
+                "the disk of this broker has failed (%s): other brokers lead what they hold of it, until this one is "
+                "started again with a disk that works",
+                error,
+            )
+
+    def _wanted(self, *, wants_shutdown: bool = False) -> Wanted:
+        return Wanted(
+            metadata_offset=self._controller.image.offset,
+            wants_fence=wants_shutdown
+            and self._has_failed_disk,  # let go at once: there is nothing to hand over
+            wants_shutdown=wants_shutdown,
+            offline_log_dirs=self._offline_log_dirs,
+        )
+
+    @property
+    def _has_failed_disk(self) -> bool:
+        return len(self._offline_log_dirs) > 0
 
     async def _heartbeat(self, wanted: Wanted) -> HeartbeatAnswer | None:
         try:
@@ -166,9 +206,9 @@ class Lifecycle:
         timeout_ms = tries * config[replication.CONTROLLED_SHUTDOWN_RETRY_BACKOFF_MS]
         deadline_ms = self._clock.monotonic_ms() + timeout_ms
         heard_ms = self._clock.monotonic_ms()
-        while self._clock.monotonic_ms() < min(deadline_ms, heard_ms + _NOBODY_ANSWERS_MS):
-            wanted = Wanted(metadata_offset=self._controller.image.offset, wants_shutdown=True)
-            answer = await self._heartbeat(wanted)
+        patience_ms = _WITH_FAILED_DISK_MS if self._has_failed_disk else _NOBODY_ANSWERS_MS
+        while self._clock.monotonic_ms() < min(deadline_ms, heard_ms + patience_ms):
+            answer = await self._heartbeat(self._wanted(wants_shutdown=True))
             if answer is not None and answer.should_shut_down:
                 return
             if answer is not None:

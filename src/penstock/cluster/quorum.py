@@ -105,6 +105,8 @@ class Quorum:
         """Told when this node becomes the active controller, or is not any more."""
         self.on_leader: Callable[[], None] = lambda: None
         """Told when another node leads, or none."""
+        self.on_failure: Callable[[Exception], None] = lambda _error: None
+        """Told when this node takes no part any more, because its disk has failed."""
 
     # -- what is known --------------------------------------------------------------------------------
 
@@ -121,9 +123,8 @@ class Quorum:
     @property
     def leader(self) -> Endpoint | None:
         """Where the leader is, if it is another node and known."""
-        node = self.driver.node
-        addresses = node.leader_addresses
-        return None if node.is_leader or not addresses else endpoint_at(addresses[0])
+        addresses = self.driver.leader_addresses
+        return None if not addresses else endpoint_at(addresses[0])
 
     # -- what is asked of it --------------------------------------------------------------------------
 
@@ -180,7 +181,11 @@ class Quorum:
             error,
         )
         self._active_from = None
+        if self.leader_id == self.driver.node.key.node_id:
+            self.leader_id = None
         self._tell_active()
+        self.on_leader()
+        self.on_failure(error)
 
     def _tell_active(self) -> None:
         if self.is_active != self._was_active:

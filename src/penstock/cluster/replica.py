@@ -21,7 +21,7 @@ from penstock.storage.damage import Damage
 from penstock.storage.files import Buffer
 from penstock.storage.flusher import Flusher
 from penstock.storage.log import Appended, Log, Origin
-from penstock.storage.log_errors import LogCorrupt, LogError
+from penstock.storage.log_errors import LogCorrupt, LogError, StorageError, is_disk_failure
 
 ALL = -1  # acks: every in-sync replica
 
@@ -53,7 +53,16 @@ class NotEnoughReplicasAfterAppend(LogError):
 class Surroundings:
     """What all replicas of a broker share."""
 
-    __slots__ = ("clock", "flusher", "lag_ms_max", "may_join", "node_id", "on_in_sync_change", "on_suspicion")
+    __slots__ = (
+        "clock",
+        "flusher",
+        "lag_ms_max",
+        "may_join",
+        "node_id",
+        "on_disk_failure",
+        "on_in_sync_change",
+        "on_suspicion",
+    )
 
     def __init__(self, node_id: int, clock: Clock, flusher: Flusher) -> None:
         self.node_id = node_id
@@ -66,6 +75,8 @@ class Surroundings:
         """Told when a partition wants another in-sync set."""
         self.on_suspicion: Callable[[Replica], None] = lambda _replica: None
         """Told when something in a partition's log may have rotted."""
+        self.on_disk_failure: Callable[[Exception], None] = lambda _error: None
+        """Told when the disk has failed under a partition, and each time that it is noticed again."""
 
 
 class Replica:
@@ -274,7 +285,11 @@ class Replica:
         followers = self._followers
         if followers is not None and acks == ALL:
             self._require_in_sync(followers, log)
-        appended = log.append(records, leader_epoch=self.leader_epoch, now_ms=now_ms, origin=origin)
+        try:
+            appended = log.append(records, leader_epoch=self.leader_epoch, now_ms=now_ms, origin=origin)
+        except StorageError as error:
+            self._refused(error)
+            raise
         self._surroundings.flusher.request(log)
         self.bytes_in += records.size_bytes if isinstance(records, Checked) else len(records)
         if log.committed_offset > self.high_watermark:
@@ -320,10 +335,18 @@ class Replica:
 
     def append_fetched(self, records: Buffer, now_ms: int) -> Appended | None:
         """Store what the leader gave, as a follower; synced like anything else. Raises `LogError`."""
-        appended = self.log.append_replicated(records, now_ms=now_ms)
+        try:
+            appended = self.log.append_replicated(records, now_ms=now_ms)
+        except StorageError as error:
+            self._refused(error)
+            raise
         if appended is not None:
             self._surroundings.flusher.request(self.log)
         return appended
+
+    def _refused(self, error: StorageError) -> None:
+        if is_disk_failure(error):
+            self._surroundings.on_disk_failure(error)
 
     def leader_told(self, high_watermark: int) -> None:
         """Take over the leader's high watermark, as far as the records are here and synced."""
@@ -339,6 +362,7 @@ class Replica:
         """The log became durable further, or it failed: wake whoever waited for that."""
         log = self.log
         if log.failure is not None:
+            self._surroundings.on_disk_failure(log.failure)
             self._fail_producers(log.failure)
             return
         _resolve(self._own_producers, log.committed_offset)

@@ -20,7 +20,7 @@ from penstock.protocol.errors import ErrorCode
 from penstock.storage.checkpoints import PartitionName
 from penstock.storage.directory_usage import DirectoryUsage
 from penstock.storage.flusher import Flusher
-from penstock.storage.log_errors import LogError, StorageError
+from penstock.storage.log_errors import LogError, StorageError, is_disk_failure
 from penstock.storage.log_store import LogStore
 
 log = logging.getLogger(__name__)
@@ -121,6 +121,8 @@ class Replicas:
             _ = replica.log
         except (LogError, OSError) as error:
             self._note_refusal(replica, error)
+            if is_disk_failure(error):
+                self.surroundings.on_disk_failure(error)
             return False
         if self._refusals.pop(replica, None) is not None:
             log.info("%s-%d is online again", replica.topic, replica.partition)
@@ -212,7 +214,7 @@ class Replicas:
 
     def _may_join(self, broker_id: int, epoch: int) -> bool:
         broker = self._image.brokers.get(broker_id)
-        return broker is not None and broker.is_active and epoch in (-1, broker.epoch)
+        return broker is not None and broker.may_lead and epoch in (-1, broker.epoch)
 
     async def _remove(self, topic: Topic) -> None:
         self._by_id.pop(topic.topic_id, None)

@@ -194,6 +194,7 @@ class Broker:
         lifecycle = self._lifecycle = self._make_lifecycle(
             store, access, controller, list(advertised.values())
         )
+        replicas.surroundings.on_disk_failure = quorum.on_failure = lifecycle.disk_failed
         await lifecycle.register()
         store.broker_epoch = access.broker_epoch
         await metadata.reached(access.broker_epoch)

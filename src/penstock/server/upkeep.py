@@ -43,7 +43,10 @@ class Upkeep:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self.save_high_watermarks()
+        try:
+            await self.save_high_watermarks()
+        except OSError as error:  # what is on disk is older, and as true
+            log.warning("cannot write down the high watermarks: %s", error.strerror)
 
     async def _repeat(
         self, name: str, interval_ms: Callable[[], int], duty: Callable[[], Awaitable[None]]

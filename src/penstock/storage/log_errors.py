@@ -1,5 +1,7 @@
 """What can go wrong in a log, as callers see it. One shallow base: `LogError`, which carries the wire's code."""
 
+import errno
+
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.rules import RecordError
 
@@ -16,6 +18,19 @@ class StorageError(LogError):
 
 class StorageFailure(LogError):
     """The log can no longer tell what is on the disk: it takes no more writes until it is opened again."""
+
+
+_DISK_ERRORS = (errno.EIO, errno.EROFS, errno.ENODEV, errno.ENXIO)
+
+
+def is_disk_failure(error: Exception) -> bool:
+    """Whether the disk is to be mended before the directory is of use again: a full one is not.
+
+    It is when a log takes nothing more until it is opened again, or when a write was refused for a reason that does not
+    pass by itself.
+    """
+    cause = error.__cause__ if isinstance(error, LogError) else error
+    return isinstance(error, StorageFailure) or (isinstance(cause, OSError) and cause.errno in _DISK_ERRORS)
 
 
 class LogCorrupt(LogError):

@@ -62,7 +62,7 @@ def decide_alter_partitions(
             results.append(_answer(change, refusal.code))
             continue
         wish = Wish(
-            isr=tuple(each for each, _ in change.isr),
+            isr=_fit(image, [each for each, _ in change.isr]),
             is_recovered=change.recovery_state == RECOVERED,
         )
         record = change_partition(topic.topic_id, change.partition, partition, wish, rules.of(topic.name))
@@ -110,8 +110,15 @@ def _check_members(image: MetadataImage, partition: Partition, change: InSyncCha
     for broker_id, epoch in change.isr:
         broker = image.brokers.get(broker_id)
         is_same = broker is not None and epoch in (_EPOCH_UNKNOWN, broker.epoch)
-        if broker is None or not broker.is_active or not is_same:
+        # A leader whose disk has failed takes in who can succeed it.
+        is_fit = broker is not None and (broker.may_lead or (broker.is_active and broker_id in partition.isr))
+        if not is_fit or not is_same:
             raise Refusal(ErrorCode.INELIGIBLE_REPLICA, f"broker {broker_id} is not fit to be in sync")
+
+
+def _fit(image: MetadataImage, members: Sequence[int]) -> tuple[int, ...]:
+    """Those of the members that are fit to lead; all of them, if there is none."""
+    return tuple(each for each in members if image.may_lead(each)) or tuple(members)
 
 
 def _granted(

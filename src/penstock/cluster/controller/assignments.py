@@ -35,7 +35,7 @@ def check_manual_assignment(
 
 
 def active_replicas(image: MetadataImage, replicas: Sequence[int]) -> list[int]:
-    return [each for each in replicas if image.is_active(each)]
+    return [each for each in replicas if image.may_lead(each)]
 
 
 def require_active_replica(image: MetadataImage, replicas: Sequence[int], number: int) -> None:
@@ -74,5 +74,5 @@ def new_partition(
 def directory_of(image: MetadataImage, broker_id: int) -> bytes:
     """A broker with one directory has no choice; one with several chooses when it makes the log (KIP-858)."""
     broker = image.brokers.get(broker_id)
-    log_dirs = () if broker is None else broker.log_dirs
+    log_dirs = () if broker is None or broker.has_failed_disk else broker.log_dirs
     return log_dirs[0] if len(log_dirs) == 1 else DIRECTORY_UNASSIGNED

@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import TypeVar
 
 from penstock.cluster.controller.acls import (
@@ -46,6 +46,7 @@ from penstock.cluster.controller.features import (
 )
 from penstock.cluster.controller.health import (
     decide_controlled_shutdown,
+    decide_disk_failure,
     decide_fence,
     decide_unfence,
     decide_unregister,
@@ -228,6 +229,10 @@ class Controller:
 
     async def unfence_broker(self, broker_id: int) -> None:
         await self._mutate(lambda: decide_unfence(self.image, self.config, broker_id))
+
+    async def take_disk_offline(self, broker_id: int, offline_log_dirs: Collection[bytes]) -> None:
+        """Let others lead what a broker with a failed disk led."""
+        await self._mutate(lambda: decide_disk_failure(self.image, self.config, broker_id, offline_log_dirs))
 
     async def drain_broker(self, broker_id: int) -> None:
         """Hand its leaderships over to others as far as they can take them."""

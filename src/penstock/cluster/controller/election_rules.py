@@ -14,14 +14,15 @@ from penstock.config.topic import TopicConfig
 class ElectionRules:
     """The rules of each topic as of one state of the image; `may_lead` says which brokers are fit to."""
 
-    __slots__ = ("_config", "_has_elr", "_image", "_may_lead", "_topics")
+    __slots__ = ("_config", "_has_elr", "_image", "_may_lead", "_may_stay", "_topics")
 
     def __init__(
         self, image: MetadataImage, config: BrokerConfig, may_lead: Callable[[int], bool] | None = None
     ) -> None:
         self._image = image
         self._config = config
-        self._may_lead = may_lead or image.is_active
+        self._may_lead = may_lead or image.may_lead
+        self._may_stay = image.is_active if may_lead is None else may_lead
         self._has_elr = image.features.finalized.get(ELIGIBLE_LEADER_REPLICAS_VERSION, 0) > 0
         self._topics: dict[str, TopicConfig] = {}
 
@@ -33,6 +34,7 @@ class ElectionRules:
             election = Election.UNCLEAN if is_unclean_allowed else Election.ONLINE
         return Rules(
             may_lead=self._may_lead,
+            may_stay=self._may_stay,
             min_isr=config.min_insync_replicas,
             has_elr=self._has_elr,
             election=election,

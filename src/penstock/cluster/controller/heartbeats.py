@@ -14,11 +14,15 @@ import msgspec
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """What a heartbeat says: how far the broker knows the metadata, and what it would like to be."""
+    """What a heartbeat says: how far the broker knows the metadata, and what it would like to be.
+
+    `offline_log_dirs` are its directories that have failed (KIP-858).
+    """
 
     metadata_offset: int
     wants_fence: bool = False
     wants_shutdown: bool = False
+    offline_log_dirs: tuple[bytes, ...] = ()
 
 
 class Condition(msgspec.Struct, frozen=True, kw_only=True):

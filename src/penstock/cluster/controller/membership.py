@@ -78,6 +78,8 @@ class Membership:
         if broker_id != controller.config.node_id:  # the controller's own broker needs no proof of life
             self._sessions.heard(broker_id, self._now_ms(), wanted.metadata_offset)
             self._sooner.set()
+        if wanted.offline_log_dirs and not controller.image.brokers[broker_id].has_failed_disk:
+            await self._take_disk_offline(broker_id, wanted)
         broker = controller.image.brokers[broker_id]
         condition = Condition(
             is_fenced=broker.fenced,
@@ -102,6 +104,13 @@ class Membership:
             is_fenced=after is None or after.fenced,
             should_shut_down=verdict is Verdict.STOP,
         )
+
+    async def _take_disk_offline(self, broker_id: int, wanted: Wanted) -> None:
+        await self._controller.take_disk_offline(broker_id, wanted.offline_log_dirs)
+        if self._controller.image.brokers[broker_id].has_failed_disk:
+            log.warning(
+                "the disk of broker %d has failed: others lead what they can of what it led", broker_id
+            )
 
     def is_alive(self, broker_id: int) -> bool:
         return self._sessions.is_alive(broker_id, self._now_ms())

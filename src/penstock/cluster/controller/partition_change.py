@@ -30,9 +30,14 @@ class Election(enum.Enum):
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
-    """What holds for the partition's topic and cluster at the moment of the change."""
+    """What holds for the partition's topic and cluster at the moment of the change.
+
+    A leader that may not be elected, but `may_stay`, leads on where nobody else could: its disk has failed, and what it
+    has can still be read.
+    """
 
     may_lead: Callable[[int], bool]
+    may_stay: Callable[[int], bool] = lambda _broker_id: False
     min_isr: int = 1
     has_elr: bool = True
     election: Election = Election.ONLINE
@@ -136,6 +141,8 @@ def _elect(before: Partition, target: Partition, rules: Rules) -> tuple[int, boo
     for each in order:
         if each in eligible and rules.may_lead(each):
             return each, True
+    if before.leader in eligible and rules.may_stay(before.leader):
+        return before.leader, True
     if rules.election is Election.UNCLEAN:
         for each in target.replicas:
             if rules.may_lead(each):

@@ -2,7 +2,8 @@
 
 Leaders go round the brokers one by one; followers are shifted a little further at each round, so that a broker's
 partitions have their followers on many others. Brokers are put in an order that alternates racks, and a rack is used
-twice only when every rack is used once. Fenced brokers come last and are no one's leader.
+twice only when every rack is used once. Brokers that are fenced or whose disk has failed come last and are no one's
+leader.
 """
 
 import random
@@ -22,7 +23,7 @@ def place_replicas(
 ) -> list[list[int]]:
     """Give the replicas of each partition, the leader first. Raises `Refusal` when there are too few brokers."""
     registered = list(brokers)
-    usable = [broker for broker in registered if not broker.fenced]
+    usable = [broker for broker in registered if _is_usable(broker)]
     if not usable:
         raise Refusal(ErrorCode.INVALID_REPLICATION_FACTOR, "All brokers are currently fenced.")
     if replication_factor > len(registered):
@@ -32,7 +33,7 @@ def place_replicas(
             f"{len(registered)} broker(s) are registered.",
         )
     ring = _alternate_racks(usable)
-    fenced = [broker.broker_id for broker in registered if broker.fenced]
+    unusable = [broker.broker_id for broker in registered if not _is_usable(broker)]
     start = randomness.randrange(len(ring))
     shift = randomness.randrange(len(ring))
     placed = []
@@ -40,8 +41,12 @@ def place_replicas(
         if number and number % len(ring) == 0:
             shift += 1
         replicas = _place_one(ring, start + number, shift, min(replication_factor, len(ring)))
-        placed.append(replicas + fenced[: replication_factor - len(replicas)])
+        placed.append(replicas + unusable[: replication_factor - len(replicas)])
     return placed
+
+
+def _is_usable(broker: RegisteredBroker) -> bool:
+    return not broker.fenced and not broker.has_failed_disk
 
 
 def _place_one(ring: Sequence[RegisteredBroker], first: int, shift: int, count: int) -> list[int]:

@@ -67,7 +67,7 @@ def change_partitions(
 def _may_lead(image: MetadataImage, returning: Returning, broker_id: int) -> bool:
     if broker_id == returning.broker_id:
         return not returning.is_fenced
-    return image.is_active(broker_id)
+    return image.may_lead(broker_id)
 
 
 def _wish(partition: Partition, returning: Returning, flush_messages: int) -> Wish | None:

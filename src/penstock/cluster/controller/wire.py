@@ -182,6 +182,7 @@ def heartbeat_request(broker_id: int, broker_epoch: int, wanted: Wanted) -> Brok
         current_metadata_offset=wanted.metadata_offset,
         want_fence=wanted.wants_fence,
         want_shut_down=wanted.wants_shutdown,
+        offline_log_dirs=list(wanted.offline_log_dirs),
     )
 
 
@@ -190,6 +191,7 @@ def wanted_by(request: BrokerHeartbeatRequest) -> Wanted:
         metadata_offset=request.current_metadata_offset,
         wants_fence=request.want_fence,
         wants_shutdown=request.want_shut_down,
+        offline_log_dirs=tuple(request.offline_log_dirs),
     )
 
 

@@ -100,10 +100,15 @@ class MetadataImage:
         return self.configs.get((ResourceType.BROKER, ""), _NOTHING)
 
     def is_active(self, broker_id: int) -> bool:
-        """Whether a broker is known and may lead."""
+        """Whether a broker is known and serves."""
         broker = self.brokers.get(broker_id)
         return broker is not None and broker.is_active
 
+    def may_lead(self, broker_id: int) -> bool:
+        """Whether a broker is known and fit to lead, or to be in sync."""
+        broker = self.brokers.get(broker_id)
+        return broker is not None and broker.may_lead
+
     def active_brokers(self) -> Iterator[RegisteredBroker]:
-        """The brokers that may lead and that clients are told of, by id."""
+        """The brokers that clients are told of, by id."""
         return (self.brokers[each] for each in sorted(self.brokers) if self.brokers[each].is_active)

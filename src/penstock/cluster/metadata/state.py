@@ -15,6 +15,7 @@ from penstock.protocol.messages.metadata_records import (
 NO_LEADER = -1
 NO_LEADER_CHANGE = -2  # in a PartitionChangeRecord
 DIRECTORY_UNASSIGNED = bytes(16)
+DIRECTORY_LOST = bytes(15) + b"\x01"  # stands for the directories of a broker none of which works (KIP-858)
 
 _PROTOCOL_NAMES = {number: name for name, number in SECURITY_PROTOCOL_IDS.items()}
 
@@ -122,7 +123,18 @@ class RegisteredBroker(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_active(self) -> bool:
+        """Whether it serves, and clients are told of it."""
         return not self.fenced and not self.in_controlled_shutdown
+
+    @property
+    def has_failed_disk(self) -> bool:
+        """It has said so, and has not registered since."""
+        return self.log_dirs == (DIRECTORY_LOST,)
+
+    @property
+    def may_lead(self) -> bool:
+        """Whether it is fit to lead, or to be in sync."""
+        return self.is_active and not self.has_failed_disk
 
     def endpoint(self, listener: str) -> Endpoint | None:
         return next((each for each in self.endpoints if each.name == listener), None)

@@ -2,7 +2,8 @@
 
 Three tasks. One takes events and performs their effects in order; a `Persist` in between holds back all that follows
 it. One applies to the state machine what is committed, so that a slow one does not keep the quorum waiting. The flusher
-syncs the log meanwhile. A disk that fails ends the node: what it would promise it could not keep.
+syncs the log meanwhile. A disk that fails ends the node: what it would promise it could not keep. It only watches from
+then on, so that the state machine hears of what the others commit.
 """
 
 import asyncio
@@ -53,6 +54,7 @@ from penstock.cluster.raft.node import RaftNode
 from penstock.cluster.raft.quorum_state import QuorumStateFile
 from penstock.cluster.raft.values import Address, LogPosition, RaftSettings, ReplicaKey
 from penstock.cluster.raft.voters import VoterSet
+from penstock.cluster.raft.watching import Watcher
 from penstock.observability.clock import Clock
 from penstock.observability.offload import Offload
 from penstock.protocol.errors import ErrorCode
@@ -115,15 +117,25 @@ class RaftDriver:
         self._offload = offload
         self._on_failure = on_failure
         self._events: asyncio.Queue[Event] = asyncio.Queue()
-        self._work: asyncio.Queue[Committed | InstallSnapshot | TakeSnapshot] = asyncio.Queue()
+        self._work: asyncio.Queue[Committed | InstallSnapshot | TakeSnapshot | None] = asyncio.Queue()
+        """None when no more will come: the disk has failed."""
+        self._applying: asyncio.Task[None] | None = None
+        self._watcher: Watcher | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._appends: dict[int, tuple[int, asyncio.Future[int]]] = {}
         """Those that wait to be applied: epoch and waiter, by their last offset."""
+        self._appending: dict[asyncio.Future[int], None] = {}
+        """All that wait, those too that are not in the log yet."""
+        self._requests: dict[asyncio.Future[Response], None] = {}
+        """Those that wait for their answers."""
         self._is_syncing = False
         self._left = asyncio.Event()
         self._applied_offset = 0
         self._failure: Exception | None = None
+        self._has_stopped = False
+        self._cluster_id = ""
+        self._settings = RaftSettings()
         self._is_deciding = False
         self._refusal: StorageError | None = None
         """Why the disk did not take what the event in hand wants appended."""
@@ -141,6 +153,7 @@ class RaftDriver:
         bootstrap: tuple[Address, ...] = (),
     ) -> None:
         """Load what is there and take part. A quorum of one leads, and has applied its log, when this returns."""
+        self._cluster_id, self._settings = cluster_id, settings
         history, size_bytes = await self._log.scan(initial_voters)
         shape = self._log.shape()
         self.node = RaftNode(
@@ -162,10 +175,10 @@ class RaftDriver:
         if self.node.is_leader:
             await self._log.sync()
             await self._handle(Synced(self._log.durable_offset))
-            while not self._work.empty():
-                await self._apply_next()
+            while not self._work.empty() and (work := self._work.get_nowait()) is not None:
+                await self._apply_one(work)
         self._spawn(self._run())
-        self._spawn(self._apply())
+        self._applying = self._spawn(self._apply())
 
     async def stop(self) -> None:
         """Hand leadership over if this node has it, then end."""
@@ -173,17 +186,39 @@ class RaftDriver:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._left.wait(), _STOP_MS_MAX / 1000)
         self._end()
+        if self._applying is not None:
+            self._applying.cancel()
+        self._has_stopped = True
+        for waiter in list(self._requests):
+            if not waiter.done():
+                waiter.set_exception(RaftFailed("this node has left the metadata quorum"))
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     @property
     def end_offset(self) -> int:
         return self._log.end_offset
 
+    @property
+    def leader_addresses(self) -> tuple[Address, ...]:
+        """Where the leader can be reached, if it is another node and known."""
+        if self._failure is not None:
+            return () if self._watcher is None else self._watcher.leader_addresses
+        return () if self.node.is_leader else self.node.leader_addresses
+
     async def request(self, request: Request) -> Response:
-        """Answer a peer, or an administrator."""
+        """Answer a peer, or an administrator. Raises `RaftFailed` when this node stops.
+
+        One whose disk has failed is silent until then: whoever was told would ask again at once.
+        """
+        if self._has_stopped:
+            raise RaftFailed("this node has left the metadata quorum")
         waiter: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
+        self._requests[waiter] = None
         self._events.put_nowait(RequestArrived(waiter, request))
-        return await waiter
+        try:
+            return await waiter
+        finally:
+            del self._requests[waiter]
 
     async def append(self, batches: bytes, epoch: int) -> int:
         """Append as leader of `epoch`; gives the last offset once it is committed and applied here.
@@ -194,8 +229,12 @@ class RaftDriver:
         if self._failure is not None:
             raise RaftFailed(str(self._failure)) from self._failure
         waiter: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._appending[waiter] = None
         self._events.put_nowait(AppendRequested(waiter, epoch, batches))
-        return await waiter
+        try:
+            return await waiter
+        finally:
+            del self._appending[waiter]
 
     # -- events ---------------------------------------------------------------------------------------
 
@@ -342,19 +381,21 @@ class RaftDriver:
 
     async def _apply(self) -> None:
         try:
-            while True:
-                await self._apply_next()
+            while (work := await self._work.get()) is not None:
+                await self._apply_one(work)
         except (LogError, OSError) as error:
             _log.error("what the metadata quorum has committed cannot be read: %s", error)
             self._fail(error)
+        else:
+            await self._watch()
 
-    async def _apply_next(self) -> None:
-        work = await self._work.get()
+    async def _apply_one(self, work: Committed | InstallSnapshot | TakeSnapshot) -> None:
         if isinstance(work, InstallSnapshot):
             if work.snapshot.offset > self._applied_offset:
                 await self._load(work.snapshot)
         elif isinstance(work, TakeSnapshot):
-            await self._take_snapshot(work.snapshot)
+            if self._failure is None:
+                await self._take_snapshot(work.snapshot)
         else:
             try:
                 await self._apply_up_to(work.offset)
@@ -392,24 +433,43 @@ class RaftDriver:
             self._failure = error
             self._end()
             self._on_failure(error)
+            self._work.put_nowait(None)
+
+    async def _watch(self) -> None:
+        """Take no part, but let the state machine hear of what is committed."""
+        node = self.node
+        self._watcher = Watcher(
+            self._cluster_id,
+            node.key.node_id,
+            node.voters,
+            self._log.shape().position_at(self._applied_offset),
+            node.epoch,
+            peers=self._peers,
+            apply=self._machine.apply,
+            leader_changed=self._machine.leader_changed,
+            settings=self._settings,
+            clock=self._clock,
+        )
+        await self._watcher.run()
 
     def _end(self) -> None:
         """Nobody waits for what will not come."""
         if self._timer is not None:
             self._timer.cancel()
         for task in self._tasks:
-            if task is not asyncio.current_task():
+            if task not in (asyncio.current_task(), self._applying):
                 task.cancel()
-        for _, waiter in self._appends.values():
+        for waiter in list(self._appending):
             if not waiter.done():
                 waiter.set_exception(NotLeader(None, self.node.epoch))
         self._appends.clear()
         self._left.set()
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
 
 def _is_for_want_of_room(error: StorageError) -> bool:

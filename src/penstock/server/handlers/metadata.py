@@ -179,7 +179,7 @@ def live_brokers(ctx: RequestContext, image: MetadataImage) -> list[MetadataResp
 
 
 def offline(image: MetadataImage, replicas: Iterable[int]) -> list[int]:
-    return [r for r in replicas if r not in image.brokers or not image.brokers[r].is_active]
+    return [r for r in replicas if r not in image.brokers or not image.brokers[r].may_lead]
 
 
 def _refused(request: MetadataRequest) -> MetadataResponse:

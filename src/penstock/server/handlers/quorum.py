@@ -7,6 +7,7 @@ RemoveRaftVoter (81), UpdateRaftVoter (82), and Fetch (1) of the metadata log: t
 from typing import Any
 
 from penstock.cluster.raft import wire
+from penstock.cluster.raft.errors import RaftFailed
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.add_raft_voter import AddRaftVoterRequest, AddRaftVoterResponse
 from penstock.protocol.messages.begin_quorum_epoch import BeginQuorumEpochRequest, BeginQuorumEpochResponse
@@ -47,4 +48,8 @@ async def _ask(ctx: RequestContext, message: Any) -> Any:
         request = wire.decode_request(message)
     except wire.NotTheQuorum as error:
         raise CloseConnection("it asks about a quorum that there is none of") from error
-    return wire.encode_response(request, await ctx.broker.quorum.ask(request))
+    try:
+        answer = await ctx.broker.quorum.ask(request)
+    except RaftFailed as error:
+        raise CloseConnection(str(error)) from error
+    return wire.encode_response(request, answer)
