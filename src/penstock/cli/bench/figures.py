@@ -9,6 +9,8 @@ from typing import Literal
 
 import msgspec
 
+MEASURED = "measured"  # in the description of a machine: when
+
 
 class Series(msgspec.Struct, frozen=True, kw_only=True):
     """One thing measured once in every round."""

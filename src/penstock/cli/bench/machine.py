@@ -4,9 +4,10 @@ import importlib.metadata
 import os
 import platform
 import sys
+import time
 
 from penstock.cli.bench.disk import sync_loop
-from penstock.cli.bench.figures import number, quantile
+from penstock.cli.bench.figures import MEASURED, number, quantile
 
 _PROBE_S = 1.0
 _BUSY_PER_CORE = 0.25
@@ -17,6 +18,7 @@ def describe(directory: str) -> dict[str, str]:
     """The machine, and the filesystem that `directory` is on."""
     count, latencies = sync_loop(os.path.join(directory, "probe"), bytes(200), _PROBE_S)
     return {
+        MEASURED: time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
         "processor": f"{_cpu_model()}, {len(os.sched_getaffinity(0))} cores usable",
         "memory": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.1f} GiB",
         "kernel": f"{platform.system()} {platform.release()} {platform.machine()}",

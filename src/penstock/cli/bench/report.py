@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.cli.bench.figures import Comparison, Goal, Ratio, Section, Series, number
+from penstock.cli.bench.figures import MEASURED, Comparison, Goal, Ratio, Section, Series, number
 
 _HEAD = """# Benchmarks
 
@@ -128,7 +128,7 @@ def merged(newest: Report, earlier: Sequence[Report]) -> Report:
     """The newest report, with the sections that only earlier ones have, each of which says that it is older."""
     sections = {section.key: section for section in newest.sections}
     for report in earlier:
-        note = f"From an earlier run on {report.machine.get('kernel', 'some machine')}; {report.scale}."
+        note = f"From an earlier run, {report.machine.get(MEASURED, 'of unknown date')}; {report.scale}."
         for section in report.sections:
             if section.key not in sections and section.failure is None:
                 sections[section.key] = msgspec.structs.replace(section, notes=(*section.notes, note))

@@ -35,7 +35,8 @@ class Scale(msgspec.Struct, frozen=True, kw_only=True):
     def __str__(self) -> str:
         return (
             f"{self.name}: {self.rounds} rounds of {self.round_s:g} s, reads of {self.read_log_bytes >> 20} MiB, "
-            f"recovery of {self.recovery_log_bytes / 1e9:g} GB"
+            f"recovery of {self.recovery_log_bytes / 1e9:g} GB; beside the peers {self.peers.rounds} rounds of "
+            f"{self.peers.round_s:g} s"
         )
 
 
