@@ -97,7 +97,7 @@ async def body_of(request: web.Request, kind: type[T], bytes_max: int = BODY_BYT
     """The JSON body as a value of this type."""
     try:
         return msgspec.json.decode(await request.app[BODIES].read(request, bytes_max), type=kind)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise bad_request(f"The request cannot be read: {error}.") from None
 
 

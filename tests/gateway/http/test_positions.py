@@ -19,7 +19,8 @@ def test_one_partition_may_move_alone(positions: dict[int, int], offset: int, da
 
 
 @pytest.mark.parametrize(
-    "text", ["", "0", "0:", ":1", "0:-1", "0:1,0:2", "a:1", "0:1;1:2", "0:99999999999999999999"]
+    "text",
+    ["", "0", "0:", ":1", "0:-1", "0:1,0:2", "a:1", "0:1;1:2", "0:99999999999999999999", "0:" + "9" * 5000],
 )
 def test_anything_else_is_refused(text: str) -> None:
     with pytest.raises(Problem, match="Last-Event-ID is"):

@@ -110,6 +110,13 @@ def test_a_value_is_shown_in_the_form_that_was_asked_for_else_in_base64(
     assert shown(value, form) == expected
 
 
+def test_a_value_that_is_nested_deeply_costs_nobody_the_others() -> None:
+    deep = b"[" * 100_000 + b"]" * 100_000
+    assert shown(deep, "json") == {"value_base64": base64.b64encode(deep).decode()}
+    with pytest.raises(Problem, match="deeply"):
+        read_body(b'{"records":[{"value":%b}]}' % deep)
+
+
 def test_a_number_keeps_its_digits_in_json() -> None:
     text = msgspec.json.encode(record_form("t", 0, Record(0, 0, None, b'{"a": 1.100}'), "json"))
     assert b'"value":{"a":1.100}' in text

@@ -44,7 +44,7 @@ def bytes_of(part: Part, what: str) -> bytes | None:
             return bytes.fromhex(part.data)
         if part.form == "base64":
             return base64.b64decode(part.data, validate=True)
-    except (ValueError, binascii.Error, msgspec.MsgspecError) as error:
+    except (ValueError, binascii.Error, msgspec.MsgspecError, RecursionError) as error:
         raise bad_request(f"The {what} is not {part.form}: {error}.") from None
     raise bad_request(f"The {what} has a form that is not known: {part.form!r}.")
 

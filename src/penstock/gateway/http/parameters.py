@@ -1,11 +1,13 @@
 """What a request's query asks for, checked. Each raises `Problem` with the name of what is wrong."""
 
+import contextlib
 import datetime as dt
 from collections.abc import Mapping, Sequence
 
 from penstock.gateway.http.problems import bad_request
 
 _INT64_MAX = 2**63 - 1
+_FIRST_MOMENT = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
 def no_others(query: Mapping[str, str], known: Sequence[str]) -> None:
@@ -45,12 +47,12 @@ def time_ms(text: str, name: str) -> int:
     number = whole_number(text)
     if number is not None and number >= 0:
         return number
-    try:
+    with contextlib.suppress(ValueError):
         moment = dt.datetime.fromisoformat(text)
-    except ValueError:
-        raise bad_request(
-            f"{name} is {text!r}: it must be milliseconds since 1970 or a time like 2026-01-31T12:00:00Z."
-        ) from None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=dt.UTC)
-    return int(moment.timestamp() * 1000)
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=dt.UTC)
+        if moment >= _FIRST_MOMENT:  # numbers below zero mean something else to brokers
+            return int(moment.timestamp() * 1000)
+    raise bad_request(
+        f"{name} is {text!r}: it must be milliseconds since 1970 or a time like 2026-01-31T12:00:00Z."
+    )

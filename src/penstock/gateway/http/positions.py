@@ -32,4 +32,4 @@ def read_positions(text: str, source: str) -> dict[int, int]:
 
 
 def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and int(text) <= _OFFSET_MAX
+    return text.isascii() and text.isdecimal() and len(text) < 20 and int(text) <= _OFFSET_MAX

@@ -66,6 +66,8 @@ def read_body(body: bytes) -> list[tuple[int | None, NewRecord]]:
         return [(each.partition, _new_record(index, each)) for index, each in enumerate(form.records)]
     except msgspec.MsgspecError as error:
         raise bad_request(f"The records cannot be read: {error}.") from None
+    except RecursionError:
+        raise bad_request("The records cannot be read: they are nested too deeply.") from None
     except UnicodeError:
         raise bad_request("The records cannot be read: JSON is UTF-8.") from None
 
@@ -143,7 +145,7 @@ def _shown(name: str, data: bytes | None, form: str) -> dict[str, Any]:
         try:
             # On one line, as it was written: a number keeps its digits.
             return {name: msgspec.Raw(msgspec.json.format(_checked_json(data), indent=-1))}
-        except (msgspec.MsgspecError, UnicodeDecodeError):
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             pass
     return {f"{name}_base64": base64.b64encode(data).decode()}
 

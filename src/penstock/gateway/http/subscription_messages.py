@@ -57,8 +57,10 @@ def read_message(text: str) -> Said:
         said: Said = msgspec.json.decode(text, type=Said)
     except (msgspec.MsgspecError, UnicodeError) as error:
         raise bad_request(f"The message cannot be read: {error}.") from None
-    if not isinstance(said, Rebalanced) and any(each.offset < 0 for each in said.offsets):
-        raise bad_request("An offset is negative.")
+    except RecursionError:
+        raise bad_request("The message cannot be read: it is nested too deeply.") from None
+    if not isinstance(said, Rebalanced) and not all(0 <= each.offset < 2**63 for each in said.offsets):
+        raise bad_request("An offset is negative, or larger than any can be.")
     return said
 
 
