@@ -178,6 +178,8 @@ def records_of(replica: Replica) -> Found:
         piece = log.read(offset, _READ_BYTES, offset_limit=replica.high_watermark)
         assert isinstance(piece, LogSlice), "a disk in memory is never cold"
         batches = bytes(piece.records)
+        if not batches:
+            raise Violation("intact", f"{name}: nothing is given at {offset}")
         for pos, header in iter_batches_strict(batches):
             if header.base_offset != offset:
                 raise Violation("contiguous", f"{name}: {header.base_offset} comes where {offset} should")
