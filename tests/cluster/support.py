@@ -23,8 +23,17 @@ CONFIG = BrokerConfig()
 def registration(broker_id: int, rack: str | None = None) -> BrokerRegistration:
     endpoint = Endpoint(name="PLAINTEXT", host=f"b{broker_id}", port=9092, security_protocol="PLAINTEXT")
     return BrokerRegistration(
-        broker_id=broker_id, incarnation_id=bytes([broker_id] * 16), endpoints=[endpoint], rack=rack
+        broker_id=broker_id,
+        incarnation_id=bytes([broker_id] * 16),
+        endpoints=[endpoint],
+        rack=rack,
+        log_dirs=[disk_of(broker_id)],
     )
+
+
+def disk_of(broker_id: int) -> bytes:
+    """The id of a broker's directory."""
+    return bytes([0x80 + broker_id] * 16)
 
 
 def image_of(

@@ -18,7 +18,7 @@ from penstock.cluster.lifecycle import Lifecycle, NotAdmitted
 from penstock.config.broker import BrokerConfig
 from penstock.observability.clock import ManualClock
 from penstock.protocol.errors import ErrorCode, ProtocolError
-from tests.cluster.support import MemorySink, metadata_log, registration, start
+from tests.cluster.support import MemorySink, disk_of, metadata_log, registration, start
 
 TIMEOUT_MS = 3000
 INTERVAL_MS = 500
@@ -251,5 +251,35 @@ def test_a_broker_that_leaves_a_cluster_where_nobody_answers_goes_by_itself() ->
         began_ms = stage.clock.monotonic_ms()
         await stage.through(stage.lifecycle.leave())
         assert stage.clock.monotonic_ms() - began_ms < 10_000
+
+    run(scenario)
+
+
+def test_a_failed_disk_is_told_at_once_and_from_then_on() -> None:
+    async def scenario(stage: Stage) -> None:
+        await stage.lifecycle.start()
+        await stage.settle()
+        stage.lifecycle.disk_failed(OSError("broken"))
+        stage.lifecycle.disk_failed(OSError("broken"))
+        await stage.settle()
+        stage.clock.advance(INTERVAL_MS)
+        await stage.settle()
+        assert [each.offline_log_dirs for each in stage.access.beats] == [(), (disk_of(2),), (disk_of(2),)]
+
+    run(scenario)
+
+
+def test_a_broker_with_a_failed_disk_asks_to_be_let_go_and_waits_for_nobody() -> None:
+    async def scenario(stage: Stage) -> None:
+        await stage.lifecycle.start()
+        stage.lifecycle.disk_failed(OSError("broken"))
+        stage.access.answers = [LET_GO]
+        await stage.lifecycle.leave()
+        last = stage.access.beats[-1]
+        assert (last.wants_fence, last.wants_shutdown, last.offline_log_dirs) == (True, True, (disk_of(2),))
+        stage.access.answers = [ConnectionResetError()]
+        began_ms = stage.clock.monotonic_ms()
+        await stage.through(stage.lifecycle.leave())
+        assert stage.clock.monotonic_ms() - began_ms < 2_000
 
     run(scenario)

@@ -57,17 +57,40 @@ def test_a_leader_that_is_cut_off_is_replaced_and_follows_when_the_link_is_heale
 def test_a_controller_whose_disk_fails_makes_way_for_another(cluster: Cluster) -> None:
     topic = cluster.create_topic("spread", 3)
     failed = cluster.controller
-    elsewhere = next(number for number in range(3) if cluster.leader("spread", number) != failed)
+    led = next(number for number in range(3) if cluster.leader("spread", number) == failed)
     cluster.fail_disk(failed)
-    topic.produce(
-        b"one", partition=elsewhere
-    )  # needs the controller to take the failed node out of the in-sync set
+    topic.produce(b"one", partition=led)  # needs another controller, and that it hears of the failed disk
     assert cluster.controller != failed
     cluster.kill(failed)
     cluster.heal()
     cluster.restart(failed)
-    eventually(lambda: failed in cluster.in_sync("spread", elsewhere))
+    eventually(lambda: failed in cluster.in_sync("spread", led))
     topic.assert_values([b"one"])
+
+
+def test_producers_go_on_when_the_disk_of_their_leader_fails_and_it_comes_back_when_it_is_mended(
+    cluster: Cluster,
+) -> None:
+    topic = cluster.create_topic("spread", 3, config={"min.insync.replicas": 2})
+    alone = cluster.create_topic("alone", 3, replication_factor=1)
+    for number in range(3):
+        topic.produce(b"before", partition=number)
+        alone.produce(b"before", partition=number)
+    failed = next(node for node in cluster.nodes if node != cluster.controller)
+    led = next(number for number in range(3) if cluster.leader("spread", number) == failed)
+    cluster.fail_disk(failed)
+    for _ in range(3):
+        topic.produce(b"after", partition=led)
+    eventually(lambda: not any(failed in cluster.in_sync("spread", number) for number in range(3)))
+    assert failed not in {cluster.leader("spread", number) for number in range(3)}
+    assert [each.value for each in alone.records()] == [b"before"] * 3, "what it has can still be read"
+    cluster.create_topic("late", 3, replication_factor=1)
+    assert failed not in {cluster.leader("late", number) for number in range(3)}
+    cluster.stop_node(failed)
+    cluster.heal()
+    cluster.restart(failed)
+    eventually(lambda: failed in cluster.in_sync("spread", led))
+    assert [each.value for each in topic.records() if each.partition == led] == [b"before", *[b"after"] * 3]
 
 
 def test_a_node_that_is_stopped_hands_its_leaderships_over_and_all_go_on_in_slow_motion() -> None:

@@ -3,11 +3,11 @@ import pytest
 
 from penstock.cluster.controller.alter_partition import InSyncChange, InSyncChanged, decide_alter_partitions
 from penstock.cluster.controller.decision import Refusal
-from penstock.cluster.controller.health import decide_fence
+from penstock.cluster.controller.health import decide_disk_failure, decide_fence
 from penstock.cluster.controller.reassignments import Move, decide_reassignments
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.protocol.errors import ErrorCode
-from tests.cluster.support import CONFIG, commit, image_of, with_topic
+from tests.cluster.support import CONFIG, commit, disk_of, image_of, with_topic
 
 
 def cluster() -> tuple[MetadataImage, InSyncChange]:
@@ -82,7 +82,7 @@ def test_a_broker_that_is_not_who_registered_is_refused_whole() -> None:
     assert refused.value.code is ErrorCode.STALE_BROKER_EPOCH
 
 
-@pytest.mark.parametrize("way", ["fenced", "other epoch"])
+@pytest.mark.parametrize("way", ["fenced", "other epoch", "failed disk"])
 def test_a_broker_that_is_gone_or_came_back_anew_cannot_join_the_set(way: str) -> None:
     image, change = cluster()
     follower = image.topics["t"].partitions[0].replicas[2]
@@ -90,8 +90,10 @@ def test_a_broker_that_is_gone_or_came_back_anew_cannot_join_the_set(way: str) -
     epoch = image.brokers[follower].epoch
     if way == "fenced":
         commit(image, decide_fence(image, CONFIG, follower).records)
+    elif way == "failed disk":
+        commit(image, decide_disk_failure(image, CONFIG, follower, [disk_of(follower)]).records)
     joined = msgspec.structs.replace(
-        change, partition_epoch=1, isr=(*change.isr, (follower, epoch if way == "fenced" else epoch - 1))
+        change, partition_epoch=1, isr=(*change.isr, (follower, epoch - 1 if way == "other epoch" else epoch))
     )
     assert alter(image, joined).error is ErrorCode.INELIGIBLE_REPLICA
 
@@ -108,3 +110,25 @@ def test_a_move_that_ends_without_the_sender_tells_it_that_another_leads() -> No
     after = image.topics["t"].partitions[0]
     assert after.replicas == stays
     assert after.leader in stays
+
+
+def test_a_leader_whose_disk_has_failed_is_succeeded_by_the_first_follower_that_catches_up() -> None:
+    image, change = cluster()
+    first, second, _ = image.topics["t"].partitions[0].replicas
+    alter(image, msgspec.structs.replace(change, isr=((first, -1),)))
+    commit(image, decide_disk_failure(image, CONFIG, first, [disk_of(first)]).records)
+    assert leader(image) == first
+    caught_up = msgspec.structs.replace(change, partition_epoch=1, isr=((first, -1), (second, -1)))
+    assert alter(image, caught_up).error is ErrorCode.NEW_LEADER_ELECTED
+    assert (leader(image), image.topics["t"].partitions[0].isr) == (second, (second,))
+
+
+def test_a_move_of_what_a_failed_disk_leads_alone_does_not_end_its_leadership() -> None:
+    image, change = cluster()
+    first = leader(image)
+    alter(image, msgspec.structs.replace(change, isr=((first, -1),)))
+    commit(image, decide_disk_failure(image, CONFIG, first, [disk_of(first)]).records)
+    others = tuple(each for each in (1, 2, 3, 4) if each != first)
+    move = Move(topic="t", partition=0, replicas=others)
+    commit(image, decide_reassignments(image, CONFIG, [move], may_change_factor=False).records)
+    assert leader(image) == first

@@ -1,8 +1,10 @@
 import pytest
 
+from penstock.cluster.controller.brokers import decide_register_broker
 from penstock.cluster.controller.decision import Refusal
 from penstock.cluster.controller.health import (
     decide_controlled_shutdown,
+    decide_disk_failure,
     decide_fence,
     decide_unfence,
     decide_unregister,
@@ -11,8 +13,8 @@ from penstock.cluster.controller.health import (
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.metadata.state import NO_LEADER, Partition
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.messages.metadata_records import FeatureLevelRecord
-from tests.cluster.support import CONFIG, commit, image_of, with_topic
+from penstock.protocol.messages.metadata_records import ConfigRecord, FeatureLevelRecord
+from tests.cluster.support import CONFIG, commit, disk_of, image_of, registration, with_topic
 
 
 def cluster(*, factor: int = 3, partitions: int = 6) -> MetadataImage:
@@ -88,3 +90,87 @@ def test_the_last_two_of_three_that_die_leave_nothing_unclean() -> None:
     )  # min.insync.replicas is 1: the others committed without it
     commit(image, decide_unfence(image, CONFIG, 3).records)
     assert partitions(image)[0].leader == 3
+
+
+def fail_disk(image: MetadataImage, broker_id: int) -> None:
+    commit(image, decide_disk_failure(image, CONFIG, broker_id, [disk_of(broker_id)]).records)
+
+
+def set_for_topic(image: MetadataImage, name: str, value: str) -> None:
+    commit(image, [ConfigRecord(resource_type=2, resource_name="t", name=name, value=value)])
+
+
+def test_a_broker_whose_disk_fails_leads_nothing_that_others_hold_and_is_in_sync_with_nobody() -> None:
+    image = cluster(factor=2)
+    fail_disk(image, 1)
+    assert all(each.leader not in (1, NO_LEADER) and 1 not in each.isr for each in partitions(image))
+    assert image.brokers[1].is_active, "it still serves"
+    assert not image.may_lead(1)
+    assert decide_disk_failure(image, CONFIG, 1, [disk_of(1)]).records == []
+
+
+def test_what_only_the_broker_with_the_failed_disk_holds_it_leads_on() -> None:
+    image = cluster(factor=1)
+    before = partitions(image)
+    fail_disk(image, 1)
+    assert partitions(image) == before
+
+
+def test_a_failed_disk_is_remembered_until_the_broker_registers_again() -> None:
+    image = cluster()
+    fail_disk(image, 1)
+    commit(image, decide_fence(image, CONFIG, 1).records)
+    commit(image, decide_unfence(image, CONFIG, 1).records)
+    assert not image.may_lead(1)
+    again = decide_register_broker(image, CONFIG, registration(1), epoch=image.offset + 1, fenced=False)
+    commit(image, again.records)
+    assert image.may_lead(1)
+
+
+def test_the_disk_of_the_only_broker_and_another_directory_are_no_matter() -> None:
+    alone = image_of(brokers=1)
+    with_topic(alone, "t")
+    assert decide_disk_failure(alone, CONFIG, 1, [disk_of(1)]).records == []
+    assert decide_disk_failure(cluster(), CONFIG, 1, [disk_of(2)]).records == []
+
+
+def test_an_eligible_replica_takes_over_from_a_failed_disk() -> None:
+    image = cluster(partitions=1)
+    set_for_topic(image, "min.insync.replicas", "2")
+    first, second, third = partitions(image)[0].replicas
+    commit(image, decide_fence(image, CONFIG, third).records)
+    commit(image, decide_fence(image, CONFIG, second).records)
+    commit(image, decide_unfence(image, CONFIG, second).records)
+    (partition,) = partitions(image)
+    assert (partition.leader, partition.isr, partition.elr) == (first, (first,), (second,))
+    fail_disk(image, first)
+    assert (partitions(image)[0].leader, partitions(image)[0].isr) == (second, (second,))
+
+
+def test_a_replica_that_may_lack_something_takes_over_only_if_that_is_allowed() -> None:
+    for is_allowed in (False, True):
+        image = cluster(partitions=1)
+        first, second, third = partitions(image)[0].replicas
+        for each in (second, third):
+            commit(image, decide_fence(image, CONFIG, each).records)
+            commit(image, decide_unfence(image, CONFIG, each).records)
+        set_for_topic(image, "unclean.leader.election.enable", str(is_allowed).lower())
+        fail_disk(image, first)
+        assert partitions(image)[0].leader == (second if is_allowed else first)
+
+
+def test_a_broker_with_a_failed_disk_that_was_fenced_leads_again_what_nobody_else_has() -> None:
+    image = cluster(partitions=1)
+    first, second, third = partitions(image)[0].replicas
+    set_for_topic(image, "unclean.leader.election.enable", "true")
+    fail_disk(image, second)
+    for each in (third, first):
+        commit(image, decide_fence(image, CONFIG, each).records)
+    commit(image, decide_fence(image, CONFIG, second).records)
+    commit(image, decide_unfence(image, CONFIG, second).records)
+    assert partitions(image)[0].leader == NO_LEADER, "it is no choice for an unclean election"
+    lone = cluster(factor=1, partitions=3)
+    fail_disk(lone, 1)
+    commit(lone, decide_fence(lone, CONFIG, 1).records)
+    commit(lone, decide_unfence(lone, CONFIG, 1).records)
+    assert [each.leader for each in partitions(lone) if each.replicas == (1,)] == [1]

@@ -14,7 +14,7 @@ from penstock.cluster.controller.membership import Membership
 from penstock.config.broker import BrokerConfig
 from penstock.observability.clock import ManualClock
 from penstock.protocol.errors import ErrorCode
-from tests.cluster.support import MemorySink, metadata_log, registration, start
+from tests.cluster.support import MemorySink, disk_of, metadata_log, registration, start
 
 SESSION_MS = 1000
 CONFIG = BrokerConfig(
@@ -140,5 +140,22 @@ def test_a_broker_may_stop_once_others_lead_what_it_led_and_know_it() -> None:
         await members.heartbeat(3, other, Wanted(metadata_offset=controller.image.offset))
         assert (await members.heartbeat(2, epoch, wanted)).should_shut_down
         assert controller.image.brokers[2].fenced
+
+    run(scenario)
+
+
+def test_a_heartbeat_that_tells_of_a_failed_disk_makes_others_lead_and_the_broker_may_go_at_once() -> None:
+    async def scenario(controller: Controller, members: Membership, clock: ManualClock) -> None:
+        epoch = await join(controller, members, 2)
+        await controller.create_topics([NewTopic(name="t", num_partitions=4, replication_factor=2)])
+        failed = Wanted(metadata_offset=controller.image.offset, offline_log_dirs=(disk_of(2),))
+        answer = await members.heartbeat(2, epoch, failed)
+        assert not answer.is_fenced
+        assert {each.leader for each in controller.image.topics["t"].partitions.values()} == {1}
+        offset = controller.image.offset
+        await members.heartbeat(2, epoch, failed)
+        assert controller.image.offset == offset, "it is said once"
+        leaving = msgspec.structs.replace(failed, wants_fence=True, wants_shutdown=True)
+        assert (await members.heartbeat(2, epoch, leaving)).should_shut_down
 
     run(scenario)

@@ -4,9 +4,10 @@ from collections import Counter
 import pytest
 
 from penstock.cluster.controller.decision import Refusal
+from penstock.cluster.controller.health import decide_disk_failure
 from penstock.cluster.controller.placement import place_replicas
 from penstock.protocol.errors import ErrorCode
-from tests.cluster.support import image_of
+from tests.cluster.support import CONFIG, commit, disk_of, image_of
 
 
 def place(image_brokers: int, partitions: int, factor: int, **options: object) -> list[list[int]]:
@@ -65,3 +66,19 @@ def test_more_replicas_than_brokers_are_refused() -> None:
 def test_nothing_can_be_placed_while_all_brokers_are_fenced() -> None:
     with pytest.raises(Refusal, match=r"All brokers are currently fenced\."):
         place(2, 1, 1, fenced=[1, 2])
+
+
+def test_a_broker_whose_disk_has_failed_gets_a_replica_only_when_there_are_too_few_others() -> None:
+    image = image_of(brokers=3)
+    commit(image, decide_disk_failure(image, CONFIG, 2, [disk_of(2)]).records)
+
+    def placed(factor: int) -> list[list[int]]:
+        return place_replicas(
+            image.brokers.values(),
+            partition_count=6,
+            replication_factor=factor,
+            randomness=random.Random(3),
+        )
+
+    assert all(2 not in replicas for replicas in placed(2))
+    assert all(replicas[2] == 2 for replicas in placed(3))

@@ -3,6 +3,8 @@
 import msgspec
 
 from penstock.cluster.controller import wire
+from penstock.cluster.controller.heartbeats import Wanted
+from penstock.protocol import apis
 from tests.cluster.support import registration
 
 
@@ -11,3 +13,14 @@ def test_a_registration_arrives_as_it_was_sent() -> None:
         registration(4, "r1"), previous_epoch=17, log_dirs=[bytes([7] * 16)], features={"f": (1, 2)}
     )
     assert wire.registration_of(wire.registration_request(sent, "cluster")) == sent
+
+
+def test_a_heartbeat_arrives_as_it_was_sent() -> None:
+    sent = Wanted(
+        metadata_offset=7, wants_fence=True, wants_shutdown=True, offline_log_dirs=(bytes([7] * 16),)
+    )
+    codec = apis.codec(63)
+    encoded = bytearray()
+    codec.encode_request_into(encoded, wire.heartbeat_request(4, 17, sent), 1)
+    received = codec.decode_request(bytes(encoded), 1)
+    assert (received.broker_id, received.broker_epoch, wire.wanted_by(received)) == (4, 17, sent)

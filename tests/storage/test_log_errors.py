@@ -1,0 +1,33 @@
+import errno
+
+import pytest
+
+from penstock.storage.log_errors import LogCorrupt, StorageError, StorageFailure, is_disk_failure
+
+
+def refused(number: int) -> StorageError:
+    error = StorageError("refused")
+    error.__cause__ = OSError(number, "refused")
+    return error
+
+
+@pytest.mark.parametrize(
+    "error",
+    [StorageFailure("it takes no more"), refused(errno.EIO), refused(errno.EROFS), OSError(errno.EIO, "")],
+)
+def test_a_disk_that_does_not_mend_by_itself_has_failed(error: Exception) -> None:
+    assert is_disk_failure(error)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        refused(errno.ENOSPC),
+        refused(errno.EDQUOT),
+        refused(errno.EMFILE),
+        StorageError("?"),
+        LogCorrupt("rot"),
+    ],
+)
+def test_a_full_disk_and_rot_are_no_failed_disk(error: Exception) -> None:
+    assert not is_disk_failure(error)
