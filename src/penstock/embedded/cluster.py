@@ -71,8 +71,9 @@ class Cluster(Hosted):
         self._links.slow_down(self._node(node).port, delay_ms)
 
     def fail_disk(self, node: int) -> None:
-        """Let every write and sync of a node fail until `heal`. A partition that has failed there stays so until the
-        node is killed and started again; one that it leads has no other leader before that, either.
+        """Let every write and sync of a node fail until `heal`.
+
+        When it notices, others lead what they can of what it led. It takes part again when it is started again.
         """
         self._node(node).place.fail()
 
