@@ -1,0 +1,72 @@
+"""A machine's disk that rots: one bit, where a checksum tells."""
+
+from random import Random
+
+import pytest
+
+from penstock.protocol.records.batch import crc_is_valid, iter_batches
+from penstock.protocol.records.builder import NewRecord, build_batch
+from penstock.testing.simulation.cluster.machine import Machine
+from penstock.testing.simulation.loop import SimulatedLoop
+from penstock.testing.simulation.network import SimulatedNetwork
+
+PATH = "/data/orders-2/00000000000000000000.log"
+COUNT = 12
+ROOM = bytes(1000)
+
+
+@pytest.fixture
+def machine() -> Machine:
+    return Machine(SimulatedLoop(SimulatedNetwork(Random(1)), Random(1)), 1, 1, ())
+
+
+def store(machine: Machine) -> bytes:
+    batches = [
+        build_batch([NewRecord(value=b"%d" % number)], base_offset=number, leader_epoch=3)
+        for number in range(COUNT)
+    ]
+    content = b"".join(batches)
+    machine.disk.make_dirs("/data/orders-2")
+    file = machine.disk.open(PATH, create=True)
+    file.write([content + ROOM], 0)
+    file.sync()
+    file.close()
+    return content
+
+
+def content_of(machine: Machine) -> bytes:
+    return bytes(machine.disk.open(PATH, writable=False).read(1 << 20, 0))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_one_bit_flips_and_a_checksum_or_a_length_tells(machine: Machine, seed: int) -> None:
+    before = store(machine)
+    assert machine.rot("orders", Random(seed)) == "orders-2"
+    after = content_of(machine)
+    (place,) = [at for at, (old, new) in enumerate(zip(before, after, strict=False)) if old != new]
+    assert (before[place] ^ after[place]).bit_count() == 1
+    position, header = next(
+        (at, each) for at, each in iter_batches(before) if at <= place < at + each.size_bytes
+    )
+    assert header.next_offset < COUNT - 2  # the latest are left alone
+    assert place - position not in {*range(8), *range(12, 16)}
+    if place - position >= 16:
+        assert not crc_is_valid(after, position, header.size_bytes)
+
+
+def test_nothing_rots_where_nothing_is_stored(machine: Machine) -> None:
+    machine.disk.make_dirs("/data")
+    assert machine.rot("orders", Random(1)) is None
+    store(machine)
+    assert machine.rot("ledger", Random(1)) is None
+
+
+def test_a_machine_is_well_until_its_disk_is_full(machine: Machine) -> None:
+    assert not machine.is_sick
+    machine.is_disk_full = True
+    assert machine.is_sick
+
+
+def test_a_machine_whose_power_was_cut_in_the_middle_of_work_is_sick(machine: Machine) -> None:
+    machine.disk.crash()
+    assert machine.is_sick
