@@ -16,6 +16,7 @@ from penstock.protocol.messages.delete_records import (
 from penstock.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from penstock.protocol.messages.describe_cluster import DescribeClusterRequest
 from penstock.protocol.messages.fetch import FetchPartition
+from penstock.protocol.messages.find_coordinator import FindCoordinatorRequest
 from penstock.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -98,6 +99,18 @@ async def test_a_topic_made_by_metadata_is_there_for_the_next_request(client: Cl
     client.send(MetadataRequest(topics=[MetadataRequestTopic(name=name)], allow_auto_topic_creation=True))
     produced = client.send(produce_request(TopicHandle(name, b""), {0: batch(b"v")}, version=12), 12)
     assert (await produced).responses[0].partition_responses[0].error_code == 0
+
+
+async def test_a_request_for_too_many_things_ends_the_connection_and_many_are_answered(
+    live: Live, client: Client
+) -> None:
+    """A name has one byte and takes microseconds: a frame of the largest size would take minutes."""
+    many = FindCoordinatorRequest(coordinator_keys=[""] * 2_000)
+    assert len((await client.send(many)).coordinators) == 2_000
+    reader, writer = await connected(live)
+    writer.write(frame_of(FindCoordinatorRequest(coordinator_keys=[""] * 50_001)))
+    assert await reader.read() == b""
+    writer.close()
 
 
 @pytest.mark.parametrize("key", [-1, 4, 9999])

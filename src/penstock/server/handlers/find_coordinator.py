@@ -4,6 +4,7 @@ Makes `__consumer_offsets` or `__transaction_state` when it does not exist yet, 
 loaded: a client need not ask twice. Key types: 0 group, 1 transaction, 2 share (not served).
 """
 
+import asyncio
 from collections.abc import Awaitable
 
 from penstock.protocol.errors import ErrorCode
@@ -17,6 +18,7 @@ from penstock.server.context import RequestContext
 from penstock.server.permissions import may_group, may_transactional_id
 
 _GROUP, _TRANSACTION = 0, 1
+_TURN = 500
 _BATCHED_FROM = 4
 
 
@@ -26,7 +28,11 @@ def handle(ctx: RequestContext, request: FindCoordinatorRequest) -> Awaitable[Fi
 
 async def _find_all(ctx: RequestContext, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
     if ctx.version >= _BATCHED_FROM:
-        found = [await _find(ctx, request.key_type, key) for key in request.coordinator_keys]
+        found: list[Coordinator] = []
+        for key in request.coordinator_keys:
+            found.append(await _find(ctx, request.key_type, key))
+            if len(found) % _TURN == 0:
+                await asyncio.sleep(0)  # the broker has other clients
         return FindCoordinatorResponse(coordinators=found)
     one = await _find(ctx, request.key_type, request.key)
     return FindCoordinatorResponse(
