@@ -83,15 +83,19 @@ class Ordeal:
         )
 
     def distribution(self) -> str:
-        lines = [f"{name}: {_spread(found)}" for name, found in sorted(self.silences_s.items())]
+        """How long the partition that waited longest stood still after each fault."""
         everything = [each for found in self.silences_s.values() for each in found]
-        return "; ".join([f"writes stood still, of {_spread(everything)}", *lines])
+        kinds = [f"{name} {_spread(found)}" for name, found in sorted(self.silences_s.items())]
+        return "writes stood still: " + "; ".join([f"all {_spread(everything)}", *kinds])
 
 
 def _spread(silences_s: list[float]) -> str:
     ordered = sorted(silences_s)
-    middle, late = ordered[len(ordered) // 2], ordered[len(ordered) * 9 // 10]
-    return f"{len(ordered)} faults {ordered[0]:.1f}…{ordered[-1]:.1f} s, median {middle:.1f}, 90 % {late:.1f}"
+    count = len(ordered)
+    if count < 4:
+        return ", ".join(f"{each:.1f}" for each in ordered) + " s"
+    median, late = ordered[count // 2], ordered[count * 9 // 10]
+    return f"{count}x {ordered[0]:.1f}-{ordered[-1]:.1f} s, median {median:.1f}, 90 % {late:.1f}"
 
 
 @contextlib.contextmanager
