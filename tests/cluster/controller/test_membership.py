@@ -77,6 +77,23 @@ def test_a_broker_that_is_silent_for_a_session_is_fenced_and_what_it_led_is_led_
     run(scenario)
 
 
+def test_nobody_misses_a_broker_that_was_removed(caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario(controller: Controller, members: Membership, clock: ManualClock) -> None:
+        await join(controller, members, 2)
+        await join(controller, members, 3)
+        await controller.unregister_broker(2)
+        watching = asyncio.create_task(members.watch())
+        for _ in range(3):
+            clock.advance(SESSION_MS / 2)
+            for _ in range(20):
+                await asyncio.sleep(0)
+        watching.cancel()
+        missed = [each.getMessage() for each in caplog.records if "not heard of" in each.getMessage()]
+        assert missed == ["broker 3 was not heard of for 1000 ms: it is fenced"]
+
+    run(scenario)
+
+
 def test_a_broker_known_from_before_has_a_session_to_be_heard_of() -> None:
     async def scenario(controller: Controller, members: Membership, clock: ManualClock) -> None:
         await join(controller, members, 2)

@@ -120,10 +120,12 @@ class Membership:
         while True:
             await self._next_expiry()
             for broker_id in self._sessions.expired(self._now_ms()):
+                self._sessions.forget(broker_id)
+                if broker_id not in self._controller.image.brokers:  # it was removed, and nobody misses it
+                    continue
                 log.warning(
                     "broker %d was not heard of for %d ms: it is fenced", broker_id, self._sessions.timeout_ms
                 )
-                self._sessions.forget(broker_id)
                 await self._controller.fence_broker(broker_id)
 
     async def _next_expiry(self) -> None:
