@@ -39,6 +39,17 @@ async def test_one_connection_too_many_is_closed(admin: Admin, monkeypatch: pyte
             each.close()
 
 
+async def test_bad_http_is_answered_and_does_not_fill_the_log(
+    admin: Admin, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with admin_of(admin.broker) as url:
+        reader, writer = await connected(url)
+        writer.write(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n")
+        assert (await reader.read()).startswith(b"HTTP/1.0 400 ")
+        writer.close()
+    assert "Traceback" not in caplog.text
+
+
 async def test_who_takes_nothing_of_its_answer_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "_LOOK_S", 0.01)
 

@@ -11,8 +11,10 @@ from collections.abc import Iterable
 from typing import Final
 
 from aiohttp import web
+from aiohttp.http import HttpProcessingError
 
 log = logging.getLogger(__name__)
+_of_aiohttp = logging.getLogger(f"{__name__}.aiohttp")
 
 CONNECTIONS_MAX: Final = 1024
 SILENCE_S_MAX: Final = 20.0
@@ -34,6 +36,7 @@ class AdminServer:
         runner = web.AppRunner(
             app,
             access_log=None,
+            logger=_of_aiohttp,
             handle_signals=False,
             shutdown_timeout=_DRAIN_S,
             keepalive_timeout=SILENCE_S_MAX,
@@ -92,3 +95,12 @@ class _Refusal(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         log.warning("the admin port has %d connections; one more was closed", CONNECTIONS_MAX)
         transport.close()
+
+
+def _is_our_fault(record: logging.LogRecord) -> bool:
+    """Whoever speaks bad HTTP is answered; a traceback for each would let anybody fill the log."""
+    failure = record.exc_info[1] if record.exc_info else None
+    return not isinstance(failure, HttpProcessingError)
+
+
+_of_aiohttp.addFilter(_is_our_fault)
