@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 COMPILED := .venv-compiled
 STAMP := $(VENV)/.installed
 
-.PHONY: help install demo test interop-spark lint format audit codegen bench soak sim compiled test-compiled clean
+.PHONY: help install demo test interop-spark lint format audit codegen peers bench soak sim compiled test-compiled clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -56,6 +56,9 @@ interop-spark: install  ## Spark's own Kafka connector, fetched with Maven, agai
 audit: install  ## known vulnerabilities of what is pinned; asks the index, so it is not part of lint
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --target .audit pip-audit
 	PYTHONPATH=.audit $(BIN)/python -m pip_audit -r requirements-dev.txt --no-deps --disable-pip
+
+peers: install  ## get what `penstock bench --peers` compares with: Kafka, NATS, Redis, RabbitMQ
+	$(BIN)/python -m tools.setup_peers
 
 bench: install  ## measure the broker against this machine (QUICK=1: small sizes, docs left alone; BENCH_LOG_GB=5)
 	$(BIN)/penstock bench $(if $(QUICK),--quick,--write-docs docs/benchmarks.md)
