@@ -17,6 +17,8 @@ PROTOCOLS = "A:PLAINTEXT,B:SASL_SSL,C:SSL,D:PLAINTEXT"
         ("A://h:1,B://h:2", {"penstock.admin.kafka.listener": "b"}, "B"),
         ("A://127.0.0.1:1,B://h:2", {}, "A"),
         ("A://127.0.0.1:1,B://h:2", {"penstock.admin.listener": "0.0.0.0:1"}, "B"),
+        ("A://10.0.0.5:1,B://h:2", {"penstock.admin.listener": "0.0.0.0:1"}, "B"),
+        ("A://10.0.0.5:1,B://h:2", {"penstock.admin.listener": "10.0.0.5:1"}, "A"),
         ("A://localhost:1,D://:3,B://h:2", {"penstock.admin.listener": ":1"}, "D"),
         ("A://127.0.0.1:1", {"penstock.admin.listener": "0.0.0.0:1"}, "A"),
     ],

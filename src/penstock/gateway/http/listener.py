@@ -9,11 +9,13 @@ from penstock.config.property import ConfigError
 from penstock.config.themes.admin import ADMIN_KAFKA_LISTENER, ADMIN_LISTENER, admin_address
 from penstock.config.themes.network import CONTROLLER_LISTENER_NAMES
 
+_ANY = ("", "0.0.0.0", "::")  # noqa: S104  compared with, not bound
+
 
 def chosen_listener(config: BrokerConfig) -> Endpoint:
     """The listener that HTTP requests are passed on to. Raises `ConfigError` when the one named is not there.
 
-    One without security that only this host reaches is not opened to others by the admin port, if there is another.
+    One without security that fewer reach is not opened to others by the admin port, if there is another.
     """
     named = config[ADMIN_KAFKA_LISTENER]
     if named is not None:
@@ -23,7 +25,7 @@ def chosen_listener(config: BrokerConfig) -> Endpoint:
         raise ConfigError(f"{ADMIN_KAFKA_LISTENER.name} is {named}, which is not among listeners")
     quorum = {name.upper() for name in config[CONTROLLER_LISTENER_NAMES]}
     listeners = [each for each in config.listeners if each.name not in quorum] or list(config.listeners)
-    return _preferred(listeners, is_open=is_open(config))
+    return _preferred(listeners, admin_address(config[ADMIN_LISTENER]))
 
 
 def is_open(config: BrokerConfig) -> bool:
@@ -32,14 +34,19 @@ def is_open(config: BrokerConfig) -> bool:
     return address is not None and not _is_loopback(address[0])
 
 
-def _preferred(listeners: Sequence[Endpoint], *, is_open: bool) -> Endpoint:
+def _preferred(listeners: Sequence[Endpoint], admin: tuple[str, int] | None) -> Endpoint:
     for each in listeners:
-        if each.security_protocol == "PLAINTEXT" and not (is_open and _is_loopback(each.host)):
+        if each.security_protocol == "PLAINTEXT" and (admin is None or _is_as_open(each.host, admin[0])):
             return each
     for each in listeners:
         if each.security_protocol.startswith("SASL_"):
             return each
     return listeners[0]
+
+
+def _is_as_open(host: str, admin_host: str) -> bool:
+    """Whether everybody who reaches the admin port reaches `host` too, as far as addresses tell."""
+    return _is_loopback(admin_host) or host in (*_ANY, admin_host)
 
 
 def _is_loopback(host: str) -> bool:
