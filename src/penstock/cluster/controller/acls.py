@@ -21,7 +21,9 @@ from penstock.security.resources import CLUSTER_NAME, PatternType, ResourceType
 _OPERATIONS = frozenset(Operation) - {Operation.UNKNOWN, Operation.ANY}
 _RESOURCE_TYPES = frozenset(ResourceType) - {ResourceType.UNKNOWN, ResourceType.ANY}
 
-UNKNOWN_FILTER = "The filter has a resource type, pattern type, operation or permission type that is not known."
+UNKNOWN_FILTER = (
+    "The filter has a resource type, pattern type, operation or permission type that is not known."
+)
 
 
 class AclCreated(msgspec.Struct, frozen=True, kw_only=True):
