@@ -4,6 +4,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,27 @@ def test_producers_go_on_when_the_disk_of_their_leader_fails_and_it_comes_back_w
     cluster.restart(failed)
     eventually(lambda: failed in cluster.in_sync("spread", led))
     assert [each.value for each in topic.records() if each.partition == led] == [b"before", *[b"after"] * 3]
+
+
+def test_a_follower_that_was_out_of_sync_catches_up_with_a_failed_disk_and_takes_over(
+    cluster: Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    topic = cluster.create_topic("pairs", 6, replication_factor=2)
+    pair = next(number for number in range(6) if cluster.controller not in cluster.in_sync("pairs", number))
+    leader = cluster.leader("pairs", pair)
+    (follower,) = cluster.in_sync("pairs", pair) - {leader}
+    cluster.partition(leader, follower)
+    topic.produce(b"one", partition=pair)
+    assert cluster.in_sync("pairs", pair) == {leader}
+    cluster.fail_disk(leader)
+    with ThreadPoolExecutor() as thread:
+        producing = thread.submit(topic.produce, b"two", partition=pair)
+        eventually(lambda: f"the disk of broker {leader} has failed" in caplog.text)
+        assert cluster.leader("pairs", pair) == leader, "nobody else has what was acknowledged"
+        cluster.heal()
+        producing.result()
+    assert cluster.leader("pairs", pair) == follower
+    topic.assert_values([b"one", b"two"])
 
 
 def test_a_node_that_is_stopped_hands_its_leaderships_over_and_all_go_on_in_slow_motion() -> None:

@@ -55,6 +55,8 @@ class Upkeep:
             await self._clock.sleep(interval_ms())
             try:
                 await duty()
+            except OSError as error:
+                log.warning("%s failed (%s); it is tried again in %d ms", name, error.strerror, interval_ms())
             except Exception:
                 log.exception("%s failed; it is tried again in %d ms", name, interval_ms())
 

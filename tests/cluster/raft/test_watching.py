@@ -78,6 +78,13 @@ def test_what_is_committed_is_handed_on_and_the_rest_asked_for_again() -> None:
     assert quorum.leaders == [(2, 5)]
 
 
+def test_a_voter_that_is_silent_is_not_waited_for() -> None:
+    quorum = Quorum(TimeoutError(), TimeoutError(), records(4, 2, FIRST, high_watermark=12))
+    quorum.watch()
+    assert [to for to, _ in quorum.asked[:3]] in ([2, 3, 2], [3, 2, 3])
+    assert quorum.applied == [FIRST]
+
+
 def test_it_counts_for_nothing() -> None:
     quorum = Quorum(NOBODY_LEADS)
     quorum.watch()

@@ -203,6 +203,10 @@ class RaftDriver:
         """Where the leader can be reached, if it is another node and known."""
         if self._failure is not None:
             return () if self._watcher is None else self._watcher.leader_addresses
+        return self._known_leader_addresses
+
+    @property
+    def _known_leader_addresses(self) -> tuple[Address, ...]:
         return () if self.node.is_leader else self.node.leader_addresses
 
     async def request(self, request: Request) -> Response:
@@ -438,12 +442,16 @@ class RaftDriver:
     async def _watch(self) -> None:
         """Take no part, but let the state machine hear of what is committed."""
         node = self.node
+        leader = None
+        if node.leader_id is not None and self._known_leader_addresses:
+            leader = node.leader_id, self._known_leader_addresses
         self._watcher = Watcher(
             self._cluster_id,
             node.key.node_id,
             node.voters,
             self._log.shape().position_at(self._applied_offset),
             node.epoch,
+            leader=leader,
             peers=self._peers,
             apply=self._machine.apply,
             leader_changed=self._machine.leader_changed,

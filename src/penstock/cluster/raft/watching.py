@@ -4,6 +4,7 @@ It reads as a consumer does, from whoever leads, and hands on what is committed.
 and ends when a snapshot would be needed, which only a node with a disk can take.
 """
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from typing import Protocol
@@ -29,7 +30,7 @@ class Peers(Protocol):
 
 
 class Watcher:
-    """`at` is where the records end that were applied, and `epoch` the latest that is known."""
+    """`at` is where the records end that were applied, and `epoch` the latest that is known, with its `leader`."""
 
     def __init__(
         self,
@@ -39,6 +40,7 @@ class Watcher:
         at: LogPosition,
         epoch: int,
         *,
+        leader: tuple[int, tuple[Address, ...]] | None = None,
         peers: Peers,
         apply: Callable[[bytes], Awaitable[None]],
         leader_changed: Callable[[int, int], None],
@@ -56,7 +58,7 @@ class Watcher:
         self._settings = settings
         self._clock = clock
         self._turn = 0
-        self._leader: tuple[int, tuple[Address, ...]] | None = None
+        self._leader = leader
         self.at = at
 
     @property
@@ -70,7 +72,8 @@ class Watcher:
         while True:
             to, addresses = self._leader or self._next()
             try:
-                response = await self._peers.ask(to, addresses, self._request())
+                async with asyncio.timeout(self._settings.request_timeout_ms / 1000):
+                    response = await self._peers.ask(to, addresses, self._request())
             except (OSError, TimeoutError) as error:
                 _log.debug("node %d does not tell what is committed: %s", to, error)
                 self._leader = None
