@@ -76,7 +76,8 @@ class Machine:
         broker, self.broker = self.broker, None
         if ending is Ending.STOPPED and self.is_serving and broker is not None:
             self.is_serving = False
-            await self._loop.run_on(self.name, broker.stop())
+            with contextlib.suppress(OSError):  # its disk may be full: then it ends without having said all
+                await self._loop.run_on(self.name, broker.stop())
         self.is_serving = self.has_failing_disk = False
         if ending is Ending.POWER_CUT:
             self.disk = self.disk.crash(keep or self._random.choice(list(Keep)))
