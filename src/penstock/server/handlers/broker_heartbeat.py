@@ -1,4 +1,7 @@
-"""BrokerHeartbeat (key 63), v0-v2: a broker tells the controller that it lives, and what it wants to be (KIP-631)."""
+"""BrokerHeartbeat (key 63), v0-v2: a broker tells the controller that it lives, and what it wants to be (KIP-631).
+
+From v1 on it names its directories that have failed (KIP-858), and others then lead what they can of what it led.
+"""
 
 from collections.abc import Awaitable
 
