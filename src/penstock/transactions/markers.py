@@ -70,6 +70,8 @@ class LocalMarkers:
         if not isinstance(leader, Replica):
             return leader
         refused = _judge(leader, marker)
+        if refused is ErrorCode.NONE:  # it is there, but it may not be on the disks of the others yet
+            return leader.committed(leader.log.log_end_offset - 1) or ErrorCode.NONE
         if refused is not None:
             return refused
         self._guards.forget(target, marker.producer_id)
