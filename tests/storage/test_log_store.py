@@ -244,6 +244,28 @@ def test_a_failed_log_keeps_the_stop_from_counting_as_clean(disk: FaultyDisk) ->
     assert not open_store(disk).was_clean
 
 
+def test_a_log_that_grows_while_the_store_is_closed_keeps_the_stop_from_counting_as_clean(
+    disk: FaultyDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seeds 398 and 1104 of the simulated clusters: a follower still fetched, and the next start refused its logs."""
+    store = open_store(disk)
+    log = orders(store)
+    append(log, "a")
+    save = LogStore.save_offsets
+
+    async def save_and_append(closing: LogStore) -> bool:
+        is_saved = await save(closing)
+        append(log, "b")
+        return is_saved
+
+    monkeypatch.setattr(LogStore, "save_offsets", save_and_append)
+    run(store.close())
+    monkeypatch.undo()
+    store = open_store(disk.kill())
+    assert not store.was_clean
+    assert all_values(orders(store)) == ["a", "b"]
+
+
 def test_much_appended_moves_the_recovery_point_without_being_asked(
     disk: FaultyDisk, monkeypatch: pytest.MonkeyPatch
 ) -> None:

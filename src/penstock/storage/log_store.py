@@ -403,9 +403,14 @@ class LogStore:
         logs = list(self._logs.values())
         waiting = iter(logs)
         await asyncio.gather(*(self._close_each(waiting) for _ in range(_CLOSES_AT_ONCE)))
-        is_clean = all(log.failure is None and log.recovery_point == log.log_end_offset for log in logs)
-        is_clean = is_clean and (self.was_clean or not self._unopened)
+        saved = [log.recovery_point for log in logs]
         await self.save_offsets()
+        # Whoever still appends, as a follower that fetches, may have done so while that was written.
+        is_clean = all(
+            log.failure is None and log.log_end_offset == point
+            for log, point in zip(logs, saved, strict=True)
+        )
+        is_clean = is_clean and (self.was_clean or not self._unopened)
         for log in logs:
             log.finish_close(None)
         self._cache.close()
