@@ -37,7 +37,7 @@ format: install  ## let ruff rewrite what it can
 
 test: install  ## the whole suite, with the clients it needs (npm packages, kcat) installed first
 	$(BIN)/python -m tools.setup_interop
-	$(BIN)/python -m pytest -n 2 --dist loadgroup tests
+	$(BIN)/python -m pytest -n 3 --dist loadgroup tests  # three for two cores: many tests wait
 
 soak: install  ## kill brokers under load for SOAK_SECONDS (default 300), then thousands of random histories
 	SOAK_SECONDS=$${SOAK_SECONDS:-300} $(BIN)/python -m pytest -n 2 -m soak -s --timeout 0 tests

@@ -63,7 +63,7 @@ def good_work(bootstrap: str, seconds: float) -> float:
     consumer.assign([TopicPartition("good", 0, before)])
     read = 0
     while read < sent:
-        for message in consumer.consume(10_000, 10):
+        for message in consumer.consume(min(10_000, sent - read), 10):
             assert message.value() == b"%020d" % read
             read += 1
     consumer.close()

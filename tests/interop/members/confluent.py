@@ -54,7 +54,17 @@ def main() -> None:
         ends = {r.partition(): r.offset() + 1 for r in records}
         if _commit(consumer, [TopicPartition(wanted.topic, p, o) for p, o in ends.items()]):
             reporting.processed((r.partition(), r.offset(), r.value()) for r in records)
+        else:
+            _rewind(consumer, records)
     consumer.close()
+
+
+def _rewind(consumer: Any, records: list[Any]) -> None:
+    """Read again what could not be committed: a cooperative member keeps partitions, and would go on behind it."""
+    kept = {each.partition for each in consumer.assignment()}
+    for record in reversed(records):  # the first of each partition is sought last
+        if record.partition() in kept:
+            consumer.seek(TopicPartition(record.topic(), record.partition(), record.offset()))
 
 
 def _commit(consumer: Any, offsets: list[Any]) -> bool:
