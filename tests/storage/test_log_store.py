@@ -244,6 +244,18 @@ def test_a_failed_log_keeps_the_stop_from_counting_as_clean(disk: FaultyDisk) ->
     assert not open_store(disk).was_clean
 
 
+def test_a_full_disk_does_not_keep_a_store_from_closing(disk: FaultyDisk) -> None:
+    store = open_store(disk)
+    log = orders(store)
+    run(append_durably(log, "a"))
+    disk.set_capacity(disk.used_bytes)
+    run(store.close())
+    disk.set_capacity(None)
+    again = open_store(disk)
+    assert not again.was_clean
+    assert all_values(orders(again)) == ["a"]
+
+
 def test_a_log_that_grows_while_the_store_is_closed_keeps_the_stop_from_counting_as_clean(
     disk: FaultyDisk, monkeypatch: pytest.MonkeyPatch
 ) -> None:

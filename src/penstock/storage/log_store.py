@@ -403,6 +403,22 @@ class LogStore:
         logs = list(self._logs.values())
         waiting = iter(logs)
         await asyncio.gather(*(self._close_each(waiting) for _ in range(_CLOSES_AT_ONCE)))
+        try:
+            await self._leave_clean(logs)
+        except OSError as error:
+            _log.warning(
+                "%s does not take the mark of a clean stop (%s): the next start looks through the logs",
+                self.directory,
+                error.strerror,
+            )
+        finally:
+            for log in logs:
+                log.finish_close(None)
+            self._cache.close()
+            self._lock.close()
+
+    async def _leave_clean(self, logs: Sequence[Log]) -> None:
+        """Save what the next start wants to know and leave the mark, if all is there that it stands for."""
         saved = [log.recovery_point for log in logs]
         await self.save_offsets()
         # Whoever still appends, as a follower that fetches, may have done so while that was written.
@@ -410,13 +426,8 @@ class LogStore:
             log.failure is None and log.log_end_offset == point
             for log, point in zip(logs, saved, strict=True)
         )
-        is_clean = is_clean and (self.was_clean or not self._unopened)
-        for log in logs:
-            log.finish_close(None)
-        self._cache.close()
-        if is_clean:
+        if is_clean and (self.was_clean or not self._unopened):
             directory_files.leave_clean_mark(self._files, self.directory, self.broker_epoch)
-        self._lock.close()
 
     async def _close_each(self, logs: Iterator[Log]) -> None:
         """Not all at once: each holds its files open meanwhile."""
