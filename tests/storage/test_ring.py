@@ -21,8 +21,10 @@ def ring_or_reason(entries: int) -> SyncRing | None:
 
 
 def reap_until_idle(ring: SyncRing) -> None:
+    poll = select.poll()  # not `select.select`, which takes no descriptor above 1023
+    poll.register(ring.descriptor, select.POLLIN)
     while ring.in_flight_count:
-        select.select([ring.descriptor], [], [])
+        poll.poll()
         ring.reap()
 
 

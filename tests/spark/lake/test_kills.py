@@ -173,6 +173,7 @@ def seed(record_property: Callable[[str, object], None]) -> int:
     return chosen
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(600)
 def test_records_are_in_each_table_once_though_the_driver_is_killed(
     own_broker: BrokerProcess, tmp_path: Path, seed: int

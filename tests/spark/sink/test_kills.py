@@ -177,6 +177,7 @@ def copying(own_broker: BrokerProcess, tmp_path: Path) -> Iterator[Copying]:
     copying.close()
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(600)
 def test_every_row_is_copied_once_while_driver_worker_and_broker_die(copying: Copying) -> None:
     for what in ("worker", "broker", "everything of the driver"):
