@@ -139,7 +139,9 @@ def test_members_share_the_partitions_and_each_record_is_shown_once(
 
 def is_readable(member: "subprocess.Popen[bytes]") -> bool:
     assert member.stdout is not None
-    return bool(select.select([member.stdout], [], [], 0.05)[0])
+    poll = select.poll()
+    poll.register(member.stdout, select.POLLIN)
+    return bool(poll.poll(50))
 
 
 def test_what_could_not_be_written_is_not_committed(
