@@ -141,15 +141,14 @@ def oversized_lengths(attack: Attack) -> None:
 
 def half_frames(attack: Attack) -> None:
     """Most of a large frame, and then silence, on many connections."""
-    part = _SIZE.pack(64 * 1024 * 1024) + bytes(1024 * 1024)
+    part = _SIZE.pack(64 * 1024 * 1024) + bytes(4 * 1024 * 1024)
     while attack.is_on():
         connection = attack.connect() if len(attack.connections) < 300 else None
         if connection is not None:
             attack.connections.append(connection)
-        for each in attack.connections[-20:]:
             with contextlib.suppress(OSError):
-                each.sendall(part)
-        time.sleep(0.05)
+                connection.sendall(part)
+        time.sleep(0.1)
 
 
 def slow_writers(attack: Attack) -> None:
