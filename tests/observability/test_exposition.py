@@ -25,11 +25,3 @@ def test_buckets_of_a_histogram_are_cumulative_and_hold_their_bound() -> None:
         'x_seconds_sum{api="Fetch"} 7.6\n',
         'x_seconds_count{api="Fetch"} 3\n',
     ]
-
-
-def test_a_quantile_is_the_bound_that_so_many_values_stay_below() -> None:
-    histogram = Histogram((1, 2, 3))
-    assert histogram.quantile(0.99) == 0
-    for value in (0.5, 1.5, 1.5, 99):
-        histogram.observe(value)
-    assert [histogram.quantile(share) for share in (0.25, 0.5, 0.75, 0.99)] == [1, 2, 2, 3]

@@ -42,16 +42,6 @@ class Histogram:
     def count(self) -> int:
         return sum(self.counts)
 
-    def quantile(self, share: float) -> float:
-        """The bound below which that share of the values lies; 0 without values, the last bound at most."""
-        wanted = share * self.count
-        seen = 0
-        for bound, count in zip(self.bounds, self.counts, strict=False):
-            seen += count
-            if seen >= wanted:
-                return bound if self.count else 0.0
-        return self.bounds[-1]
-
 
 def head(family: Family) -> Iterator[str]:
     yield f"# HELP {family.name} {_escaped(family.help, quote=False)}\n"
