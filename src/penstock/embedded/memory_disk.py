@@ -3,22 +3,30 @@
 `testing.disk.FaultyDisk` can lose, tear and scatter, and pays for it with two copies of every byte and with the zeros
 that logs are lengthened by in advance. This one keeps each byte once: what lies behind the last one written up to the
 file's size is read as zeros and takes no room. Instead of what is durable it remembers how to undo what is not: a
-`sync` forgets that, a `crash` does it. A file whose name was not synced (`sync_dir`) is gone after a crash, as on a
-file system.
+`sync` forgets that, a `crash` does it. Names are kept as in the other (`testing.disk_names`): a file whose name was
+not synced is gone after a crash.
 
-Only the loop of its node uses it, so there are no locks; only `fail` and `mend` are called from outside.
+Only the loop of its node uses its files, so they have no locks; `fail` and `mend` are called from outside.
 """
 
-import contextlib
 import errno
-import itertools
 import os
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from penstock.observability.clock import Clock
 from penstock.storage.files import Buffer, File, Usage
 from penstock.testing.disk import PowerCut
+from penstock.testing.disk_names import (
+    CHANGING,
+    DirNode,
+    NamedFiles,
+    Operation,
+    files_below,
+    os_error,
+    settle_names,
+)
 
 
 class _Undo(NamedTuple):
@@ -55,6 +63,9 @@ class _FileNode:
         del data[size_bytes:]
         self.size_bytes = size_bytes
 
+    def size(self) -> int:
+        return self.size_bytes
+
     def read(self, size_bytes: int, position: int) -> bytes:
         end = max(position, min(position + size_bytes, self.size_bytes))
         with memoryview(self.data) as view:
@@ -67,22 +78,6 @@ class _FileNode:
             del self.data[undo.written_bytes :]
             self.size_bytes = undo.size_bytes
         self.undo.clear()
-
-
-class _DirNode:
-    __slots__ = ("changes", "entries", "modified_ms")
-
-    def __init__(self, modified_ms: int) -> None:
-        self.entries: dict[str, _FileNode | _DirNode] = {}
-        self.modified_ms = modified_ms
-        self.changes: list[int] = []
-        """Numbers of the changes of names that `sync_dir` has not made durable."""
-
-
-class _NameChange(NamedTuple):
-    """Names as they were before: a rename is two of them that are undone together."""
-
-    before: tuple[tuple[_DirNode, str, "_FileNode | _DirNode | None"], ...]
 
 
 class _Power:
@@ -101,16 +96,13 @@ class _Power:
             raise OSError(self.error, os.strerror(self.error))
 
 
-class MemoryDisk:
+class MemoryDisk(NamedFiles[_FileNode]):
     """A `FileSystem`."""
 
     def __init__(self, clock: Clock) -> None:
+        super().__init__(DirNode(clock.now_ms()), threading.RLock())
         self._clock = clock
-        self._root = _DirNode(clock.now_ms())
         self._power = _Power()
-        self._numbers = itertools.count()
-        self._unsynced_names: dict[int, _NameChange] = {}
-        self._locks: set[str] = set()
 
     # -- faults ---------------------------------------------------------------------------------------
 
@@ -124,161 +116,30 @@ class MemoryDisk:
     def crash(self) -> "MemoryDisk":
         """Cut the power: what was not synced is gone, and who still holds the old disk gets `PowerCut`."""
         self._power.is_on = False
-        for change in reversed(self._unsynced_names.values()):
-            for directory, name, node in change.before:
-                if node is None:
-                    directory.entries.pop(name, None)
-                else:
-                    directory.entries[name] = node
+        settle_names(self._root, lambda _: 0)
+        for _, node in files_below(self._root):
+            node.crash()
         restarted = MemoryDisk(self._clock)
         restarted._root = self._root
-        restarted._forget_changes(self._root)
         return restarted
 
-    def _forget_changes(self, directory: _DirNode) -> None:
-        directory.changes.clear()
-        for node in directory.entries.values():
-            if isinstance(node, _DirNode):
-                self._forget_changes(node)
-            else:
-                node.crash()
-
     # -- FileSystem -----------------------------------------------------------------------------------
-
-    def open(self, path: str, *, create: bool = False, writable: bool = True) -> File:
-        directory, name = self._parent(path)
-        node = directory.entries.get(name)
-        self._power.check(changes=node is None)
-        if node is None and create:
-            node = _FileNode(self._clock.now_ms())
-            self._change(((directory, name, node),))
-        if node is None:
-            raise _os_error(errno.ENOENT, path)
-        if isinstance(node, _DirNode):
-            raise _os_error(errno.EISDIR, path)
-        return _MemoryFile(node, self._power, self._clock, path, writable)
-
-    def exists(self, path: str) -> bool:
-        self._power.check()
-        return self._find(path) is not None
-
-    def list(self, path: str) -> list[str]:
-        self._power.check()
-        return sorted(self._dir_node(path).entries)
-
-    def size(self, path: str) -> int:
-        self._power.check()
-        return self._file_node(path).size_bytes
-
-    def modified_ms(self, path: str) -> int:
-        self._power.check()
-        node = self._find(path)
-        if node is None:
-            raise _os_error(errno.ENOENT, path)
-        return node.modified_ms
 
     def usage(self, path: str) -> Usage:  # noqa: ARG002 - all of it is in one memory
         page_bytes = os.sysconf("SC_PAGE_SIZE")
         return Usage(os.sysconf("SC_PHYS_PAGES") * page_bytes, os.sysconf("SC_AVPHYS_PAGES") * page_bytes)
 
-    def make_dirs(self, path: str) -> None:
-        self._power.check(changes=True)
-        directory = self._root
-        for name in _parts(path):
-            child = directory.entries.get(name)
-            if isinstance(child, _FileNode):
-                raise _os_error(errno.EEXIST, path)
-            if child is None:
-                child = _DirNode(self._clock.now_ms())
-                self._change(((directory, name, child),))
-            directory = child
+    def _start(self, operation: Operation, path: str) -> None:  # noqa: ARG002 - all of it fails alike
+        self._power.check(changes=operation in CHANGING)
 
-    def rename(self, source: str, target: str) -> None:
-        self._power.check(changes=True)
-        from_dir, from_name = self._parent(source)
-        to_dir, to_name = self._parent(target)
-        node = from_dir.entries.get(from_name)
-        if node is None:
-            raise _os_error(errno.ENOENT, source)
-        replaced = to_dir.entries.get(to_name)
-        if replaced is node:
-            return
-        if isinstance(replaced, _DirNode) and isinstance(node, _FileNode):
-            raise _os_error(errno.EISDIR, target)
-        if isinstance(replaced, _DirNode) and replaced.entries:
-            raise _os_error(errno.ENOTEMPTY, target)
-        if isinstance(replaced, _FileNode) and isinstance(node, _DirNode):
-            raise _os_error(errno.ENOTDIR, target)
-        self._change(((from_dir, from_name, None), (to_dir, to_name, node)))
+    def _now_ms(self) -> int:
+        return self._clock.now_ms()
 
-    def remove(self, path: str) -> None:
-        self._power.check(changes=True)
-        self._file_node(path)
-        self._change(((*self._parent(path), None),))
+    def _make_file(self) -> _FileNode:
+        return _FileNode(self._clock.now_ms())
 
-    def remove_tree(self, path: str) -> None:
-        self._power.check(changes=True)
-        self._dir_node(path)
-        self._change(((*self._parent(path), None),))
-
-    def sync_dir(self, path: str) -> None:
-        self._power.check(changes=True)
-        directory = self._dir_node(path)
-        for number in directory.changes:
-            self._unsynced_names.pop(number, None)
-        directory.changes.clear()
-
-    @contextlib.contextmanager
-    def lock(self, path: str) -> Iterator[None]:
-        self.open(path, create=True).close()
-        if path in self._locks:
-            raise BlockingIOError(errno.EAGAIN, "lock is held", path)
-        self._locks.add(path)
-        try:
-            yield
-        finally:
-            self._locks.discard(path)
-
-    # -- names ----------------------------------------------------------------------------------------
-
-    def _change(self, after: "tuple[tuple[_DirNode, str, _FileNode | _DirNode | None], ...]") -> None:
-        """Set names, all at once, and remember what they were."""
-        number = next(self._numbers)
-        before = tuple((directory, name, directory.entries.get(name)) for directory, name, _ in after)
-        self._unsynced_names[number] = _NameChange(before)
-        for directory, name, node in after:
-            if node is None:
-                directory.entries.pop(name, None)
-            else:
-                directory.entries[name] = node
-            directory.changes.append(number)
-            directory.modified_ms = self._clock.now_ms()
-
-    def _find(self, path: str) -> "_FileNode | _DirNode | None":
-        node: _FileNode | _DirNode | None = self._root
-        for name in _parts(path):
-            node = node.entries.get(name) if isinstance(node, _DirNode) else None
-        return node
-
-    def _dir_node(self, path: str) -> _DirNode:
-        node = self._find(path)
-        if node is None:
-            raise _os_error(errno.ENOENT, path)
-        if isinstance(node, _FileNode):
-            raise _os_error(errno.ENOTDIR, path)
-        return node
-
-    def _file_node(self, path: str) -> _FileNode:
-        node = self._find(path)
-        if node is None:
-            raise _os_error(errno.ENOENT, path)
-        if isinstance(node, _DirNode):
-            raise _os_error(errno.EISDIR, path)
-        return node
-
-    def _parent(self, path: str) -> tuple[_DirNode, str]:
-        head, name = os.path.split(path.rstrip("/"))
-        return self._dir_node(head), name
+    def _open_file(self, node: _FileNode, path: str, *, writable: bool) -> File:
+        return _MemoryFile(node, self._power, self._clock, path, writable)
 
 
 class _MemoryFile:
@@ -327,12 +188,4 @@ class _MemoryFile:
     def _check(self, *, changes: bool = False) -> None:
         self._power.check(changes=changes)
         if not self._is_open or (changes and not self._writable):
-            raise _os_error(errno.EBADF, self._path)
-
-
-def _parts(path: str) -> list[str]:
-    return [part for part in path.split("/") if part and part != "."]
-
-
-def _os_error(number: int, path: str) -> OSError:
-    return OSError(number, os.strerror(number), path)
+            raise os_error(errno.EBADF, self._path)

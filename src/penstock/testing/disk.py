@@ -12,31 +12,29 @@ A `crash` is a power cut; `kill` is the end of the process alone, which leaves t
 Faults are matched by the path that a file was opened with. All methods may be called from any thread.
 """
 
-import contextlib
 import errno
-import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from random import Random
 
 from penstock.observability.clock import Clock
 from penstock.storage.files import File, Usage
-from penstock.testing.disk_device import Device, Fault, FaultyFile, Operation, PowerCut, os_error
-from penstock.testing.disk_model import DirNode, EntryChange, FileNode, Keep, Node, files_below, settle_names
+from penstock.testing.disk_device import Device, Fault, FaultyFile, PowerCut
+from penstock.testing.disk_model import FileNode, Keep
+from penstock.testing.disk_names import DirNode, NamedFiles, Operation, files_below, settle_names
 
 __all__ = ["Fault", "FaultyDisk", "FaultyFile", "Keep", "Operation", "PowerCut"]
 
 _UNLIMITED_BYTES = 1 << 30
 
 
-class FaultyDisk:
+class FaultyDisk(NamedFiles[FileNode]):
     def __init__(
         self, random: Random, *, clock: Clock | None = None, capacity_bytes: int | None = None
     ) -> None:
         self._random = random
         self._clock = clock
         self._device = Device(clock, capacity_bytes)
-        self._root = DirNode(0)
-        self._locks: set[str] = set()
+        super().__init__(DirNode(0), self._device.mutex)
 
     # -- faults ---------------------------------------------------------------------------------------
 
@@ -95,7 +93,7 @@ class FaultyDisk:
         with self._device.mutex:
             self._device.dead = True
             torn_nodes = {id(self._file_node(path)): count for path, count in (torn or {}).items()}
-            settle_names(self._root, keep, self._random)
+            settle_names(self._root, lambda count: keep.count_of(count, self._random))
             for _, node in files_below(self._root):
                 if (kept_bytes := torn_nodes.get(id(node))) is not None:
                     node.tear(kept_bytes)
@@ -153,187 +151,30 @@ class FaultyDisk:
 
     # -- FileSystem -----------------------------------------------------------------------------------
 
-    def open(self, path: str, *, create: bool = False, writable: bool = True) -> File:
-        with self._device.mutex:
-            self._device.check_power()
-            directory, name = self._parent(path)
-            node = directory.entries.get(name)
-            if node is None and create:
-                self._device.start("create", path)
-                node = FileNode(self._device.now_ms())
-                self._link(directory, name, node)
-            else:
-                self._device.start("open", path)
-            if node is None:
-                raise os_error(errno.ENOENT, path)
-            if isinstance(node, DirNode):
-                raise os_error(errno.EISDIR, path)
-            node.handle_count += 1
-            return FaultyFile(self._device, node, path, writable)
-
-    def exists(self, path: str) -> bool:
-        with self._device.mutex:
-            self._device.check_power()
-            return self._find(path) is not None
-
-    def list(self, path: str) -> list[str]:
-        with self._device.mutex:
-            self._device.start("list", path)
-            return sorted(self._dir_node(path).entries)
-
-    def size(self, path: str) -> int:
-        with self._device.mutex:
-            self._device.check_power()
-            return len(self._file_node(path).cache)
-
-    def modified_ms(self, path: str) -> int:
-        with self._device.mutex:
-            self._device.check_power()
-            node = self._find(path)
-            if node is None:
-                raise os_error(errno.ENOENT, path)
-            return node.modified_ms
-
     def usage(self, path: str) -> Usage:
         """A disk without a limit says that it is twice as large as what is on it, and 1 GB."""
-        with self._device.mutex:
-            self._device.start("usage", path)
+        with self._mutex:
+            self._start("usage", path)
             used = self._device.used_bytes
             total = 2 * used + _UNLIMITED_BYTES if (limit := self._device.capacity_bytes) is None else limit
             return Usage(total, max(0, total - used))
 
-    def make_dirs(self, path: str) -> None:
-        with self._device.mutex:
-            self._device.start("make_dirs", path)
-            directory = self._root
-            for name in _parts(path):
-                child = directory.entries.get(name)
-                if isinstance(child, FileNode):
-                    raise os_error(errno.EEXIST, path)
-                if child is None:
-                    child = DirNode(self._device.now_ms())
-                    self._link(directory, name, child)
-                directory = child
+    def _start(self, operation: Operation, path: str) -> None:
+        self._device.start(operation, path)
 
-    def rename(self, source: str, target: str) -> None:
-        with self._device.mutex:
-            self._device.start("rename", source)
-            from_dir, from_name = self._parent(source)
-            to_dir, to_name = self._parent(target)
-            node = from_dir.entries.get(from_name)
-            if node is None:
-                raise os_error(errno.ENOENT, source)
-            replaced = to_dir.entries.get(to_name)
-            if replaced is node:
-                return
-            _check_replaceable(node, replaced, target)
-            del from_dir.entries[from_name]
-            to_dir.entries[to_name] = node
-            change = EntryChange(unlinked=(from_dir, from_name), linked=(to_dir, to_name), node=node)
-            from_dir.pending.append(change)
-            from_dir.modified_ms = to_dir.modified_ms = self._device.now_ms()
-            if to_dir is not from_dir:
-                to_dir.pending.append(change)
-            self._drop_name_of(replaced)
+    def _now_ms(self) -> int:
+        return self._device.now_ms()
 
-    def remove(self, path: str) -> None:
-        with self._device.mutex:
-            self._device.start("remove", path)
-            self._file_node(path)
-            self._unlink(*self._parent(path))
+    def _make_file(self) -> FileNode:
+        return FileNode(self._device.now_ms())
 
-    def remove_tree(self, path: str) -> None:
-        """Each file and directory below is an operation of its own: a crash may come in between."""
-        for name in self.list(path):
-            child = f"{path}/{name}"
-            if isinstance(self._find(child), DirNode):
-                self.remove_tree(child)
-            else:
-                self.remove(child)
-        with self._device.mutex:
-            self._device.start("remove", path)
-            self._unlink(*self._parent(path))
+    def _open_file(self, node: FileNode, path: str, *, writable: bool) -> File:
+        node.handle_count += 1
+        return FaultyFile(self._device, node, path, writable)
 
-    def sync_dir(self, path: str) -> None:
-        with self._device.mutex:
-            self._device.start("sync_dir", path)
-            self._dir_node(path).make_durable()
+    def _gain_name(self, node: FileNode) -> None:
+        node.link_count += 1
 
-    @contextlib.contextmanager
-    def lock(self, path: str) -> Iterator[None]:
-        self.open(path, create=True).close()
-        with self._device.mutex:
-            if path in self._locks:
-                raise BlockingIOError(errno.EAGAIN, "lock is held", path)
-            self._locks.add(path)
-        try:
-            yield
-        finally:
-            self._locks.discard(path)
-
-    # -- names ----------------------------------------------------------------------------------------
-
-    def _link(self, directory: DirNode, name: str, node: Node) -> None:
-        if isinstance(node, FileNode):
-            node.link_count += 1
-        directory.entries[name] = node
-        directory.pending.append(EntryChange(linked=(directory, name), node=node))
-        directory.modified_ms = self._device.now_ms()
-
-    def _unlink(self, directory: DirNode, name: str) -> None:
-        node = directory.entries.pop(name)
-        directory.pending.append(EntryChange(unlinked=(directory, name)))
-        directory.modified_ms = self._device.now_ms()
-        self._drop_name_of(node)
-
-    def _drop_name_of(self, node: Node | None) -> None:
-        if isinstance(node, FileNode):
-            node.link_count -= 1
-            self._device.release(node)
-
-    def _find(self, path: str) -> Node | None:
-        node: Node = self._root
-        for name in _parts(path):
-            if not isinstance(node, DirNode):
-                return None
-            child = node.entries.get(name)
-            if child is None:
-                return None
-            node = child
-        return node
-
-    def _dir_node(self, path: str) -> DirNode:
-        node = self._find(path)
-        if node is None:
-            raise os_error(errno.ENOENT, path)
-        if isinstance(node, FileNode):
-            raise os_error(errno.ENOTDIR, path)
-        return node
-
-    def _file_node(self, path: str) -> FileNode:
-        node = self._find(path)
-        if node is None:
-            raise os_error(errno.ENOENT, path)
-        if isinstance(node, DirNode):
-            raise os_error(errno.EISDIR, path)
-        return node
-
-    def _parent(self, path: str) -> tuple[DirNode, str]:
-        head, name = os.path.split(path.rstrip("/"))
-        return self._dir_node(head), name
-
-
-def _parts(path: str) -> list[str]:
-    return [part for part in path.split("/") if part and part != "."]
-
-
-def _check_replaceable(node: Node, replaced: Node | None, target: str) -> None:
-    if replaced is None:
-        return
-    if isinstance(replaced, DirNode):
-        if isinstance(node, FileNode):
-            raise os_error(errno.EISDIR, target)
-        if replaced.entries:
-            raise os_error(errno.ENOTEMPTY, target)
-    elif isinstance(node, DirNode):
-        raise os_error(errno.ENOTDIR, target)
+    def _lose_name(self, node: FileNode) -> None:
+        node.link_count -= 1
+        self._device.release(node)

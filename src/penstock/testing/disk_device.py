@@ -1,32 +1,16 @@
 """The machine under a `FaultyDisk`: power, injected faults, room, and the bytes of open files."""
 
 import errno
-import os
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Literal
 
 from penstock.observability.clock import Clock
 from penstock.storage.files import Buffer
 from penstock.testing.disk_model import Change, FileNode
+from penstock.testing.disk_names import CHANGING, Operation, os_error
 
-Operation = Literal[
-    "open",
-    "create",
-    "read",
-    "write",
-    "truncate",
-    "sync",
-    "rename",
-    "remove",
-    "make_dirs",
-    "sync_dir",
-    "list",
-    "usage",
-]
 _OPERATIONS_REMEMBERED = 10_000  # a simulation may run for hours
-_CHANGING = frozenset({"create", "write", "truncate", "sync", "rename", "remove", "make_dirs", "sync_dir"})
 
 
 class PowerCut(BaseException):
@@ -95,7 +79,7 @@ class Device:
     def start(self, operation: Operation, path: str, begin: int = 0, end: int = 0) -> None:
         """The gate of every operation: power, then injected faults."""
         self.check_power()
-        if operation in _CHANGING:
+        if operation in CHANGING:
             if self.power_cut_at is not None and self.operation_count >= self.power_cut_at:
                 self.dead = True
                 raise PowerCut
@@ -211,7 +195,3 @@ class FaultyFile:
     def _check(self, *, writing: bool = False) -> None:
         if not self._open or (writing and not self._writable):
             raise os_error(errno.EBADF, self._path)
-
-
-def os_error(number: int, path: str) -> OSError:
-    return OSError(number, os.strerror(number), path)

@@ -1,13 +1,10 @@
-"""What a disk holds, and what of it a power cut leaves: the pure model behind `FaultyDisk`.
+"""What a file holds, and what of it a power cut leaves: the pure model behind `FaultyDisk`.
 
 A file has two contents: `cache` is what reads see, `durable` is what a power cut leaves for sure. What lies
-between is `pending`, the writes and truncations since the last sync, in order. A directory is the same with
-names: `entries` is what a listing shows, `durable` is what survives, `pending` are the changes since
-`sync_dir`.
+between is `pending`, the writes and truncations since the last sync, in order. `disk_names` is the same for names.
 
 A power cut may leave any part of what is pending. `Keep` says which part, and a seeded `random.Random`
-chooses where there is a choice. Changes to one directory survive as a prefix, as on a journalling file
-system.
+chooses where there is a choice.
 """
 
 import enum
@@ -24,6 +21,12 @@ class Keep(enum.Enum):
     """Each page of each write for itself, in any combination."""
     PREFIX = "prefix"
     """All up to some byte of some write, then nothing: a torn write."""
+
+    def count_of(self, name_changes: int, random: Random) -> int:
+        """How many of so many changes of names in one directory are left: always the first ones."""
+        if self is Keep.NOTHING:
+            return 0
+        return name_changes if self is Keep.EVERYTHING else random.randrange(name_changes + 1)
 
 
 class Change:
@@ -87,6 +90,9 @@ class FileNode:
         self.modified_ms = modified_ms
         self.handle_count = 0
         self.link_count = 0
+
+    def size(self) -> int:
+        return len(self.cache)
 
     def change(self, change: Change) -> None:
         change.apply(self.cache)
@@ -152,95 +158,3 @@ def _survivors(pending: list[Change], keep: Keep, page_bytes: int, random: Rando
         yield from pending[:whole_count]
         if whole_count < len(pending) and (data := pending[whole_count].data):
             yield Change(pending[whole_count].position, data[: random.randrange(len(data))])
-
-
-class EntryChange:
-    """One atomic change of names: `unlinked` disappears, `linked` appears, or both in a rename."""
-
-    __slots__ = ("done", "linked", "node", "unlinked")
-
-    def __init__(
-        self,
-        *,
-        unlinked: "tuple[DirNode, str] | None" = None,
-        linked: "tuple[DirNode, str] | None" = None,
-        node: "Node | None" = None,
-    ) -> None:
-        self.unlinked = unlinked
-        self.linked = linked
-        self.node = node
-        self.done = False
-
-    def apply_durably(self) -> None:
-        """A rename between directories stands in both journals and is applied once, by whichever is first."""
-        if self.done:
-            return
-        self.done = True
-        if self.unlinked is not None:
-            self.unlinked[0].durable.pop(self.unlinked[1], None)
-        if self.linked is not None and self.node is not None:
-            self.linked[0].durable[self.linked[1]] = self.node
-
-
-class DirNode:
-    __slots__ = ("durable", "entries", "modified_ms", "pending")
-
-    def __init__(self, modified_ms: int) -> None:
-        self.entries: dict[str, Node] = {}
-        self.durable: dict[str, Node] = {}
-        self.pending: list[EntryChange] = []
-        self.modified_ms = modified_ms
-
-    def make_durable(self) -> None:
-        for change in self.pending:
-            change.apply_durably()
-        self.pending.clear()
-
-    def keep_some(self, keep: Keep, random: Random) -> None:
-        kept = 0
-        if keep is Keep.EVERYTHING:
-            kept = len(self.pending)
-        elif keep is not Keep.NOTHING:
-            kept = random.randrange(len(self.pending) + 1)
-        for change in self.pending[:kept]:
-            change.apply_durably()
-        self.pending.clear()
-
-
-Node = FileNode | DirNode
-
-
-def directories(root: DirNode) -> Iterator[DirNode]:
-    """Every directory that is named now or that a lost removal can bring back, each once."""
-    seen: set[int] = set()
-    queue = [root]
-    while queue:
-        directory = queue.pop()
-        if id(directory) in seen:
-            continue
-        seen.add(id(directory))
-        yield directory
-        nodes = (
-            *directory.entries.values(),
-            *directory.durable.values(),
-            *(c.node for c in directory.pending),
-        )
-        queue.extend(node for node in nodes if isinstance(node, DirNode))
-
-
-def settle_names(root: DirNode, keep: Keep, random: Random) -> None:
-    """Decide which directory changes survive, then show only what did."""
-    everywhere = list(directories(root))
-    for directory in everywhere:
-        directory.keep_some(keep, random)
-    for directory in everywhere:
-        directory.entries = dict(directory.durable)
-
-
-def files_below(root: DirNode, prefix: str = "") -> Iterator[tuple[str, FileNode]]:
-    for name, node in root.entries.items():
-        path = f"{prefix}/{name}"
-        if isinstance(node, FileNode):
-            yield path, node
-        else:
-            yield from files_below(node, path)
