@@ -66,5 +66,7 @@ class Completion(Generic[T]):
 
     def _finish(self) -> None:
         self.is_done = True
-        if self._callback is not None:
-            self._callback(self)
+        callback = self._callback
+        if callback is not None:
+            self._callback = None  # it may hold this in turn: a cycle for each request keeps the collector busy
+            callback(self)
