@@ -1,9 +1,9 @@
 """Runs a node of the quorum on an event loop: performs its effects on disk and network, one event at a time.
 
 Three tasks. One takes events and performs their effects in order; a `Persist` in between holds back all that follows
-it. One applies to the state machine what is committed, so that a slow one does not keep the quorum waiting. The flusher
-syncs the log meanwhile. A disk that fails ends the node: what it would promise it could not keep. It only watches from
-then on, so that the state machine hears of what the others commit.
+it. One applies to the state machine what is committed (`applying.py`). The flusher syncs the log meanwhile. A disk that
+fails ends the node: what it would promise it could not keep. It only watches from then on, so that the state machine
+hears of what the others commit.
 """
 
 import asyncio
@@ -11,12 +11,13 @@ import contextlib
 import errno
 import logging
 import random
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
+from penstock.cluster.raft.applying import Applier, StateMachine
 from penstock.cluster.raft.effects import (
     Answer,
     AnswerWithRecords,
@@ -52,46 +53,17 @@ from penstock.cluster.raft.log import StoredRaftLog
 from penstock.cluster.raft.messages import Request, Response
 from penstock.cluster.raft.node import RaftNode
 from penstock.cluster.raft.quorum_state import QuorumStateFile
-from penstock.cluster.raft.values import Address, LogPosition, RaftSettings, ReplicaKey
+from penstock.cluster.raft.values import Address, RaftSettings, ReplicaKey
 from penstock.cluster.raft.voters import VoterSet
-from penstock.cluster.raft.watching import Watcher
+from penstock.cluster.raft.watching import Peers, Watcher
 from penstock.observability.clock import Clock
 from penstock.observability.offload import Offload
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.wire import Buffer
-from penstock.storage.log_errors import LogError, OffsetOutOfRange, StorageError
+from penstock.storage.log_errors import LogError, StorageError
 
 _log = logging.getLogger(__name__)
 
 _STOP_MS_MAX = 1_000
-
-
-class Peers(Protocol):
-    """The other nodes, as the network reaches them."""
-
-    async def ask(self, to: int, addresses: tuple[Address, ...], request: Request) -> Response:
-        """Send a request and give its answer. Raises `OSError` or `TimeoutError` when there is none."""
-        ...
-
-
-class StateMachine(Protocol):
-    """What the log is about: the metadata image."""
-
-    async def apply(self, batches: Buffer) -> None:
-        """Take in batches that are committed, in the order of the log; control batches among them."""
-        ...
-
-    async def load(self, content: Iterable[bytes], end_offset: int) -> None:
-        """Replace everything by a snapshot's content, in pieces of whole batches; it stands for all below the end."""
-        ...
-
-    def snapshot(self) -> Iterable[bytes]:
-        """Everything, as batches of records; drawn on a thread, so it is taken as of this call."""
-        ...
-
-    def leader_changed(self, leader_id: int | None, epoch: int) -> None:
-        """Who leads now; this node may append in `epoch` when it is itself."""
-        ...
 
 
 class RaftDriver:
@@ -117,21 +89,22 @@ class RaftDriver:
         self._offload = offload
         self._on_failure = on_failure
         self._events: asyncio.Queue[Event] = asyncio.Queue()
-        self._work: asyncio.Queue[Committed | InstallSnapshot | TakeSnapshot | None] = asyncio.Queue()
-        """None when no more will come: the disk has failed."""
+        self._applier = Applier(
+            log,
+            state_machine,
+            voters_at=self._voters_at,
+            on_snapshot=lambda snapshot: self._events.put_nowait(SnapshotTaken(snapshot)),
+        )
         self._applying: asyncio.Task[None] | None = None
         self._watcher: Watcher | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
-        self._appends: dict[int, tuple[int, asyncio.Future[int]]] = {}
-        """Those that wait to be applied: epoch and waiter, by their last offset."""
         self._appending: dict[asyncio.Future[int], None] = {}
         """All that wait, those too that are not in the log yet."""
         self._requests: dict[asyncio.Future[Response], None] = {}
         """Those that wait for their answers."""
         self._is_syncing = False
         self._left = asyncio.Event()
-        self._applied_offset = 0
         self._failure: Exception | None = None
         self._has_stopped = False
         self._cluster_id = ""
@@ -170,13 +143,12 @@ class RaftDriver:
             bytes_since_snapshot=size_bytes,
         )
         if shape.latest_snapshot is not None:
-            await self._load(shape.latest_snapshot)
+            await self._applier.load(shape.latest_snapshot)
         await self._perform(self.node.start(self._clock.monotonic_ms()))
         if self.node.is_leader:
             await self._log.sync()
             await self._handle(Synced(self._log.durable_offset))
-            while not self._work.empty() and (work := self._work.get_nowait()) is not None:
-                await self._apply_one(work)
+            await self._applier.catch_up()
         self._spawn(self._run())
         self._applying = self._spawn(self._apply())
 
@@ -193,6 +165,9 @@ class RaftDriver:
             if not waiter.done():
                 waiter.set_exception(RaftFailed("this node has left the metadata quorum"))
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _voters_at(self, end_offset: int) -> VoterSet | None:
+        return self.node.voters_at(end_offset)
 
     @property
     def end_offset(self) -> int:
@@ -285,7 +260,7 @@ class RaftDriver:
         elif isinstance(effect, Truncate):
             await self._log.truncate(effect.end_offset)
         elif isinstance(effect, LeaderChanged):
-            self._note_leader(effect)
+            self._applier.leader_changed(effect.leader_id, effect.epoch, is_here=self.node.is_leader)
         elif isinstance(effect, Left):
             self._left.set()
         else:
@@ -299,11 +274,11 @@ class RaftDriver:
             await self._log.drop_prefix(effect.snapshot)
         elif isinstance(effect, InstallSnapshot):
             voters = await self._log.install(effect.snapshot)
-            self._work.put_nowait(effect)
+            self._applier.add(effect)
             return SnapshotInstalled(effect.snapshot, voters)
         else:
             assert isinstance(effect, Committed | TakeSnapshot)
-            self._work.put_nowait(effect)
+            self._applier.add(effect)
         return None
 
     async def _ask(self, effect: Send) -> None:
@@ -369,75 +344,27 @@ class RaftDriver:
         if self._refusal is not None:
             waiter.set_exception(self._refusal)
         elif effect.error is ErrorCode.NONE:
-            self._appends[effect.last_offset] = (self.node.epoch, waiter)
+            self._applier.answer_when_applied(waiter, effect.last_offset, self.node.epoch)
         elif not waiter.done():
             waiter.set_exception(NotLeader(self.node.leader_id, self.node.epoch))
 
-    def _note_leader(self, effect: LeaderChanged) -> None:
-        for last_offset, (epoch, waiter) in list(self._appends.items()):
-            if epoch != effect.epoch or not self.node.is_leader:
-                del self._appends[last_offset]
-                if not waiter.done():
-                    waiter.set_exception(NotLeader(effect.leader_id, effect.epoch))
-        self._machine.leader_changed(effect.leader_id, effect.epoch)
-
-    # -- the state machine ----------------------------------------------------------------------------
+    # -- the end --------------------------------------------------------------------------------------
 
     async def _apply(self) -> None:
         try:
-            while (work := await self._work.get()) is not None:
-                await self._apply_one(work)
+            await self._applier.run()
         except (LogError, OSError) as error:
             _log.error("what the metadata quorum has committed cannot be read: %s", error)
             self._fail(error)
         else:
             await self._watch()
 
-    async def _apply_one(self, work: Committed | InstallSnapshot | TakeSnapshot) -> None:
-        if isinstance(work, InstallSnapshot):
-            if work.snapshot.offset > self._applied_offset:
-                await self._load(work.snapshot)
-        elif isinstance(work, TakeSnapshot):
-            if self._failure is None:
-                await self._take_snapshot(work.snapshot)
-        else:
-            try:
-                await self._apply_up_to(work.offset)
-            except OffsetOutOfRange:
-                if self._applied_offset >= self._log.start_offset:
-                    raise
-                # A snapshot has replaced what was to be applied: it comes next.
-
-    async def _apply_up_to(self, offset: int) -> None:
-        async for batches in self._log.batches(self._applied_offset, offset):
-            await self._machine.apply(batches)
-        self._applied_offset = max(self._applied_offset, offset)
-        for last_offset in [each for each in self._appends if each < offset]:
-            _, waiter = self._appends.pop(last_offset)
-            if not waiter.done():
-                waiter.set_result(last_offset)
-
-    async def _load(self, snapshot: LogPosition) -> None:
-        await self._machine.load(self._log.snapshot_state(snapshot), snapshot.offset)
-        self._applied_offset = snapshot.offset
-
-    async def _take_snapshot(self, snapshot: LogPosition) -> None:
-        if self._applied_offset != snapshot.offset:
-            self._events.put_nowait(SnapshotTaken(LogPosition(0, 0)))
-            return
-        await self._log.write_snapshot(
-            snapshot, self.node.voters_at(snapshot.offset), self._machine.snapshot()
-        )
-        self._events.put_nowait(SnapshotTaken(snapshot))
-
-    # -- the end --------------------------------------------------------------------------------------
-
     def _fail(self, error: Exception) -> None:
         if self._failure is None:
             self._failure = error
             self._end()
             self._on_failure(error)
-            self._work.put_nowait(None)
+            self._applier.end()
 
     async def _watch(self) -> None:
         """Take no part, but let the state machine hear of what is committed."""
@@ -449,7 +376,7 @@ class RaftDriver:
             self._cluster_id,
             node.key.node_id,
             node.voters,
-            self._log.shape().position_at(self._applied_offset),
+            self._log.shape().position_at(self._applier.applied_offset),
             node.epoch,
             leader=leader,
             peers=self._peers,
@@ -470,7 +397,7 @@ class RaftDriver:
         for waiter in list(self._appending):
             if not waiter.done():
                 waiter.set_exception(NotLeader(None, self.node.epoch))
-        self._appends.clear()
+        self._applier.forget_waiters()
         self._left.set()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
