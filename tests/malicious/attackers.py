@@ -2,8 +2,11 @@
 
 python -m tests.malicious.attackers HOST PORT ATTACK SECONDS
 
-What is limited here (how often, how many) is what one machine does to itself: a flood at full speed would only show
-that attacker, broker and good client share two processors.
+It says "begun" when it has all that it needs. What is limited here (how often, how many) is what one machine does to
+itself: a flood at full speed would only show that attacker, broker and good client share two processors. For what an
+attack takes of them by itself there is a stand-in, which takes the same and leaves the broker alone:
+
+python -m tests.malicious.attackers HOST PORT stand_in SECONDS SHARE_OF_A_PROCESSOR
 """
 
 import contextlib
@@ -27,15 +30,22 @@ TOPIC = "prey"
 FRAMES_A_SECOND = 500
 HALF_OPEN = 2000
 SLOW_READERS = 30
+_STAND_IN_TURN_S = 0.01
 _SIZE = struct.Struct(">i")
 
 
 class Attack:
     def __init__(self, host: str, port: int, seconds: float) -> None:
         self.address = (host, port)
-        self.ends = time.monotonic() + seconds
+        self.seconds = seconds
+        self.ends = 0.0
         self.random = random.Random(7)
         self.connections: list[socket.socket] = []
+
+    def begin(self) -> None:
+        """All is prepared."""
+        print("begun", flush=True)
+        self.ends = time.monotonic() + self.seconds
 
     def is_on(self) -> bool:
         return time.monotonic() < self.ends
@@ -64,6 +74,7 @@ class Attack:
                 pass
 
     def at_a_pace(self, make: Callable[[], bytes]) -> None:
+        self.begin()
         while self.is_on():
             began = time.monotonic()
             self.send_once(make())
@@ -142,6 +153,7 @@ def oversized_lengths(attack: Attack) -> None:
 def half_frames(attack: Attack) -> None:
     """Most of a large frame, and then silence, on many connections."""
     part = _SIZE.pack(64 * 1024 * 1024) + bytes(4 * 1024 * 1024)
+    attack.begin()
     while attack.is_on():
         connection = attack.connect() if len(attack.connections) < 300 else None
         if connection is not None:
@@ -154,6 +166,7 @@ def half_frames(attack: Attack) -> None:
 def slow_writers(attack: Attack) -> None:
     """A request a byte at a time, on hundreds of connections."""
     data = frame(3, 12, metadata.MetadataRequest(topics=None))
+    attack.begin()
     lines = [connection for _ in range(300) if (connection := attack.connect()) is not None]
     position = 0
     while attack.is_on():
@@ -175,6 +188,7 @@ def slow_readers(attack: Attack) -> None:
         topics=[fetch.FetchTopic(topic=TOPIC, partitions=[wanted])],
     )
     data = frame(1, 12, request) * 20
+    attack.begin()
     for _ in range(SLOW_READERS):
         connection = attack.connect()
         if connection is not None:
@@ -191,6 +205,7 @@ def bombs(attack: Attack) -> None:
         acks=1, timeout_ms=1000, topic_data=[produce.TopicProduceData(name=TOPIC, partition_data=[data])]
     )
     ready = frame(0, 9, request)
+    attack.begin()
     while attack.is_on():
         attack.send_once(ready)
         time.sleep(0.2)
@@ -212,6 +227,7 @@ def half_open(attack: Attack) -> None:
     resource.setrlimit(
         resource.RLIMIT_NOFILE, (HALF_OPEN + 500, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
     )
+    attack.begin()
     while attack.is_on():
         if len(attack.connections) < HALF_OPEN:
             connection = attack.connect()
@@ -236,11 +252,23 @@ ATTACKS = {
 }
 
 
+def stand_in(attack: Attack, share: float) -> None:
+    """Nothing but the work that an attack would be to this machine."""
+    attack.begin()
+    while attack.is_on():
+        began = time.monotonic()
+        while time.monotonic() - began < share * _STAND_IN_TURN_S:
+            pass
+        time.sleep((1 - share) * _STAND_IN_TURN_S)
+
+
 def main() -> None:
-    host, port, name, seconds = sys.argv[1:]
+    host, port, name, seconds, *share = sys.argv[1:]
     attack = Attack(host, int(port), float(seconds))
-    print("begun", flush=True)
-    ATTACKS[name](attack)
+    if share:
+        stand_in(attack, min(1.0, float(share[0])))
+    else:
+        ATTACKS[name](attack)
 
 
 if __name__ == "__main__":

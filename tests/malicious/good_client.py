@@ -1,0 +1,99 @@
+"""A client that behaves, and checks that all it was promised is there."""
+
+import os
+import time
+from types import TracebackType
+from typing import Self
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
+
+GOOD = "good"
+_AT_ONCE = 500
+_CHECKED_PLACES = 5
+_WAIT_S = 30
+
+
+def fill(bootstrap: str, topic: str, size_bytes: int) -> None:
+    producer = Producer({"bootstrap.servers": bootstrap, "batch.size": 900_000})
+    for _ in range(size_bytes // 500_000):
+        producer.produce(topic, os.urandom(500_000))
+        producer.flush()
+
+
+class GoodClient:
+    """Writes numbers to a topic that nobody else writes to, and reads it from the start."""
+
+    def __init__(self, bootstrap: str) -> None:
+        # What is sent again after a broken connection is stored once, so that offsets count what was acknowledged.
+        self._producer = Producer(
+            {"bootstrap.servers": bootstrap, "linger.ms": 5, "enable.idempotence": True}
+        )
+        self._consumer = Consumer(
+            {
+                "bootstrap.servers": bootstrap,
+                "group.id": GOOD,
+                "enable.auto.commit": False,
+                "fetch.wait.max.ms": 10,
+            }
+        )
+        self._first_offset = self._end_offset()
+        self._sent = 0
+        self._failures: list[str] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._consumer.close()
+
+    def write(self, seconds: float) -> int:
+        """For so long; gives how many messages."""
+        before = self._sent
+        began = time.monotonic()
+        while time.monotonic() - began < seconds:
+            for _ in range(_AT_ONCE):
+                self._producer.produce(
+                    GOOD,
+                    b"%020d" % self._sent,
+                    on_delivery=lambda error, _: self._failures.append(str(error)) if error else None,
+                )
+                self._sent += 1
+            self._producer.flush()
+        return self._sent - before
+
+    def begin_to_read(self) -> None:
+        """From the start."""
+        self._seek(OFFSET_BEGINNING)
+        assert self._consumer.consume(1, _WAIT_S), "nothing came"
+
+    def read(self, seconds: float) -> int:
+        """Go on for so long, and from the start again when there is no more; gives how many messages."""
+        end_offset = self._end_offset()
+        read = 0
+        began = time.monotonic()
+        while time.monotonic() - began < seconds:
+            messages = self._consumer.consume(_AT_ONCE, 1)
+            read += len(messages)
+            if messages and (messages[-1].offset() or 0) >= end_offset - 1:
+                self._seek(OFFSET_BEGINNING)
+        return read
+
+    def check_all_is_there(self) -> None:
+        """Offsets tell how many there are; what they are is looked at in some places."""
+        assert self._failures == []
+        assert self._end_offset() - self._first_offset == self._sent
+        step = max(1, self._sent // _CHECKED_PLACES)
+        for place in [*range(0, self._sent, step), self._sent - 1]:
+            self._seek(self._first_offset + place)
+            (message,) = self._consumer.consume(1, _WAIT_S)
+            assert message.value() == b"%020d" % place
+
+    def _seek(self, offset: int) -> None:
+        self._consumer.assign([TopicPartition(GOOD, 0, offset)])
+
+    def _end_offset(self) -> int:
+        bounds = self._consumer.get_watermark_offsets(TopicPartition(GOOD, 0), timeout=_WAIT_S)
+        assert bounds is not None, "no answer about offsets"
+        return int(bounds[1])
