@@ -58,9 +58,7 @@ def decode_request_header(buf: Buffer, pos: int = 0) -> tuple[RequestHeader, int
 
 def _client_id(buf: Buffer, pos: int, *, is_flexible: bool) -> tuple[str, int]:
     client_id, pos = read_nullable_string(buf, pos)
-    if is_flexible:
-        pos = skip_tagged_fields(buf, pos)
-    return client_id or "", pos
+    return client_id or "", skip_tagged_fields(buf, pos) if is_flexible else pos
 
 
 def encode_request_header(out: bytearray, header: RequestHeader) -> None:

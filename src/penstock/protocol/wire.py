@@ -111,6 +111,8 @@ def read_tag(buf: Buffer, pos: int) -> tuple[int, int, int]:
 
 def skip_tagged_fields(buf: Buffer, pos: int) -> int:
     """Pass over a section of tagged fields of which none is known here."""
+    if pos < len(buf) and not buf[pos]:
+        return pos + 1  # as nearly always
     count, pos = read_uvarint(buf, pos)
     for _ in range(count):
         _tag, _start, pos = read_tag(buf, pos)
@@ -118,6 +120,9 @@ def skip_tagged_fields(buf: Buffer, pos: int) -> int:
 
 
 def write_tagged_fields(out: bytearray, fields: list[tuple[int, bytearray]]) -> None:
+    if not fields:
+        out.append(0)
+        return
     write_uvarint(out, len(fields))
     for tag, value in fields:
         write_uvarint(out, tag)
@@ -229,7 +234,10 @@ def write_nullable_string(out: bytearray, value: str | None) -> None:
 
 def write_compact_string(out: bytearray, value: str) -> None:
     data = _encoded(value)
-    write_uvarint(out, len(data) + 1)
+    if len(data) < 0x7F:
+        out.append(len(data) + 1)
+    else:
+        write_uvarint(out, len(data) + 1)
     out += data
 
 
@@ -350,9 +358,13 @@ def read_compact_nullable_records(buf: Buffer, pos: int) -> tuple[memoryview | N
 # --- arrays ---------------------------------------------------------------------------------------------------
 
 
+def _too_many(count: int, left: int) -> ProtocolError:
+    return ProtocolError(f"an array of {count} elements cannot fit in the {left} bytes left")
+
+
 def _checked_count(count: int, left: int, element_size_min: int) -> int:
     if count * element_size_min > left:
-        raise ProtocolError(f"an array of {count} elements cannot fit in the {left} bytes left")
+        raise _too_many(count, left)
     return count
 
 
@@ -380,7 +392,9 @@ def read_compact_array_length(buf: Buffer, pos: int, element_size_min: int) -> t
     count, pos = read_uvarint(buf, pos)
     if count == 0:
         raise null_in_non_nullable("array")
-    return _checked_count(count - 1, len(buf) - pos, element_size_min), pos
+    if (count - 1) * element_size_min > len(buf) - pos:
+        raise _too_many(count - 1, len(buf) - pos)
+    return count - 1, pos
 
 
 def read_compact_nullable_array_length(buf: Buffer, pos: int, element_size_min: int) -> tuple[int, int]:
@@ -395,7 +409,10 @@ def write_array_length(out: bytearray, count: int) -> None:
 
 
 def write_compact_array_length(out: bytearray, count: int) -> None:
-    write_uvarint(out, count + 1)
+    if count < 0x7F:
+        out.append(count + 1)
+    else:
+        write_uvarint(out, count + 1)
 
 
 def _numbers(buf: Buffer, pos: int, count: int, code: str, size: int) -> tuple[list[int], int]:

@@ -19,14 +19,17 @@ from penstock.protocol.compression import (
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.batch import (
     CODEC_MASK,
+    CONTROL_FLAG,
     HEADER_SIZE,
     LOG_APPEND_TIME_FLAG,
     LOG_OVERHEAD,
     MAGIC,
     MAGIC_POSITION,
+    NO_PRODUCER_ID,
     NO_TIMESTAMP,
+    TRANSACTIONAL_FLAG,
     BatchHeader,
-    crc_is_valid,
+    compute_crc,
     parse_header,
     set_max_timestamp,
 )
@@ -60,19 +63,21 @@ def validate_batch(
     header = _check_frame(batch)
     if is_from_client and header.base_offset != 0:
         raise InvalidBatch(ErrorCode.INVALID_RECORD, f"The base offset must be 0, not {header.base_offset}")
-    if header.size_bytes > rules.size_bytes_max:
+    size_bytes = len(batch)
+    if size_bytes > rules.size_bytes_max:
         raise InvalidBatch(
             ErrorCode.MESSAGE_TOO_LARGE,
-            f"The batch of {header.size_bytes} bytes exceeds max.message.bytes, which is {rules.size_bytes_max}",
+            f"The batch of {size_bytes} bytes exceeds max.message.bytes, which is {rules.size_bytes_max}",
         )
-    if not crc_is_valid(batch, 0, header.size_bytes):
+    if compute_crc(batch, 0, size_bytes) != header.crc:
         raise InvalidBatch(ErrorCode.CORRUPT_MESSAGE, "The batch does not match its CRC")
-    if header.size_bytes > rules.segment_bytes_max:
-        _refuse_larger_than_segment(header.size_bytes, rules)
+    if size_bytes > rules.segment_bytes_max:
+        _refuse_larger_than_segment(size_bytes, rules)
     if is_from_client:
         _check_client_header(header)
 
-    records = _uncompressed(batch, header, rules)
+    is_plain = not header.attributes & CODEC_MASK
+    records = bytes(memoryview(batch)[HEADER_SIZE:]) if is_plain else _decompressed(batch, header, rules)
     try:
         delta_min, delta_max, has_null_key = walk_records(records, header.record_count)
     except CorruptRecords as error:
@@ -80,7 +85,7 @@ def validate_batch(
 
     if rules.is_compacted and has_null_key:
         _refuse_records(records, header, rules, now_ms)
-    max_timestamp = _check_timestamps(records, header, rules, now_ms, (delta_min, delta_max))
+    max_timestamp = _check_timestamps(records, header, rules, now_ms, delta_min, delta_max)
     return ValidatedBatch(header, max_timestamp, _rewrite_needed(header, rules, max_timestamp), records)
 
 
@@ -114,18 +119,16 @@ def _check_frame(batch: Buffer) -> BatchHeader:
         code = ErrorCode.INVALID_RECORD if announced > available else ErrorCode.CORRUPT_MESSAGE
         raise InvalidBatch(code, f"{available} bytes are too few for a batch header")
     header = parse_header(batch, 0)
-    size = header.size_bytes
+    size = LOG_OVERHEAD + header.batch_length
+    if size == available:
+        return header
     if size < HEADER_SIZE:
         raise InvalidBatch(ErrorCode.CORRUPT_MESSAGE, f"A batch of {size} bytes is shorter than its header")
     if size > available:
         raise InvalidBatch(
             ErrorCode.INVALID_RECORD, f"The batch says it has {size} bytes, but only {available} came"
         )
-    if size < available:
-        raise InvalidBatch(
-            ErrorCode.INVALID_RECORD, "There must be exactly one record batch for each partition"
-        )
-    return header
+    raise InvalidBatch(ErrorCode.INVALID_RECORD, "There must be exactly one record batch for each partition")
 
 
 def _check_client_header(header: BatchHeader) -> None:
@@ -139,22 +142,20 @@ def _check_client_header(header: BatchHeader) -> None:
             ErrorCode.INVALID_RECORD,
             f"The last offset delta {header.last_offset_delta} does not fit with {count} records",
         )
-    if header.is_control:
+    if header.attributes & CONTROL_FLAG:
         raise InvalidBatch(ErrorCode.INVALID_RECORD, "Clients may not write control records")
-    if header.has_producer_id:
+    if header.producer_id != NO_PRODUCER_ID:
         if header.base_sequence < 0:
             raise InvalidBatch(
                 ErrorCode.INVALID_RECORD,
                 f"The batch of producer {header.producer_id} has sequence {header.base_sequence}",
             )
-    elif header.is_transactional:
+    elif header.attributes & TRANSACTIONAL_FLAG:
         raise InvalidBatch(ErrorCode.INVALID_RECORD, "A transactional batch must have a producer id")
 
 
-def _uncompressed(batch: Buffer, header: BatchHeader, rules: ValidationRules) -> bytes:
+def _decompressed(batch: Buffer, header: BatchHeader, rules: ValidationRules) -> bytes:
     section = memoryview(batch)[HEADER_SIZE:]
-    if not header.is_compressed:
-        return bytes(section)
     if header.attributes & CODEC_MASK > Codec.ZSTD:
         raise InvalidBatch(
             ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"There is no codec {header.attributes & CODEC_MASK}"
@@ -173,16 +174,17 @@ def _uncompressed(batch: Buffer, header: BatchHeader, rules: ValidationRules) ->
 
 
 def _check_timestamps(
-    records: bytes, header: BatchHeader, rules: ValidationRules, now_ms: int, deltas: tuple[int, int]
+    records: bytes, header: BatchHeader, rules: ValidationRules, now_ms: int, delta_min: int, delta_max: int
 ) -> int:
     """The max timestamp to store. Raises when any record's time is not acceptable."""
+    has_append_time = header.attributes & LOG_APPEND_TIME_FLAG
     if rules.is_log_append_time:
-        if header.is_log_append_time:
+        if has_append_time:
             raise InvalidBatch(
                 ErrorCode.INVALID_TIMESTAMP, "Producers may not set the timestamp type LogAppendTime"
             )
         return now_ms
-    if header.is_log_append_time:
+    if has_append_time:
         # Kafka takes the header's max timestamp for the time of every record here, then clears the flag.
         least = greatest = header.max_timestamp
         if greatest == NO_TIMESTAMP:
@@ -190,8 +192,8 @@ def _check_timestamps(
                 ErrorCode.INVALID_TIMESTAMP, "Producers may not set the timestamp type LogAppendTime"
             )
     else:
-        least = header.base_timestamp + deltas[0]
-        greatest = header.base_timestamp + deltas[1]
+        least = header.base_timestamp + delta_min
+        greatest = header.base_timestamp + delta_max
     earliest, latest = _time_range(rules, now_ms)
     if least < earliest or greatest > latest:
         _refuse_records(records, header, rules, now_ms)
@@ -238,11 +240,13 @@ def _refuse_records(records: bytes, header: BatchHeader, rules: ValidationRules,
 
 
 def _rewrite_needed(header: BatchHeader, rules: ValidationRules, max_timestamp: int) -> Rewrite:
-    target = header.codec if rules.codec is None else rules.codec
-    is_bare_control = header.is_control and not header.is_compressed  # control records stay uncompressed
-    if target is not header.codec and not is_bare_control:
-        return Rewrite.RECOMPRESS
-    if header.max_timestamp != max_timestamp or header.is_log_append_time != rules.is_log_append_time:
+    attributes, codec = header.attributes, rules.codec
+    if codec is not None and attributes & CODEC_MASK != codec:
+        is_bare_control = attributes & CONTROL_FLAG and not attributes & CODEC_MASK
+        if not is_bare_control:  # control records stay uncompressed
+            return Rewrite.RECOMPRESS
+    has_append_time = attributes & LOG_APPEND_TIME_FLAG != 0
+    if header.max_timestamp != max_timestamp or has_append_time != rules.is_log_append_time:
         return Rewrite.TIMESTAMPS
     return Rewrite.NONE
 
