@@ -25,6 +25,9 @@ from penstock.storage.log_errors import LogCorrupt, LogError, StorageError, is_d
 
 ALL = -1  # acks: every in-sync replica
 
+Told = Callable[[LogError | None], None]
+"""Called once, when records are where they were to be, or with why they will not be there."""
+
 
 class PartitionGone(LogError):
     """The partition is not here any more: whoever wrote to it must ask where it is."""
@@ -130,8 +133,8 @@ class Replica:
         self._why_not_opened: LogError | None = None
         self._followers: Followers | None = None
         # Appends come in offset order, so whoever waits for the lowest offset stands first.
-        self._producers: deque[tuple[int, Completion[None]]] = deque()
-        self._own_producers: deque[tuple[int, Completion[None]]] = deque()
+        self._producers: deque[tuple[int, Told]] = deque()
+        self._own_producers: deque[tuple[int, Told]] = deque()
         self._readers: set[asyncio.Future[None]] = set()
         self._end_readers: set[asyncio.Future[None]] = set()
 
@@ -310,28 +313,35 @@ class Replica:
         """What to wait for before records up to `last_offset` count for all; None when they do."""
         if self.high_watermark > last_offset:
             return None
-        return self._wait(self._producers, last_offset)
-
-    def acknowledged(self, last_offset: int, acks: int) -> Completion[None] | None:
-        """What a producer waits for: all in-sync replicas, or with acks=1 this one's disk."""
-        if acks == ALL or self._followers is None:
-            return self.committed(last_offset)
-        return self.stored(last_offset)
+        waiter: Completion[None] = Completion()
+        self._wait(self._producers, last_offset, waiter.end)
+        return waiter
 
     def stored(self, last_offset: int) -> Completion[None] | None:
         """What to wait for before records up to `last_offset` are on this broker's disk; None when they are."""
         if self.log.committed_offset > last_offset:
             return None
-        return self._wait(self._own_producers, last_offset)
-
-    def _wait(self, producers: "deque[tuple[int, Completion[None]]]", last_offset: int) -> Completion[None]:
         waiter: Completion[None] = Completion()
-        failure = self.log.failure
-        if failure is not None:
-            waiter.fail(failure)
-        else:
-            producers.append((last_offset, waiter))
+        self._wait(self._own_producers, last_offset, waiter.end)
         return waiter
+
+    def tell_when_acknowledged(self, last_offset: int, acks: int, told: Told) -> None:
+        """What a producer waits for: all in-sync replicas, or with acks=1 this one's disk. It may be told at once."""
+        if acks == ALL or self._followers is None:
+            if self.high_watermark <= last_offset:
+                self._wait(self._producers, last_offset, told)
+                return
+        elif self.log.committed_offset <= last_offset:
+            self._wait(self._own_producers, last_offset, told)
+            return
+        told(None)
+
+    def _wait(self, producers: "deque[tuple[int, Told]]", last_offset: int, told: Told) -> None:
+        failure = self.log.failure
+        if failure is None:
+            producers.append((last_offset, told))
+        else:
+            told(failure)
 
     def append_fetched(self, records: Buffer, now_ms: int) -> Appended | None:
         """Store what the leader gave, as a follower; synced like anything else. Raises `LogError`."""
@@ -365,7 +375,7 @@ class Replica:
             self._surroundings.on_disk_failure(log.failure)
             self._fail_producers(log.failure)
             return
-        _resolve(self._own_producers, log.committed_offset)
+        _tell(self._own_producers, log.committed_offset)
         if self.is_leader:
             self._advance()
         else:
@@ -390,7 +400,7 @@ class Replica:
             return
         self.high_watermark = high_watermark
         self.log.producers.advance_high_watermark(high_watermark)
-        _resolve(self._producers, high_watermark)
+        _tell(self._producers, high_watermark)
         _wake(self._readers)
 
     def _refuse_if_too_few(self) -> None:
@@ -403,12 +413,12 @@ class Replica:
                 f"too few replicas of {self.topic}-{self.partition} are in sync to commit"
             )
             while self._producers:
-                self._producers.popleft()[1].fail(error)
+                self._producers.popleft()[1](error)
 
     def _fail_producers(self, failure: LogError) -> None:
         for producers in (self._producers, self._own_producers):
             while producers:
-                producers.popleft()[1].fail(failure)
+                producers.popleft()[1](failure)
 
     # -- reading --------------------------------------------------------------------------------------
 
@@ -450,9 +460,9 @@ class Replica:
         return ErrorCode.UNKNOWN_LEADER_EPOCH
 
 
-def _resolve(producers: "deque[tuple[int, Completion[None]]]", end_offset: int) -> None:
+def _tell(producers: "deque[tuple[int, Told]]", end_offset: int) -> None:
     while producers and producers[0][0] < end_offset:
-        producers.popleft()[1].resolve(None)
+        producers.popleft()[1](None)
 
 
 def _wake(readers: "set[asyncio.Future[None]]") -> None:

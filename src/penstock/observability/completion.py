@@ -35,6 +35,13 @@ class Completion(Generic[T]):
             self.error = error
             self._finish()
 
+    def end(self: "Completion[None]", error: Exception | None) -> None:
+        """Resolve it, which has no result to give, or fail it."""
+        if error is None:
+            self.resolve(None)
+        else:
+            self.fail(error)
+
     def then(self, callback: "Callable[[Completion[T]], None]") -> None:
         """Call `callback` when this is done; at once if it is."""
         assert self._callback is None, "a completion is waited for once"
@@ -68,5 +75,7 @@ class Completion(Generic[T]):
         self.is_done = True
         callback = self._callback
         if callback is not None:
-            self._callback = None  # it may hold this in turn: a cycle for each request keeps the collector busy
+            self._callback = (
+                None  # it may hold this in turn: a cycle for each request keeps the collector busy
+            )
             callback(self)

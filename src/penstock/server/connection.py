@@ -71,6 +71,7 @@ class Connection(asyncio.BufferedProtocol):
         self._limits = host.limits
         self._dispatcher = host.dispatcher
         self._clock = host.clock
+        self._memory = host.memory
         self._listener = listener
         self._slots: deque[Slot] = deque()
         self._exclusive: Slot | None = None
@@ -141,7 +142,7 @@ class Connection(asyncio.BufferedProtocol):
         self._host.connections.discard(self)
         self._drop_requests()
         self._note_unsent(0)
-        self._host.memory.forget(self)
+        self._memory.forget(self)
         self._is_stopping = True
         self.peer.leave()
         self.peer.turns.is_gone = True
@@ -226,14 +227,14 @@ class Connection(asyncio.BufferedProtocol):
     def _continue_body(self, body: bytearray) -> None:
         if self._body_received == self._body_size:
             self._body = None
-            self._host.memory.received(self)
+            self._memory.received(self)
             self._accept(body)
         elif self._body_received == len(body):
             # Not resized in place: the transport still holds a view of the old one.
             size = min(2 * len(body), self._body_size)
             self._body = bytearray(size)
             self._body[: len(body)] = body
-            self._host.memory.receive(self, size)
+            self._memory.receive(self, size)
 
     def give_up_frame(self) -> None:
         self._body = None
@@ -268,15 +269,16 @@ class Connection(asyncio.BufferedProtocol):
         body[: len(received)] = received
         self._body_size = size
         self._body_received = len(received)
-        self._host.memory.receive(self, len(body))
+        self._memory.receive(self, len(body))
         self._continue_body(body)
 
     def _accept(self, frame: bytearray) -> None:
         """Dispatch one frame; what it answers takes its place in the order."""
-        slot = Slot(len(frame))
+        size = len(frame)
+        slot = Slot(size)
         self._slots.append(slot)
-        self._in_flight_bytes += slot.request_bytes
-        self._host.memory.in_flight_bytes += slot.request_bytes
+        self._in_flight_bytes += size
+        self._memory.in_flight_bytes += size
         self.peer.turns.accepted += 1
         try:
             answer = self._dispatcher.dispatch(frame, self.peer)
@@ -293,7 +295,8 @@ class Connection(asyncio.BufferedProtocol):
             future.add_done_callback(lambda done: self._answered(slot, done))
         else:
             self._take(slot, answer)
-        self._pause_if_full()
+        if not self._has_room():
+            self._pause()
 
     # -- answers out
 
@@ -307,19 +310,38 @@ class Connection(asyncio.BufferedProtocol):
 
     def _take(self, slot: Slot, answer: Answer) -> None:
         """Write at the end of this turn of the loop, with what else finishes meanwhile; much, or all, at once."""
+        if len(self._slots) == 1 and self._slots[0] is slot:
+            self._write_only(slot, answer)
+            return
         slot.answer = answer
         slot.answer_bytes = sum(map(len, answer))
         self._unwritten_bytes += slot.answer_bytes
-        in_flight = len(self._slots)
-        if (
-            in_flight == 1
-            or self._unwritten_bytes >= _WRITE_AT_ONCE_BYTES
-            or in_flight >= self._limits.in_flight_max
-        ):
+        if self._unwritten_bytes >= _WRITE_AT_ONCE_BYTES or len(self._slots) >= self._limits.in_flight_max:
             self._write_finished()
         elif not self._is_write_due:
             self._is_write_due = True
             asyncio.get_running_loop().call_soon(self._write_finished)
+
+    def _write_only(self, slot: Slot, answer: Answer) -> None:
+        """Write the answer of the only request in flight: there is no order to keep, and nothing else is held back."""
+        self._slots.clear()
+        self.peer.turns.answered += 1
+        self._write(answer)
+        self._in_flight_bytes -= slot.request_bytes
+        self._memory.release(slot.request_bytes)
+        if self._drained is not None:
+            self._resolve_drained()
+        if self._is_paused:
+            self._resume_if_room()
+
+    def _write(self, answer: Answer) -> None:
+        if not answer or self._transport.is_closing():
+            return
+        if len(answer) == 1:
+            self._transport.write(answer[0])
+        else:
+            self._transport.writelines(answer)
+        self.last_active_ms = self._clock.monotonic_ms()
 
     def _answered(self, slot: Slot, done: "asyncio.Future[Answer]") -> None:
         if self._exclusive is slot:
@@ -362,14 +384,9 @@ class Connection(asyncio.BufferedProtocol):
             answered_bytes += slot.request_bytes
             self._unwritten_bytes -= slot.answer_bytes
             self.peer.turns.answered += 1
-        if buffers and not self._transport.is_closing():
-            if len(buffers) == 1:
-                self._transport.write(buffers[0])
-            else:
-                self._transport.writelines(buffers)
-            self.last_active_ms = self._clock.monotonic_ms()
+        self._write(buffers)
         self._in_flight_bytes -= answered_bytes
-        self._host.memory.release(answered_bytes)
+        self._memory.release(answered_bytes)
         if slots and (failure := slots[0].failure) is not None:
             self._drop_requests()
             self.close(failure)
@@ -383,12 +400,12 @@ class Connection(asyncio.BufferedProtocol):
         """They will not be answered."""
         self._slots.clear()
         released, self._in_flight_bytes = self._in_flight_bytes, 0
-        self._host.memory.release(released)
+        self._memory.release(released)
 
     # -- back-pressure
 
     def _note_unsent(self, size_bytes: int) -> None:
-        self._host.memory.unsent_bytes += size_bytes - self._unsent_bytes
+        self._memory.unsent_bytes += size_bytes - self._unsent_bytes
         self._unsent_bytes = size_bytes
 
     def pause_writing(self) -> None:
@@ -431,12 +448,8 @@ class Connection(asyncio.BufferedProtocol):
             and self._exclusive is None
             and len(self._slots) < self._limits.in_flight_max
             and self._in_flight_bytes < self._limits.in_flight_bytes_max
-            and self._host.memory.has_room_for(self)
+            and self._memory.has_room_for(self)
         )
-
-    def _pause_if_full(self) -> None:
-        if not self._has_room():
-            self._pause()
 
     def _pause(self) -> None:
         if not self._is_paused and not self._transport.is_closing():

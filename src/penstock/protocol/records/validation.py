@@ -85,7 +85,7 @@ def validate_batch(
 
     if rules.is_compacted and has_null_key:
         _refuse_records(records, header, rules, now_ms)
-    max_timestamp = _check_timestamps(records, header, rules, now_ms, delta_min, delta_max)
+    max_timestamp = _check_timestamps(records, header, rules, now_ms, (delta_min, delta_max))
     return ValidatedBatch(header, max_timestamp, _rewrite_needed(header, rules, max_timestamp), records)
 
 
@@ -174,7 +174,7 @@ def _decompressed(batch: Buffer, header: BatchHeader, rules: ValidationRules) ->
 
 
 def _check_timestamps(
-    records: bytes, header: BatchHeader, rules: ValidationRules, now_ms: int, delta_min: int, delta_max: int
+    records: bytes, header: BatchHeader, rules: ValidationRules, now_ms: int, deltas: tuple[int, int]
 ) -> int:
     """The max timestamp to store. Raises when any record's time is not acceptable."""
     has_append_time = header.attributes & LOG_APPEND_TIME_FLAG
@@ -192,8 +192,8 @@ def _check_timestamps(
                 ErrorCode.INVALID_TIMESTAMP, "Producers may not set the timestamp type LogAppendTime"
             )
     else:
-        least = header.base_timestamp + delta_min
-        greatest = header.base_timestamp + delta_max
+        least = header.base_timestamp + deltas[0]
+        greatest = header.base_timestamp + deltas[1]
     earliest, latest = _time_range(rules, now_ms)
     if least < earliest or greatest > latest:
         _refuse_records(records, header, rules, now_ms)

@@ -54,18 +54,15 @@ ADMIN_CLIENT = "__admin_client"  # Kafka's name for the only client that may wri
 class _Outcome:
     """What one partition will be answered, and what that waits for."""
 
-    __slots__ = ("committed", "is_settled", "response", "unchecked", "waits_for_others")
+    __slots__ = ("is_settled", "last_offset", "leader", "response", "unchecked")
 
     def __init__(
-        self,
-        response: PartitionProduceResponse,
-        committed: Completion[None] | None = None,
-        *,
-        waits_for_others: bool = False,
+        self, response: PartitionProduceResponse, leader: Replica | None = None, last_offset: int = -1
     ) -> None:
         self.response = response
-        self.committed = committed
-        self.waits_for_others = waits_for_others
+        self.leader = leader
+        """Who says when what was appended, up to `last_offset`, may be acknowledged; None when nothing was."""
+        self.last_offset = last_offset
         self.is_settled = False
         self.unchecked: memoryview | None = None
         """Records that take long to check: that is done on a thread, and they are appended after it."""
@@ -130,10 +127,18 @@ def _append_all(
         else:
             parts = [_Outcome(_failed(data.index, refusal)) for data in topic.partition_data]
         outcomes.append((topic, parts))
-    if [outcome for _, parts in outcomes for outcome in parts if outcome.unchecked is not None]:
+    if _has_unchecked(outcomes):
         # What the same client sends next must not overtake it.
         return Exclusive(_append_checked(ctx, request, outcomes))
     return _answer(ctx, request, outcomes)
+
+
+def _has_unchecked(outcomes: _Outcomes) -> bool:
+    for _, parts in outcomes:
+        for outcome in parts:
+            if outcome.unchecked is not None:
+                return True
+    return False
 
 
 async def _append_checked(
@@ -183,9 +188,9 @@ def _answer(
                         f"{ErrorCode(outcome.response.error_code).name}"
                     )
         return None
-    waiting = [o for _, parts in outcomes for o in parts if o.committed is not None]
+    waiting = [o for _, parts in outcomes for o in parts if o.leader is not None]
     if waiting:
-        return _Waiting(ctx, outcomes, waiting, request.timeout_ms).answer
+        return _Waiting(ctx, request, outcomes, waiting).answer
     return _respond(outcomes)
 
 
@@ -200,29 +205,36 @@ class _Waiting:
     __slots__ = ("_access", "_deadline_s", "_left", "_outcomes", "_timer", "answer")
 
     def __init__(
-        self, ctx: RequestContext, outcomes: _Outcomes, waiting: list[_Outcome], timeout_ms: int
+        self, ctx: RequestContext, request: ProduceRequest, outcomes: _Outcomes, waiting: list[_Outcome]
     ) -> None:
         self.answer: Completion[ProduceResponse] = Completion()
         self._access = ctx.broker.access
         self._outcomes = outcomes
         self._left = len(waiting)
         self._timer: asyncio.TimerHandle | None = None
+        acks = request.acks
+        others = []
         for outcome in waiting:
-            assert outcome.committed is not None
-            outcome.committed.then(partial(self._settled, outcome))
-        others = [each for each in waiting if each.waits_for_others and not each.is_settled]
+            leader = outcome.leader
+            assert leader is not None
+            leader.tell_when_acknowledged(outcome.last_offset, acks, partial(self._settle, outcome))
+            if acks == ALL and leader.is_replicated and not outcome.is_settled:
+                others.append(outcome)
         if others:
-            self._deadline_s = asyncio.get_running_loop().time() + timeout_ms / 1000
+            self._deadline_s = asyncio.get_running_loop().time() + request.timeout_ms / 1000
             self._wait_for(others)
 
-    def _settled(self, outcome: _Outcome, committed: Completion[None]) -> None:
+    def _settle(self, outcome: _Outcome, error: LogError | None) -> None:
         if outcome.is_settled:  # its time had run out
             return
-        try:
-            committed.result()
-        except LogError as error:
+        if error is not None:
             outcome.response = _failed(outcome.response.index, error.code, str(error))
-        self._count(outcome)
+        outcome.is_settled = True
+        self._left -= 1
+        if self._left == 0:
+            if self._timer is not None:
+                self._timer.cancel()
+            self.answer.resolve(_respond(self._outcomes))
 
     def _wait_for(self, others: list[_Outcome]) -> None:
         loop = asyncio.get_running_loop()
@@ -242,15 +254,7 @@ class _Waiting:
         for outcome in others:
             if not outcome.is_settled:
                 outcome.response = _failed(outcome.response.index, ErrorCode.REQUEST_TIMED_OUT)
-                self._count(outcome)
-
-    def _count(self, outcome: _Outcome) -> None:
-        outcome.is_settled = True
-        self._left -= 1
-        if self._left == 0:
-            if self._timer is not None:
-                self._timer.cancel()
-            self.answer.resolve(_respond(self._outcomes))
+                self._settle(outcome, None)
 
 
 def _respond(outcomes: _Outcomes) -> ProduceResponse:
@@ -309,11 +313,7 @@ def _append_records(
         log_append_time_ms=appended.log_append_time_ms,
         log_start_offset=appended.log_start_offset,
     )
-    return _Outcome(
-        response,
-        leader.acknowledged(appended.last_offset, request.acks) if request.acks else None,
-        waits_for_others=request.acks == ALL and leader.is_replicated,
-    )
+    return _Outcome(response, leader, appended.last_offset)
 
 
 def _refuse(
