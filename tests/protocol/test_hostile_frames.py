@@ -10,7 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from penstock.protocol.errors import ProtocolError
-from penstock.protocol.messages import fetch, metadata, produce
+from penstock.protocol.headers import decode_request_header
+from penstock.protocol.messages import fetch, metadata, offset_fetch, produce
+from penstock.protocol.wire import ELEMENTS_MAX, write_uvarint
 from tests.protocol.message_strategies import CASE_OF, CASES, Case, values
 
 QUICK = settings(max_examples=5, deadline=None, database=None, suppress_health_check=list(HealthCheck))
@@ -194,3 +196,52 @@ def test_a_million_nested_tags_end_as_soon_as_the_frame_does() -> None:
     data = metadata.encode_request(metadata.MetadataRequest(topics=None), 9)[:-1] + b"\xff\xff\xff\xff\x0f"
     with pytest.raises(ProtocolError):
         metadata.decode_request(data + b"\x07\x00" * 1_000, 9)
+
+
+def offsets_of(groups: int, topics: int, partitions: int) -> offset_fetch.OffsetFetchRequest:
+    topic = offset_fetch.OffsetFetchRequestTopics(name="t", partition_indexes=[0] * partitions)
+    group = offset_fetch.OffsetFetchRequestGroup(group_id="g", topics=[topic] * topics)
+    return offset_fetch.OffsetFetchRequest(groups=[group] * groups)
+
+
+@pytest.mark.parametrize("shape", [(30_000, 1, 0), (1, 30_000, 1), (1, 1, ELEMENTS_MAX), (40, 40, 40)])
+def test_a_request_that_names_too_much_in_all_its_arrays_together_is_refused(
+    shape: tuple[int, int, int],
+) -> None:
+    frame = offset_fetch.encode_request(offsets_of(*shape), 8)
+    with pytest.raises(ProtocolError, match="names more than"):
+        offset_fetch.decode_request(frame, 8)
+
+
+def test_a_fetch_of_twenty_thousand_topics_is_read() -> None:
+    topic = fetch.FetchTopic(topic="t", partitions=[fetch.FetchPartition(partition=0)])
+    request = fetch.FetchRequest(topics=[topic] * 20_000)
+    assert fetch.decode_request(fetch.encode_request(request, 12), 12) == request
+
+
+def test_null_arrays_do_not_pay_for_others() -> None:
+    group = offset_fetch.OffsetFetchRequestGroup(group_id="g", topics=None)
+    many = offsets_of(1, 1, ELEMENTS_MAX - 20_000)
+    frame = offset_fetch.encode_request(
+        offset_fetch.OffsetFetchRequest(groups=[group] * 20_000 + list(many.groups)), 8
+    )
+    with pytest.raises(ProtocolError, match="names more than"):
+        offset_fetch.decode_request(frame, 8)
+
+
+def many_unknown_tags() -> bytearray:
+    tags = bytearray()
+    write_uvarint(tags, ELEMENTS_MAX + 1)
+    return tags + b"\x63\x00" * (ELEMENTS_MAX + 1)
+
+
+def test_a_request_with_too_many_unknown_tagged_fields_is_refused() -> None:
+    frame = metadata.encode_request(metadata.MetadataRequest(topics=[]), 12)[:-1]
+    with pytest.raises(ProtocolError, match="names more than"):
+        metadata.decode_request(frame + many_unknown_tags(), 12)
+
+
+def test_a_header_with_too_many_unknown_tagged_fields_is_refused() -> None:
+    header = b"\x00\x03\x00\x0c\x00\x00\x00\x01\x00\x00"
+    with pytest.raises(ProtocolError, match="names more than"):
+        decode_request_header(header + many_unknown_tags())

@@ -152,11 +152,15 @@ def _entry_points(member: Member, layouts: Layouts, needs: Needs) -> list[str]:
     writers = readers.replace("_READERS", "_WRITERS")
     index = "version" if first == 0 else f"version - {first}"
     needs.use("unsupported_version")
+    is_counted = message.kind == "request"
+    taken, given = (
+        ("Buffer, int, Budget", "buf, pos, Budget()") if is_counted else ("Buffer, int", "buf, pos")
+    )
     guard = [f"if not {first} <= version <= {last}:", f'    raise unsupported_version("{name}", version)']
     return [
         "",
         "",
-        f"{readers}: Final[tuple[Callable[[Buffer, int], tuple[{name}, int]], ...]] = (",
+        f"{readers}: Final[tuple[Callable[[{taken}], tuple[{name}, int]], ...]] = (",
         *indent([f"{member.reader(message.root, version)}," for version in named]),
         ")",
         f"{writers}: Final[tuple[Callable[[bytearray, {name}], None], ...]] = (",
@@ -169,7 +173,7 @@ def _entry_points(member: Member, layouts: Layouts, needs: Needs) -> list[str]:
             [
                 *guard,
                 "try:",
-                f"    return {readers}[{index}](buf, pos)[0]",
+                f"    return {readers}[{index}]({given})[0]",
                 "except (IndexError, struct.error) as error:",
                 f'    raise ProtocolError("{name} is cut short") from error',
             ]

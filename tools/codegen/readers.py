@@ -1,4 +1,8 @@
-"""Emits the functions that decode a struct: one for each of its layouts."""
+"""Emits the functions that decode a struct: one for each of its layouts.
+
+Those of requests count what they read: a client must not keep a broker busy with one request. Whoever reads a response
+or a record trusts its writer.
+"""
 
 from tools.codegen.classes import default_expression, python_type
 from tools.codegen.layout import FieldLayout, Layouts, StructLayout
@@ -12,6 +16,8 @@ class ReaderEmitter:
         self._member = member
         self._layouts = layouts
         self._needs = needs
+        self._is_counted = member.message.kind == "request"
+        self._arguments = "buf, pos, budget" if self._is_counted else "buf, pos"
 
     def emit(self, layout: StructLayout) -> list[str]:
         class_name = self._member.class_name(layout.struct)
@@ -22,7 +28,16 @@ class ReaderEmitter:
         if layout.is_flexible:
             body += self._tagged_section(layout)
         body += self._construction(layout, class_name)
-        return [f"def {reader}(buf: Buffer, pos: int) -> tuple[{class_name}, int]:", *indent(body)]
+        return [
+            f"def {reader}({self.parameters}) -> tuple[{class_name}, int]:",
+            *indent(body),
+        ]
+
+    @property
+    def parameters(self) -> str:
+        if not self._is_counted:
+            return "buf: Buffer, pos: int"
+        return f"buf: Buffer, pos: int, budget: {self._needs.use('Budget')}"
 
     def _construction(self, layout: StructLayout, class_name: str) -> list[str]:
         names = [each.field.python_name for each in (*layout.regular, *layout.tagged)]
@@ -57,7 +72,7 @@ class ReaderEmitter:
         return [f"{target}, pos = {reader}(buf, pos)"]
 
     def _struct(self, layout: FieldLayout, target: str, *, is_declared: bool) -> list[str]:
-        read = [f"{target}, pos = {self._nested_reader(layout)}(buf, pos)"]
+        read = [f"{target}, pos = {self._nested_reader(layout)}({self._arguments})"]
         if not layout.is_nullable:
             return read
         return [
@@ -81,7 +96,7 @@ class ReaderEmitter:
     def _array(self, layout: FieldLayout, target: str, *, is_declared: bool) -> list[str]:
         length = self._needs.use(f"read_{_style(layout)}array_length")
         size = self._layouts.element_size_min(layout)
-        lines = [f"count, pos = {length}(buf, pos, {size})"]
+        lines = [f"count, pos = {length}(buf, pos, {size})", *self._counting()]
         if not layout.is_nullable:
             return lines + self._elements(layout, target, is_declared=is_declared)
         return [
@@ -97,7 +112,7 @@ class ReaderEmitter:
             return [
                 f"{self._declaration(layout, target, is_declared=is_declared)} = []",
                 "for _ in range(count):",
-                f"    {target}_item, pos = {self._nested_reader(layout)}(buf, pos)",
+                f"    {target}_item, pos = {self._nested_reader(layout)}({self._arguments})",
                 f"    {target}.append({target}_item)",
             ]
         compact = "compact_" if field.type == "string" and layout.is_compact else ""
@@ -107,7 +122,7 @@ class ReaderEmitter:
     def _tagged_section(self, layout: StructLayout) -> list[str]:
         if not layout.tagged:
             skip = self._needs.use("skip_tagged_fields")
-            return ["if buf[pos] == 0:", "    pos += 1", "else:", f"    pos = {skip}(buf, pos)"]
+            return ["if buf[pos] == 0:", "    pos += 1", "else:", f"    pos = {skip}({self._arguments})"]
         lines = []
         for each in layout.tagged:
             name = local_name(each.field.python_name)
@@ -132,6 +147,7 @@ class ReaderEmitter:
             lines += indent(self._tagged_field(each))
         return [
             f"count, pos = {count}(buf, pos)",
+            *self._counting(),
             "for _ in range(count):",
             *indent(
                 [
@@ -144,6 +160,9 @@ class ReaderEmitter:
                 ]
             ),
         ]
+
+    def _counting(self) -> list[str]:
+        return ["budget.take(count)"] if self._is_counted else []
 
     def _tagged_field(self, layout: FieldLayout) -> list[str]:
         if layout.field.is_fixed:

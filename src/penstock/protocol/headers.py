@@ -12,6 +12,7 @@ import msgspec
 from penstock.protocol.apis import APIS, request_header_version, response_header_version
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_nullable_string,
     skip_tagged_fields,
@@ -58,7 +59,9 @@ def decode_request_header(buf: Buffer, pos: int = 0) -> tuple[RequestHeader, int
 
 def _client_id(buf: Buffer, pos: int, *, is_flexible: bool) -> tuple[str, int]:
     client_id, pos = read_nullable_string(buf, pos)
-    return client_id or "", skip_tagged_fields(buf, pos) if is_flexible else pos
+    if is_flexible:
+        pos = skip_tagged_fields(buf, pos, Budget()) if buf[pos : pos + 1] != b"\0" else pos + 1
+    return client_id or "", pos
 
 
 def encode_request_header(out: bytearray, header: RequestHeader) -> None:

@@ -109,11 +109,13 @@ def read_tag(buf: Buffer, pos: int) -> tuple[int, int, int]:
     return tag, pos, end
 
 
-def skip_tagged_fields(buf: Buffer, pos: int) -> int:
+def skip_tagged_fields(buf: Buffer, pos: int, budget: "Budget | None" = None) -> int:
     """Pass over a section of tagged fields of which none is known here."""
     if pos < len(buf) and not buf[pos]:
         return pos + 1  # as nearly always
     count, pos = read_uvarint(buf, pos)
+    if budget is not None:
+        budget.take(count)
     for _ in range(count):
         _tag, _start, pos = read_tag(buf, pos)
     return pos
@@ -356,6 +358,25 @@ def read_compact_nullable_records(buf: Buffer, pos: int) -> tuple[memoryview | N
 
 
 # --- arrays ---------------------------------------------------------------------------------------------------
+
+ELEMENTS_MAX: Final = 50_000
+"""Of one request, in all its arrays. One may have a single byte, and takes microseconds of the loop that serves all."""
+
+
+class Budget:
+    """How many elements and unknown tagged fields the rest of a request may have."""
+
+    __slots__ = ("left",)
+
+    def __init__(self) -> None:
+        self.left = ELEMENTS_MAX
+
+    def take(self, count: int) -> None:
+        """That many come now; a null array has -1. Raises `ProtocolError`."""
+        if count > 0:
+            self.left -= count
+            if self.left < 0:
+                raise ProtocolError(f"a request names more than {ELEMENTS_MAX} things: send several")
 
 
 def _too_many(count: int, left: int) -> ProtocolError:

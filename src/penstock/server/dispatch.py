@@ -36,8 +36,6 @@ _FETCH = 1
 _API_VERSIONS = 18
 _ENVELOPE = 58
 _FORWARD_MS_MAX = 10_000
-_ELEMENTS_MAX = 50_000
-"""Of one request. A name may have one byte, and takes microseconds of the loop that serves everybody."""
 
 
 class _Route:
@@ -107,8 +105,6 @@ class Dispatcher:
         if route.is_forwarded and not services.controller.is_active:
             return Exclusive(self._forward(bytes(frame), peer))
         request = route.decode(view, version, position)
-        if len(frame) > _ELEMENTS_MAX:  # each has a byte at least
-            _check_size(route, request)
         if log.isEnabledFor(logging.DEBUG):
             log.debug("%s #%d %s v%d", peer, header.correlation_id, route.name, version)
         if route.key == _ENVELOPE:
@@ -218,15 +214,6 @@ class Dispatcher:
             ),
             response,
         )
-
-
-def _check_size(route: _Route, request: Any) -> None:
-    for name in request.__struct_fields__:
-        value = getattr(request, name)
-        if isinstance(value, list) and len(value) > _ELEMENTS_MAX:
-            raise CloseConnection(
-                f"its {route.name} has {len(value)} {name.replace('_', ' ')}: {_ELEMENTS_MAX} are the most at once"
-            )
 
 
 def _client_of(request: EnvelopeRequest, broker: Peer) -> Peer:

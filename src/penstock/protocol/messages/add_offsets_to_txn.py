@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_compact_string,
     read_string,
@@ -40,7 +41,7 @@ class AddOffsetsToTxnResponse(msgspec.Struct, frozen=True, kw_only=True, gc=Fals
     error_code: int = 0
 
 
-def _read_add_offsets_to_txn_request_v0(buf: Buffer, pos: int) -> tuple[AddOffsetsToTxnRequest, int]:
+def _read_add_offsets_to_txn_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[AddOffsetsToTxnRequest, int]:
     transactional_id, pos = read_string(buf, pos)
     producer_id, producer_epoch = _PACKED_qh.unpack_from(buf, pos)
     pos += 10
@@ -60,7 +61,7 @@ def _write_add_offsets_to_txn_request_v0(out: bytearray, message: AddOffsetsToTx
     write_string(out, message.group_id)
 
 
-def _read_add_offsets_to_txn_request_v3(buf: Buffer, pos: int) -> tuple[AddOffsetsToTxnRequest, int]:
+def _read_add_offsets_to_txn_request_v3(buf: Buffer, pos: int, budget: Budget) -> tuple[AddOffsetsToTxnRequest, int]:
     transactional_id, pos = read_compact_string(buf, pos)
     producer_id, producer_epoch = _PACKED_qh.unpack_from(buf, pos)
     pos += 10
@@ -68,7 +69,7 @@ def _read_add_offsets_to_txn_request_v3(buf: Buffer, pos: int) -> tuple[AddOffse
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = AddOffsetsToTxnRequest(
         transactional_id=transactional_id,
         producer_id=producer_id,
@@ -85,7 +86,7 @@ def _write_add_offsets_to_txn_request_v3(out: bytearray, message: AddOffsetsToTx
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[AddOffsetsToTxnRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[AddOffsetsToTxnRequest, int]], ...]] = (
     _read_add_offsets_to_txn_request_v0,
     _read_add_offsets_to_txn_request_v0,
     _read_add_offsets_to_txn_request_v0,
@@ -105,7 +106,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> AddOffsetsToTxnRe
     if not 0 <= version <= 4:
         raise unsupported_version("AddOffsetsToTxnRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("AddOffsetsToTxnRequest is cut short") from error
 

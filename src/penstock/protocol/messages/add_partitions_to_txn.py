@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_array_length,
     read_compact_array_length,
@@ -80,9 +81,10 @@ class AddPartitionsToTxnResponse(msgspec.Struct, frozen=True, kw_only=True, gc=F
     results_by_topic_v3_and_below: list[AddPartitionsToTxnTopicResult] = []
 
 
-def _read_add_partitions_to_txn_topic_v0(buf: Buffer, pos: int) -> tuple[AddPartitionsToTxnTopic, int]:
+def _read_add_partitions_to_txn_topic_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[AddPartitionsToTxnTopic, int]:
     name, pos = read_string(buf, pos)
     count, pos = read_array_length(buf, pos, 4)
+    budget.take(count)
     partitions, pos = read_int32s(buf, pos, count)
     return AddPartitionsToTxnTopic(name=name, partitions=partitions), pos
 
@@ -94,14 +96,15 @@ def _write_add_partitions_to_txn_topic_v0(out: bytearray, message: AddPartitions
     write_int32s(out, partitions)
 
 
-def _read_add_partitions_to_txn_topic_v3(buf: Buffer, pos: int) -> tuple[AddPartitionsToTxnTopic, int]:
+def _read_add_partitions_to_txn_topic_v3(buf: Buffer, pos: int, budget: Budget) -> tuple[AddPartitionsToTxnTopic, int]:
     name, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 4)
+    budget.take(count)
     partitions, pos = read_int32s(buf, pos, count)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return AddPartitionsToTxnTopic(name=name, partitions=partitions), pos
 
 
@@ -113,19 +116,20 @@ def _write_add_partitions_to_txn_topic_v3(out: bytearray, message: AddPartitions
     out.append(0)
 
 
-def _read_add_partitions_to_txn_transaction_v4(buf: Buffer, pos: int) -> tuple[AddPartitionsToTxnTransaction, int]:
+def _read_add_partitions_to_txn_transaction_v4(buf: Buffer, pos: int, budget: Budget) -> tuple[AddPartitionsToTxnTransaction, int]:
     transactional_id, pos = read_compact_string(buf, pos)
     producer_id, producer_epoch, verify_only = _PACKED_qho.unpack_from(buf, pos)
     pos += 11
     count, pos = read_compact_array_length(buf, pos, 3)
+    budget.take(count)
     topics: list[AddPartitionsToTxnTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_add_partitions_to_txn_topic_v3(buf, pos)
+        topics_item, pos = _read_add_partitions_to_txn_topic_v3(buf, pos, budget)
         topics.append(topics_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = AddPartitionsToTxnTransaction(
         transactional_id=transactional_id,
         producer_id=producer_id,
@@ -146,14 +150,15 @@ def _write_add_partitions_to_txn_transaction_v4(out: bytearray, message: AddPart
     out.append(0)
 
 
-def _read_add_partitions_to_txn_request_v0(buf: Buffer, pos: int) -> tuple[AddPartitionsToTxnRequest, int]:
+def _read_add_partitions_to_txn_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[AddPartitionsToTxnRequest, int]:
     v3_and_below_transactional_id, pos = read_string(buf, pos)
     v3_and_below_producer_id, v3_and_below_producer_epoch = _PACKED_qh.unpack_from(buf, pos)
     pos += 10
     count, pos = read_array_length(buf, pos, 6)
+    budget.take(count)
     v3_and_below_topics: list[AddPartitionsToTxnTopic] = []
     for _ in range(count):
-        v3_and_below_topics_item, pos = _read_add_partitions_to_txn_topic_v0(buf, pos)
+        v3_and_below_topics_item, pos = _read_add_partitions_to_txn_topic_v0(buf, pos, budget)
         v3_and_below_topics.append(v3_and_below_topics_item)
     value = AddPartitionsToTxnRequest(
         v3_and_below_transactional_id=v3_and_below_transactional_id,
@@ -175,19 +180,20 @@ def _write_add_partitions_to_txn_request_v0(out: bytearray, message: AddPartitio
         _write_add_partitions_to_txn_topic_v0(out, v3_and_below_topics_item)
 
 
-def _read_add_partitions_to_txn_request_v3(buf: Buffer, pos: int) -> tuple[AddPartitionsToTxnRequest, int]:
+def _read_add_partitions_to_txn_request_v3(buf: Buffer, pos: int, budget: Budget) -> tuple[AddPartitionsToTxnRequest, int]:
     v3_and_below_transactional_id, pos = read_compact_string(buf, pos)
     v3_and_below_producer_id, v3_and_below_producer_epoch = _PACKED_qh.unpack_from(buf, pos)
     pos += 10
     count, pos = read_compact_array_length(buf, pos, 3)
+    budget.take(count)
     v3_and_below_topics: list[AddPartitionsToTxnTopic] = []
     for _ in range(count):
-        v3_and_below_topics_item, pos = _read_add_partitions_to_txn_topic_v3(buf, pos)
+        v3_and_below_topics_item, pos = _read_add_partitions_to_txn_topic_v3(buf, pos, budget)
         v3_and_below_topics.append(v3_and_below_topics_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = AddPartitionsToTxnRequest(
         v3_and_below_transactional_id=v3_and_below_transactional_id,
         v3_and_below_producer_id=v3_and_below_producer_id,
@@ -209,16 +215,17 @@ def _write_add_partitions_to_txn_request_v3(out: bytearray, message: AddPartitio
     out.append(0)
 
 
-def _read_add_partitions_to_txn_request_v4(buf: Buffer, pos: int) -> tuple[AddPartitionsToTxnRequest, int]:
+def _read_add_partitions_to_txn_request_v4(buf: Buffer, pos: int, budget: Budget) -> tuple[AddPartitionsToTxnRequest, int]:
     count, pos = read_compact_array_length(buf, pos, 14)
+    budget.take(count)
     transactions: list[AddPartitionsToTxnTransaction] = []
     for _ in range(count):
-        transactions_item, pos = _read_add_partitions_to_txn_transaction_v4(buf, pos)
+        transactions_item, pos = _read_add_partitions_to_txn_transaction_v4(buf, pos, budget)
         transactions.append(transactions_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return AddPartitionsToTxnRequest(transactions=transactions), pos
 
 
@@ -238,7 +245,7 @@ def _write_add_partitions_to_txn_request_v4(out: bytearray, message: AddPartitio
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[AddPartitionsToTxnRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[AddPartitionsToTxnRequest, int]], ...]] = (
     _read_add_partitions_to_txn_request_v0,
     _read_add_partitions_to_txn_request_v0,
     _read_add_partitions_to_txn_request_v0,
@@ -260,7 +267,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> AddPartitionsToTx
     if not 0 <= version <= 5:
         raise unsupported_version("AddPartitionsToTxnRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("AddPartitionsToTxnRequest is cut short") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     ZERO_UUID,
     read_compact_array_length,
@@ -55,7 +56,7 @@ class AddRaftVoterResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     error_message: str | None = ""
 
 
-def _read_listener_v0(buf: Buffer, pos: int) -> tuple[Listener, int]:
+def _read_listener_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[Listener, int]:
     name, pos = read_compact_string(buf, pos)
     host, pos = read_compact_string(buf, pos)
     port = _PACKED_H.unpack_from(buf, pos)[0]
@@ -63,7 +64,7 @@ def _read_listener_v0(buf: Buffer, pos: int) -> tuple[Listener, int]:
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return Listener(name=name, host=host, port=port), pos
 
 
@@ -74,19 +75,20 @@ def _write_listener_v0(out: bytearray, message: Listener) -> None:
     out.append(0)
 
 
-def _read_add_raft_voter_request_v0(buf: Buffer, pos: int) -> tuple[AddRaftVoterRequest, int]:
+def _read_add_raft_voter_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[AddRaftVoterRequest, int]:
     cluster_id, pos = read_compact_nullable_string(buf, pos)
     timeout_ms, voter_id, voter_directory_id = _PACKED_iiu.unpack_from(buf, pos)
     pos += 24
     count, pos = read_compact_array_length(buf, pos, 5)
+    budget.take(count)
     listeners: list[Listener] = []
     for _ in range(count):
-        listeners_item, pos = _read_listener_v0(buf, pos)
+        listeners_item, pos = _read_listener_v0(buf, pos, budget)
         listeners.append(listeners_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = AddRaftVoterRequest(
         cluster_id=cluster_id,
         timeout_ms=timeout_ms,
@@ -109,21 +111,22 @@ def _write_add_raft_voter_request_v0(out: bytearray, message: AddRaftVoterReques
     out.append(0)
 
 
-def _read_add_raft_voter_request_v1(buf: Buffer, pos: int) -> tuple[AddRaftVoterRequest, int]:
+def _read_add_raft_voter_request_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[AddRaftVoterRequest, int]:
     cluster_id, pos = read_compact_nullable_string(buf, pos)
     timeout_ms, voter_id, voter_directory_id = _PACKED_iiu.unpack_from(buf, pos)
     pos += 24
     count, pos = read_compact_array_length(buf, pos, 5)
+    budget.take(count)
     listeners: list[Listener] = []
     for _ in range(count):
-        listeners_item, pos = _read_listener_v0(buf, pos)
+        listeners_item, pos = _read_listener_v0(buf, pos, budget)
         listeners.append(listeners_item)
     ack_when_committed = _PACKED_o.unpack_from(buf, pos)[0]
     pos += 1
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = AddRaftVoterRequest(
         cluster_id=cluster_id,
         timeout_ms=timeout_ms,
@@ -146,7 +149,7 @@ def _write_add_raft_voter_request_v1(out: bytearray, message: AddRaftVoterReques
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[AddRaftVoterRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[AddRaftVoterRequest, int]], ...]] = (
     _read_add_raft_voter_request_v0,
     _read_add_raft_voter_request_v1,
 )
@@ -160,7 +163,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> AddRaftVoterReque
     if not 0 <= version <= 1:
         raise unsupported_version("AddRaftVoterRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("AddRaftVoterRequest is cut short") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     skip_tagged_fields,
     unsupported_version,
@@ -36,13 +37,13 @@ class AllocateProducerIdsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=
     producer_id_len: int = 0
 
 
-def _read_allocate_producer_ids_request_v0(buf: Buffer, pos: int) -> tuple[AllocateProducerIdsRequest, int]:
+def _read_allocate_producer_ids_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[AllocateProducerIdsRequest, int]:
     broker_id, broker_epoch = _PACKED_iq.unpack_from(buf, pos)
     pos += 12
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return AllocateProducerIdsRequest(broker_id=broker_id, broker_epoch=broker_epoch), pos
 
 
@@ -51,7 +52,7 @@ def _write_allocate_producer_ids_request_v0(out: bytearray, message: AllocatePro
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[AllocateProducerIdsRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[AllocateProducerIdsRequest, int]], ...]] = (
     _read_allocate_producer_ids_request_v0,
 )
 _REQUEST_WRITERS: Final[tuple[Callable[[bytearray, AllocateProducerIdsRequest], None], ...]] = (
@@ -63,7 +64,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> AllocateProducerI
     if not 0 <= version <= 0:
         raise unsupported_version("AllocateProducerIdsRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("AllocateProducerIdsRequest is cut short") from error
 

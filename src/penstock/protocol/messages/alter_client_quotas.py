@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_array_length,
     read_compact_array_length,
@@ -75,7 +76,7 @@ class AlterClientQuotasResponse(msgspec.Struct, frozen=True, kw_only=True, gc=Fa
     entries: list[ResponseEntryData] = []
 
 
-def _read_request_entity_data_v0(buf: Buffer, pos: int) -> tuple[RequestEntityData, int]:
+def _read_request_entity_data_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[RequestEntityData, int]:
     entity_type, pos = read_string(buf, pos)
     entity_name, pos = read_nullable_string(buf, pos)
     return RequestEntityData(entity_type=entity_type, entity_name=entity_name), pos
@@ -86,13 +87,13 @@ def _write_request_entity_data_v0(out: bytearray, message: RequestEntityData) ->
     write_nullable_string(out, message.entity_name)
 
 
-def _read_request_entity_data_v1(buf: Buffer, pos: int) -> tuple[RequestEntityData, int]:
+def _read_request_entity_data_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[RequestEntityData, int]:
     entity_type, pos = read_compact_string(buf, pos)
     entity_name, pos = read_compact_nullable_string(buf, pos)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return RequestEntityData(entity_type=entity_type, entity_name=entity_name), pos
 
 
@@ -102,7 +103,7 @@ def _write_request_entity_data_v1(out: bytearray, message: RequestEntityData) ->
     out.append(0)
 
 
-def _read_op_data_v0(buf: Buffer, pos: int) -> tuple[OpData, int]:
+def _read_op_data_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[OpData, int]:
     key, pos = read_string(buf, pos)
     value_, remove = _PACKED_do.unpack_from(buf, pos)
     pos += 9
@@ -114,14 +115,14 @@ def _write_op_data_v0(out: bytearray, message: OpData) -> None:
     out += _PACKED_do.pack(message.value, message.remove)
 
 
-def _read_op_data_v1(buf: Buffer, pos: int) -> tuple[OpData, int]:
+def _read_op_data_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[OpData, int]:
     key, pos = read_compact_string(buf, pos)
     value_, remove = _PACKED_do.unpack_from(buf, pos)
     pos += 9
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return OpData(key=key, value=value_, remove=remove), pos
 
 
@@ -131,16 +132,18 @@ def _write_op_data_v1(out: bytearray, message: OpData) -> None:
     out.append(0)
 
 
-def _read_request_entry_data_v0(buf: Buffer, pos: int) -> tuple[RequestEntryData, int]:
+def _read_request_entry_data_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[RequestEntryData, int]:
     count, pos = read_array_length(buf, pos, 4)
+    budget.take(count)
     entity: list[RequestEntityData] = []
     for _ in range(count):
-        entity_item, pos = _read_request_entity_data_v0(buf, pos)
+        entity_item, pos = _read_request_entity_data_v0(buf, pos, budget)
         entity.append(entity_item)
     count, pos = read_array_length(buf, pos, 11)
+    budget.take(count)
     ops: list[OpData] = []
     for _ in range(count):
-        ops_item, pos = _read_op_data_v0(buf, pos)
+        ops_item, pos = _read_op_data_v0(buf, pos, budget)
         ops.append(ops_item)
     return RequestEntryData(entity=entity, ops=ops), pos
 
@@ -156,21 +159,23 @@ def _write_request_entry_data_v0(out: bytearray, message: RequestEntryData) -> N
         _write_op_data_v0(out, ops_item)
 
 
-def _read_request_entry_data_v1(buf: Buffer, pos: int) -> tuple[RequestEntryData, int]:
+def _read_request_entry_data_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[RequestEntryData, int]:
     count, pos = read_compact_array_length(buf, pos, 3)
+    budget.take(count)
     entity: list[RequestEntityData] = []
     for _ in range(count):
-        entity_item, pos = _read_request_entity_data_v1(buf, pos)
+        entity_item, pos = _read_request_entity_data_v1(buf, pos, budget)
         entity.append(entity_item)
     count, pos = read_compact_array_length(buf, pos, 11)
+    budget.take(count)
     ops: list[OpData] = []
     for _ in range(count):
-        ops_item, pos = _read_op_data_v1(buf, pos)
+        ops_item, pos = _read_op_data_v1(buf, pos, budget)
         ops.append(ops_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return RequestEntryData(entity=entity, ops=ops), pos
 
 
@@ -186,11 +191,12 @@ def _write_request_entry_data_v1(out: bytearray, message: RequestEntryData) -> N
     out.append(0)
 
 
-def _read_alter_client_quotas_request_v0(buf: Buffer, pos: int) -> tuple[AlterClientQuotasRequest, int]:
+def _read_alter_client_quotas_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[AlterClientQuotasRequest, int]:
     count, pos = read_array_length(buf, pos, 8)
+    budget.take(count)
     entries: list[RequestEntryData] = []
     for _ in range(count):
-        entries_item, pos = _read_request_entry_data_v0(buf, pos)
+        entries_item, pos = _read_request_entry_data_v0(buf, pos, budget)
         entries.append(entries_item)
     validate_only = _PACKED_o.unpack_from(buf, pos)[0]
     pos += 1
@@ -205,18 +211,19 @@ def _write_alter_client_quotas_request_v0(out: bytearray, message: AlterClientQu
     out += _PACKED_o.pack(message.validate_only)
 
 
-def _read_alter_client_quotas_request_v1(buf: Buffer, pos: int) -> tuple[AlterClientQuotasRequest, int]:
+def _read_alter_client_quotas_request_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[AlterClientQuotasRequest, int]:
     count, pos = read_compact_array_length(buf, pos, 3)
+    budget.take(count)
     entries: list[RequestEntryData] = []
     for _ in range(count):
-        entries_item, pos = _read_request_entry_data_v1(buf, pos)
+        entries_item, pos = _read_request_entry_data_v1(buf, pos, budget)
         entries.append(entries_item)
     validate_only = _PACKED_o.unpack_from(buf, pos)[0]
     pos += 1
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return AlterClientQuotasRequest(entries=entries, validate_only=validate_only), pos
 
 
@@ -229,7 +236,7 @@ def _write_alter_client_quotas_request_v1(out: bytearray, message: AlterClientQu
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[AlterClientQuotasRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[AlterClientQuotasRequest, int]], ...]] = (
     _read_alter_client_quotas_request_v0,
     _read_alter_client_quotas_request_v1,
 )
@@ -243,7 +250,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> AlterClientQuotas
     if not 0 <= version <= 1:
         raise unsupported_version("AlterClientQuotasRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("AlterClientQuotasRequest is cut short") from error
 

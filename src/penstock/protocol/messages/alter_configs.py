@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_array_length,
     read_compact_array_length,
@@ -66,7 +67,7 @@ class AlterConfigsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     responses: list[AlterConfigsResourceResponse] = []
 
 
-def _read_alterable_config_v0(buf: Buffer, pos: int) -> tuple[AlterableConfig, int]:
+def _read_alterable_config_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[AlterableConfig, int]:
     name, pos = read_string(buf, pos)
     value_, pos = read_nullable_string(buf, pos)
     return AlterableConfig(name=name, value=value_), pos
@@ -77,13 +78,13 @@ def _write_alterable_config_v0(out: bytearray, message: AlterableConfig) -> None
     write_nullable_string(out, message.value)
 
 
-def _read_alterable_config_v2(buf: Buffer, pos: int) -> tuple[AlterableConfig, int]:
+def _read_alterable_config_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[AlterableConfig, int]:
     name, pos = read_compact_string(buf, pos)
     value_, pos = read_compact_nullable_string(buf, pos)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return AlterableConfig(name=name, value=value_), pos
 
 
@@ -93,14 +94,15 @@ def _write_alterable_config_v2(out: bytearray, message: AlterableConfig) -> None
     out.append(0)
 
 
-def _read_alter_configs_resource_v0(buf: Buffer, pos: int) -> tuple[AlterConfigsResource, int]:
+def _read_alter_configs_resource_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[AlterConfigsResource, int]:
     resource_type = _PACKED_b.unpack_from(buf, pos)[0]
     pos += 1
     resource_name, pos = read_string(buf, pos)
     count, pos = read_array_length(buf, pos, 4)
+    budget.take(count)
     configs: list[AlterableConfig] = []
     for _ in range(count):
-        configs_item, pos = _read_alterable_config_v0(buf, pos)
+        configs_item, pos = _read_alterable_config_v0(buf, pos, budget)
         configs.append(configs_item)
     value = AlterConfigsResource(
         resource_type=resource_type,
@@ -119,19 +121,20 @@ def _write_alter_configs_resource_v0(out: bytearray, message: AlterConfigsResour
         _write_alterable_config_v0(out, configs_item)
 
 
-def _read_alter_configs_resource_v2(buf: Buffer, pos: int) -> tuple[AlterConfigsResource, int]:
+def _read_alter_configs_resource_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[AlterConfigsResource, int]:
     resource_type = _PACKED_b.unpack_from(buf, pos)[0]
     pos += 1
     resource_name, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 3)
+    budget.take(count)
     configs: list[AlterableConfig] = []
     for _ in range(count):
-        configs_item, pos = _read_alterable_config_v2(buf, pos)
+        configs_item, pos = _read_alterable_config_v2(buf, pos, budget)
         configs.append(configs_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = AlterConfigsResource(
         resource_type=resource_type,
         resource_name=resource_name,
@@ -150,11 +153,12 @@ def _write_alter_configs_resource_v2(out: bytearray, message: AlterConfigsResour
     out.append(0)
 
 
-def _read_alter_configs_request_v0(buf: Buffer, pos: int) -> tuple[AlterConfigsRequest, int]:
+def _read_alter_configs_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[AlterConfigsRequest, int]:
     count, pos = read_array_length(buf, pos, 7)
+    budget.take(count)
     resources: list[AlterConfigsResource] = []
     for _ in range(count):
-        resources_item, pos = _read_alter_configs_resource_v0(buf, pos)
+        resources_item, pos = _read_alter_configs_resource_v0(buf, pos, budget)
         resources.append(resources_item)
     validate_only = _PACKED_o.unpack_from(buf, pos)[0]
     pos += 1
@@ -169,18 +173,19 @@ def _write_alter_configs_request_v0(out: bytearray, message: AlterConfigsRequest
     out += _PACKED_o.pack(message.validate_only)
 
 
-def _read_alter_configs_request_v2(buf: Buffer, pos: int) -> tuple[AlterConfigsRequest, int]:
+def _read_alter_configs_request_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[AlterConfigsRequest, int]:
     count, pos = read_compact_array_length(buf, pos, 4)
+    budget.take(count)
     resources: list[AlterConfigsResource] = []
     for _ in range(count):
-        resources_item, pos = _read_alter_configs_resource_v2(buf, pos)
+        resources_item, pos = _read_alter_configs_resource_v2(buf, pos, budget)
         resources.append(resources_item)
     validate_only = _PACKED_o.unpack_from(buf, pos)[0]
     pos += 1
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return AlterConfigsRequest(resources=resources, validate_only=validate_only), pos
 
 
@@ -193,7 +198,7 @@ def _write_alter_configs_request_v2(out: bytearray, message: AlterConfigsRequest
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[AlterConfigsRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[AlterConfigsRequest, int]], ...]] = (
     _read_alter_configs_request_v0,
     _read_alter_configs_request_v0,
     _read_alter_configs_request_v2,
@@ -209,7 +214,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> AlterConfigsReque
     if not 0 <= version <= 2:
         raise unsupported_version("AlterConfigsRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("AlterConfigsRequest is cut short") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     ZERO_UUID,
     read_compact_array_length,
@@ -80,13 +81,13 @@ class AlterPartitionResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False
     topics: list[ResponseTopicData] = []
 
 
-def _read_broker_state_v3(buf: Buffer, pos: int) -> tuple[BrokerState, int]:
+def _read_broker_state_v3(buf: Buffer, pos: int, budget: Budget) -> tuple[BrokerState, int]:
     broker_id, broker_epoch = _PACKED_iq.unpack_from(buf, pos)
     pos += 12
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return BrokerState(broker_id=broker_id, broker_epoch=broker_epoch), pos
 
 
@@ -95,17 +96,18 @@ def _write_broker_state_v3(out: bytearray, message: BrokerState) -> None:
     out.append(0)
 
 
-def _read_request_partition_data_v2(buf: Buffer, pos: int) -> tuple[RequestPartitionData, int]:
+def _read_request_partition_data_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[RequestPartitionData, int]:
     partition_index, leader_epoch = _PACKED_ii.unpack_from(buf, pos)
     pos += 8
     count, pos = read_compact_array_length(buf, pos, 4)
+    budget.take(count)
     new_isr, pos = read_int32s(buf, pos, count)
     leader_recovery_state, partition_epoch = _PACKED_bi.unpack_from(buf, pos)
     pos += 5
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = RequestPartitionData(
         partition_index=partition_index,
         leader_epoch=leader_epoch,
@@ -127,20 +129,21 @@ def _write_request_partition_data_v2(out: bytearray, message: RequestPartitionDa
     out.append(0)
 
 
-def _read_request_partition_data_v3(buf: Buffer, pos: int) -> tuple[RequestPartitionData, int]:
+def _read_request_partition_data_v3(buf: Buffer, pos: int, budget: Budget) -> tuple[RequestPartitionData, int]:
     partition_index, leader_epoch = _PACKED_ii.unpack_from(buf, pos)
     pos += 8
     count, pos = read_compact_array_length(buf, pos, 13)
+    budget.take(count)
     new_isr_with_epochs: list[BrokerState] = []
     for _ in range(count):
-        new_isr_with_epochs_item, pos = _read_broker_state_v3(buf, pos)
+        new_isr_with_epochs_item, pos = _read_broker_state_v3(buf, pos, budget)
         new_isr_with_epochs.append(new_isr_with_epochs_item)
     leader_recovery_state, partition_epoch = _PACKED_bi.unpack_from(buf, pos)
     pos += 5
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = RequestPartitionData(
         partition_index=partition_index,
         leader_epoch=leader_epoch,
@@ -163,18 +166,19 @@ def _write_request_partition_data_v3(out: bytearray, message: RequestPartitionDa
     out.append(0)
 
 
-def _read_request_topic_data_v2(buf: Buffer, pos: int) -> tuple[RequestTopicData, int]:
+def _read_request_topic_data_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[RequestTopicData, int]:
     topic_id = _PACKED_u.unpack_from(buf, pos)[0]
     pos += 16
     count, pos = read_compact_array_length(buf, pos, 15)
+    budget.take(count)
     partitions: list[RequestPartitionData] = []
     for _ in range(count):
-        partitions_item, pos = _read_request_partition_data_v2(buf, pos)
+        partitions_item, pos = _read_request_partition_data_v2(buf, pos, budget)
         partitions.append(partitions_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return RequestTopicData(topic_id=topic_id, partitions=partitions), pos
 
 
@@ -187,18 +191,19 @@ def _write_request_topic_data_v2(out: bytearray, message: RequestTopicData) -> N
     out.append(0)
 
 
-def _read_request_topic_data_v3(buf: Buffer, pos: int) -> tuple[RequestTopicData, int]:
+def _read_request_topic_data_v3(buf: Buffer, pos: int, budget: Budget) -> tuple[RequestTopicData, int]:
     topic_id = _PACKED_u.unpack_from(buf, pos)[0]
     pos += 16
     count, pos = read_compact_array_length(buf, pos, 15)
+    budget.take(count)
     partitions: list[RequestPartitionData] = []
     for _ in range(count):
-        partitions_item, pos = _read_request_partition_data_v3(buf, pos)
+        partitions_item, pos = _read_request_partition_data_v3(buf, pos, budget)
         partitions.append(partitions_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return RequestTopicData(topic_id=topic_id, partitions=partitions), pos
 
 
@@ -211,18 +216,19 @@ def _write_request_topic_data_v3(out: bytearray, message: RequestTopicData) -> N
     out.append(0)
 
 
-def _read_alter_partition_request_v2(buf: Buffer, pos: int) -> tuple[AlterPartitionRequest, int]:
+def _read_alter_partition_request_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[AlterPartitionRequest, int]:
     broker_id, broker_epoch = _PACKED_iq.unpack_from(buf, pos)
     pos += 12
     count, pos = read_compact_array_length(buf, pos, 18)
+    budget.take(count)
     topics: list[RequestTopicData] = []
     for _ in range(count):
-        topics_item, pos = _read_request_topic_data_v2(buf, pos)
+        topics_item, pos = _read_request_topic_data_v2(buf, pos, budget)
         topics.append(topics_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return AlterPartitionRequest(broker_id=broker_id, broker_epoch=broker_epoch, topics=topics), pos
 
 
@@ -235,18 +241,19 @@ def _write_alter_partition_request_v2(out: bytearray, message: AlterPartitionReq
     out.append(0)
 
 
-def _read_alter_partition_request_v3(buf: Buffer, pos: int) -> tuple[AlterPartitionRequest, int]:
+def _read_alter_partition_request_v3(buf: Buffer, pos: int, budget: Budget) -> tuple[AlterPartitionRequest, int]:
     broker_id, broker_epoch = _PACKED_iq.unpack_from(buf, pos)
     pos += 12
     count, pos = read_compact_array_length(buf, pos, 18)
+    budget.take(count)
     topics: list[RequestTopicData] = []
     for _ in range(count):
-        topics_item, pos = _read_request_topic_data_v3(buf, pos)
+        topics_item, pos = _read_request_topic_data_v3(buf, pos, budget)
         topics.append(topics_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return AlterPartitionRequest(broker_id=broker_id, broker_epoch=broker_epoch, topics=topics), pos
 
 
@@ -259,7 +266,7 @@ def _write_alter_partition_request_v3(out: bytearray, message: AlterPartitionReq
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[AlterPartitionRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[AlterPartitionRequest, int]], ...]] = (
     _read_alter_partition_request_v2,
     _read_alter_partition_request_v3,
 )
@@ -273,7 +280,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> AlterPartitionReq
     if not 2 <= version <= 3:
         raise unsupported_version("AlterPartitionRequest", version)
     try:
-        return _REQUEST_READERS[version - 2](buf, pos)[0]
+        return _REQUEST_READERS[version - 2](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("AlterPartitionRequest is cut short") from error
 

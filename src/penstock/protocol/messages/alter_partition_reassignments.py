@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_compact_array_length,
     read_compact_nullable_array_length,
@@ -71,17 +72,18 @@ class AlterPartitionReassignmentsResponse(msgspec.Struct, frozen=True, kw_only=T
     responses: list[ReassignableTopicResponse] = []
 
 
-def _read_reassignable_partition_v0(buf: Buffer, pos: int) -> tuple[ReassignablePartition, int]:
+def _read_reassignable_partition_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[ReassignablePartition, int]:
     partition_index = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     count, pos = read_compact_nullable_array_length(buf, pos, 4)
+    budget.take(count)
     replicas: list[int] | None = None
     if count >= 0:
         replicas, pos = read_int32s(buf, pos, count)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return ReassignablePartition(partition_index=partition_index, replicas=replicas), pos
 
 
@@ -96,17 +98,18 @@ def _write_reassignable_partition_v0(out: bytearray, message: ReassignablePartit
     out.append(0)
 
 
-def _read_reassignable_topic_v0(buf: Buffer, pos: int) -> tuple[ReassignableTopic, int]:
+def _read_reassignable_topic_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[ReassignableTopic, int]:
     name, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 6)
+    budget.take(count)
     partitions: list[ReassignablePartition] = []
     for _ in range(count):
-        partitions_item, pos = _read_reassignable_partition_v0(buf, pos)
+        partitions_item, pos = _read_reassignable_partition_v0(buf, pos, budget)
         partitions.append(partitions_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return ReassignableTopic(name=name, partitions=partitions), pos
 
 
@@ -119,18 +122,19 @@ def _write_reassignable_topic_v0(out: bytearray, message: ReassignableTopic) -> 
     out.append(0)
 
 
-def _read_alter_partition_reassignments_request_v0(buf: Buffer, pos: int) -> tuple[AlterPartitionReassignmentsRequest, int]:
+def _read_alter_partition_reassignments_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[AlterPartitionReassignmentsRequest, int]:
     timeout_ms = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     count, pos = read_compact_array_length(buf, pos, 3)
+    budget.take(count)
     topics: list[ReassignableTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_reassignable_topic_v0(buf, pos)
+        topics_item, pos = _read_reassignable_topic_v0(buf, pos, budget)
         topics.append(topics_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return AlterPartitionReassignmentsRequest(timeout_ms=timeout_ms, topics=topics), pos
 
 
@@ -145,18 +149,19 @@ def _write_alter_partition_reassignments_request_v0(out: bytearray, message: Alt
     out.append(0)
 
 
-def _read_alter_partition_reassignments_request_v1(buf: Buffer, pos: int) -> tuple[AlterPartitionReassignmentsRequest, int]:
+def _read_alter_partition_reassignments_request_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[AlterPartitionReassignmentsRequest, int]:
     timeout_ms, allow_replication_factor_change = _PACKED_io.unpack_from(buf, pos)
     pos += 5
     count, pos = read_compact_array_length(buf, pos, 3)
+    budget.take(count)
     topics: list[ReassignableTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_reassignable_topic_v0(buf, pos)
+        topics_item, pos = _read_reassignable_topic_v0(buf, pos, budget)
         topics.append(topics_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = AlterPartitionReassignmentsRequest(
         timeout_ms=timeout_ms,
         allow_replication_factor_change=allow_replication_factor_change,
@@ -174,7 +179,7 @@ def _write_alter_partition_reassignments_request_v1(out: bytearray, message: Alt
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[AlterPartitionReassignmentsRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[AlterPartitionReassignmentsRequest, int]], ...]] = (
     _read_alter_partition_reassignments_request_v0,
     _read_alter_partition_reassignments_request_v1,
 )
@@ -188,7 +193,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> AlterPartitionRea
     if not 0 <= version <= 1:
         raise unsupported_version("AlterPartitionReassignmentsRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("AlterPartitionReassignmentsRequest is cut short") from error
 

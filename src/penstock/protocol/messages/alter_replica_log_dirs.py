@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_array_length,
     read_compact_array_length,
@@ -63,9 +64,10 @@ class AlterReplicaLogDirsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=
     results: list[AlterReplicaLogDirTopicResult] = []
 
 
-def _read_alter_replica_log_dir_topic_v1(buf: Buffer, pos: int) -> tuple[AlterReplicaLogDirTopic, int]:
+def _read_alter_replica_log_dir_topic_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[AlterReplicaLogDirTopic, int]:
     name, pos = read_string(buf, pos)
     count, pos = read_array_length(buf, pos, 4)
+    budget.take(count)
     partitions, pos = read_int32s(buf, pos, count)
     return AlterReplicaLogDirTopic(name=name, partitions=partitions), pos
 
@@ -77,14 +79,15 @@ def _write_alter_replica_log_dir_topic_v1(out: bytearray, message: AlterReplicaL
     write_int32s(out, partitions)
 
 
-def _read_alter_replica_log_dir_topic_v2(buf: Buffer, pos: int) -> tuple[AlterReplicaLogDirTopic, int]:
+def _read_alter_replica_log_dir_topic_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[AlterReplicaLogDirTopic, int]:
     name, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 4)
+    budget.take(count)
     partitions, pos = read_int32s(buf, pos, count)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return AlterReplicaLogDirTopic(name=name, partitions=partitions), pos
 
 
@@ -96,12 +99,13 @@ def _write_alter_replica_log_dir_topic_v2(out: bytearray, message: AlterReplicaL
     out.append(0)
 
 
-def _read_alter_replica_log_dir_v1(buf: Buffer, pos: int) -> tuple[AlterReplicaLogDir, int]:
+def _read_alter_replica_log_dir_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[AlterReplicaLogDir, int]:
     path, pos = read_string(buf, pos)
     count, pos = read_array_length(buf, pos, 6)
+    budget.take(count)
     topics: list[AlterReplicaLogDirTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_alter_replica_log_dir_topic_v1(buf, pos)
+        topics_item, pos = _read_alter_replica_log_dir_topic_v1(buf, pos, budget)
         topics.append(topics_item)
     return AlterReplicaLogDir(path=path, topics=topics), pos
 
@@ -114,17 +118,18 @@ def _write_alter_replica_log_dir_v1(out: bytearray, message: AlterReplicaLogDir)
         _write_alter_replica_log_dir_topic_v1(out, topics_item)
 
 
-def _read_alter_replica_log_dir_v2(buf: Buffer, pos: int) -> tuple[AlterReplicaLogDir, int]:
+def _read_alter_replica_log_dir_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[AlterReplicaLogDir, int]:
     path, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 3)
+    budget.take(count)
     topics: list[AlterReplicaLogDirTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_alter_replica_log_dir_topic_v2(buf, pos)
+        topics_item, pos = _read_alter_replica_log_dir_topic_v2(buf, pos, budget)
         topics.append(topics_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return AlterReplicaLogDir(path=path, topics=topics), pos
 
 
@@ -137,11 +142,12 @@ def _write_alter_replica_log_dir_v2(out: bytearray, message: AlterReplicaLogDir)
     out.append(0)
 
 
-def _read_alter_replica_log_dirs_request_v1(buf: Buffer, pos: int) -> tuple[AlterReplicaLogDirsRequest, int]:
+def _read_alter_replica_log_dirs_request_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[AlterReplicaLogDirsRequest, int]:
     count, pos = read_array_length(buf, pos, 6)
+    budget.take(count)
     dirs: list[AlterReplicaLogDir] = []
     for _ in range(count):
-        dirs_item, pos = _read_alter_replica_log_dir_v1(buf, pos)
+        dirs_item, pos = _read_alter_replica_log_dir_v1(buf, pos, budget)
         dirs.append(dirs_item)
     return AlterReplicaLogDirsRequest(dirs=dirs), pos
 
@@ -153,16 +159,17 @@ def _write_alter_replica_log_dirs_request_v1(out: bytearray, message: AlterRepli
         _write_alter_replica_log_dir_v1(out, dirs_item)
 
 
-def _read_alter_replica_log_dirs_request_v2(buf: Buffer, pos: int) -> tuple[AlterReplicaLogDirsRequest, int]:
+def _read_alter_replica_log_dirs_request_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[AlterReplicaLogDirsRequest, int]:
     count, pos = read_compact_array_length(buf, pos, 3)
+    budget.take(count)
     dirs: list[AlterReplicaLogDir] = []
     for _ in range(count):
-        dirs_item, pos = _read_alter_replica_log_dir_v2(buf, pos)
+        dirs_item, pos = _read_alter_replica_log_dir_v2(buf, pos, budget)
         dirs.append(dirs_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return AlterReplicaLogDirsRequest(dirs=dirs), pos
 
 
@@ -174,7 +181,7 @@ def _write_alter_replica_log_dirs_request_v2(out: bytearray, message: AlterRepli
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[AlterReplicaLogDirsRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[AlterReplicaLogDirsRequest, int]], ...]] = (
     _read_alter_replica_log_dirs_request_v1,
     _read_alter_replica_log_dirs_request_v2,
 )
@@ -188,7 +195,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> AlterReplicaLogDi
     if not 1 <= version <= 2:
         raise unsupported_version("AlterReplicaLogDirsRequest", version)
     try:
-        return _REQUEST_READERS[version - 1](buf, pos)[0]
+        return _REQUEST_READERS[version - 1](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("AlterReplicaLogDirsRequest is cut short") from error
 

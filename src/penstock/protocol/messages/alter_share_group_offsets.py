@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     ZERO_UUID,
     read_compact_array_length,
@@ -66,13 +67,13 @@ class AlterShareGroupOffsetsResponse(msgspec.Struct, frozen=True, kw_only=True, 
     responses: list[AlterShareGroupOffsetsResponseTopic] = []
 
 
-def _read_alter_share_group_offsets_request_partition_v0(buf: Buffer, pos: int) -> tuple[AlterShareGroupOffsetsRequestPartition, int]:
+def _read_alter_share_group_offsets_request_partition_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[AlterShareGroupOffsetsRequestPartition, int]:
     partition_index, start_offset = _PACKED_iq.unpack_from(buf, pos)
     pos += 12
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = AlterShareGroupOffsetsRequestPartition(
         partition_index=partition_index,
         start_offset=start_offset,
@@ -85,17 +86,18 @@ def _write_alter_share_group_offsets_request_partition_v0(out: bytearray, messag
     out.append(0)
 
 
-def _read_alter_share_group_offsets_request_topic_v0(buf: Buffer, pos: int) -> tuple[AlterShareGroupOffsetsRequestTopic, int]:
+def _read_alter_share_group_offsets_request_topic_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[AlterShareGroupOffsetsRequestTopic, int]:
     topic_name, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 13)
+    budget.take(count)
     partitions: list[AlterShareGroupOffsetsRequestPartition] = []
     for _ in range(count):
-        partitions_item, pos = _read_alter_share_group_offsets_request_partition_v0(buf, pos)
+        partitions_item, pos = _read_alter_share_group_offsets_request_partition_v0(buf, pos, budget)
         partitions.append(partitions_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return AlterShareGroupOffsetsRequestTopic(topic_name=topic_name, partitions=partitions), pos
 
 
@@ -108,17 +110,18 @@ def _write_alter_share_group_offsets_request_topic_v0(out: bytearray, message: A
     out.append(0)
 
 
-def _read_alter_share_group_offsets_request_v0(buf: Buffer, pos: int) -> tuple[AlterShareGroupOffsetsRequest, int]:
+def _read_alter_share_group_offsets_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[AlterShareGroupOffsetsRequest, int]:
     group_id, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 3)
+    budget.take(count)
     topics: list[AlterShareGroupOffsetsRequestTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_alter_share_group_offsets_request_topic_v0(buf, pos)
+        topics_item, pos = _read_alter_share_group_offsets_request_topic_v0(buf, pos, budget)
         topics.append(topics_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return AlterShareGroupOffsetsRequest(group_id=group_id, topics=topics), pos
 
 
@@ -131,7 +134,7 @@ def _write_alter_share_group_offsets_request_v0(out: bytearray, message: AlterSh
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[AlterShareGroupOffsetsRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[AlterShareGroupOffsetsRequest, int]], ...]] = (
     _read_alter_share_group_offsets_request_v0,
 )
 _REQUEST_WRITERS: Final[tuple[Callable[[bytearray, AlterShareGroupOffsetsRequest], None], ...]] = (
@@ -143,7 +146,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> AlterShareGroupOf
     if not 0 <= version <= 0:
         raise unsupported_version("AlterShareGroupOffsetsRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("AlterShareGroupOffsetsRequest is cut short") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_compact_array_length,
     read_compact_bytes,
@@ -63,14 +64,14 @@ class AlterUserScramCredentialsResponse(msgspec.Struct, frozen=True, kw_only=Tru
     results: list[AlterUserScramCredentialsResult] = []
 
 
-def _read_scram_credential_deletion_v0(buf: Buffer, pos: int) -> tuple[ScramCredentialDeletion, int]:
+def _read_scram_credential_deletion_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[ScramCredentialDeletion, int]:
     name, pos = read_compact_string(buf, pos)
     mechanism = _PACKED_b.unpack_from(buf, pos)[0]
     pos += 1
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return ScramCredentialDeletion(name=name, mechanism=mechanism), pos
 
 
@@ -80,7 +81,7 @@ def _write_scram_credential_deletion_v0(out: bytearray, message: ScramCredential
     out.append(0)
 
 
-def _read_scram_credential_upsertion_v0(buf: Buffer, pos: int) -> tuple[ScramCredentialUpsertion, int]:
+def _read_scram_credential_upsertion_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[ScramCredentialUpsertion, int]:
     name, pos = read_compact_string(buf, pos)
     mechanism, iterations = _PACKED_bi.unpack_from(buf, pos)
     pos += 5
@@ -89,7 +90,7 @@ def _read_scram_credential_upsertion_v0(buf: Buffer, pos: int) -> tuple[ScramCre
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = ScramCredentialUpsertion(
         name=name,
         mechanism=mechanism,
@@ -108,21 +109,23 @@ def _write_scram_credential_upsertion_v0(out: bytearray, message: ScramCredentia
     out.append(0)
 
 
-def _read_alter_user_scram_credentials_request_v0(buf: Buffer, pos: int) -> tuple[AlterUserScramCredentialsRequest, int]:
+def _read_alter_user_scram_credentials_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[AlterUserScramCredentialsRequest, int]:
     count, pos = read_compact_array_length(buf, pos, 3)
+    budget.take(count)
     deletions: list[ScramCredentialDeletion] = []
     for _ in range(count):
-        deletions_item, pos = _read_scram_credential_deletion_v0(buf, pos)
+        deletions_item, pos = _read_scram_credential_deletion_v0(buf, pos, budget)
         deletions.append(deletions_item)
     count, pos = read_compact_array_length(buf, pos, 9)
+    budget.take(count)
     upsertions: list[ScramCredentialUpsertion] = []
     for _ in range(count):
-        upsertions_item, pos = _read_scram_credential_upsertion_v0(buf, pos)
+        upsertions_item, pos = _read_scram_credential_upsertion_v0(buf, pos, budget)
         upsertions.append(upsertions_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return AlterUserScramCredentialsRequest(deletions=deletions, upsertions=upsertions), pos
 
 
@@ -138,7 +141,7 @@ def _write_alter_user_scram_credentials_request_v0(out: bytearray, message: Alte
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[AlterUserScramCredentialsRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[AlterUserScramCredentialsRequest, int]], ...]] = (
     _read_alter_user_scram_credentials_request_v0,
 )
 _REQUEST_WRITERS: Final[tuple[Callable[[bytearray, AlterUserScramCredentialsRequest], None], ...]] = (
@@ -150,7 +153,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> AlterUserScramCre
     if not 0 <= version <= 0:
         raise unsupported_version("AlterUserScramCredentialsRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("AlterUserScramCredentialsRequest is cut short") from error
 

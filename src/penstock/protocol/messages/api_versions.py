@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_array_length,
     read_compact_array_length,
@@ -71,7 +72,7 @@ class ApiVersionsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     zk_migration_ready: bool = False
 
 
-def _read_api_versions_request_v0(buf: Buffer, pos: int) -> tuple[ApiVersionsRequest, int]:
+def _read_api_versions_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[ApiVersionsRequest, int]:
     return ApiVersionsRequest(), pos
 
 
@@ -79,13 +80,13 @@ def _write_api_versions_request_v0(out: bytearray, message: ApiVersionsRequest) 
     pass
 
 
-def _read_api_versions_request_v3(buf: Buffer, pos: int) -> tuple[ApiVersionsRequest, int]:
+def _read_api_versions_request_v3(buf: Buffer, pos: int, budget: Budget) -> tuple[ApiVersionsRequest, int]:
     client_software_name, pos = read_compact_string(buf, pos)
     client_software_version, pos = read_compact_string(buf, pos)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = ApiVersionsRequest(
         client_software_name=client_software_name,
         client_software_version=client_software_version,
@@ -99,7 +100,7 @@ def _write_api_versions_request_v3(out: bytearray, message: ApiVersionsRequest) 
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[ApiVersionsRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[ApiVersionsRequest, int]], ...]] = (
     _read_api_versions_request_v0,
     _read_api_versions_request_v0,
     _read_api_versions_request_v0,
@@ -119,7 +120,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> ApiVersionsReques
     if not 0 <= version <= 4:
         raise unsupported_version("ApiVersionsRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("ApiVersionsRequest is cut short") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     ZERO_UUID,
     read_compact_array_length,
@@ -70,13 +71,13 @@ class AssignReplicasToDirsResponse(msgspec.Struct, frozen=True, kw_only=True, gc
     directories: list[ResponseDirectoryData] = []
 
 
-def _read_request_partition_data_v0(buf: Buffer, pos: int) -> tuple[RequestPartitionData, int]:
+def _read_request_partition_data_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[RequestPartitionData, int]:
     partition_index = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return RequestPartitionData(partition_index=partition_index), pos
 
 
@@ -85,18 +86,19 @@ def _write_request_partition_data_v0(out: bytearray, message: RequestPartitionDa
     out.append(0)
 
 
-def _read_request_topic_data_v0(buf: Buffer, pos: int) -> tuple[RequestTopicData, int]:
+def _read_request_topic_data_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[RequestTopicData, int]:
     topic_id = _PACKED_u.unpack_from(buf, pos)[0]
     pos += 16
     count, pos = read_compact_array_length(buf, pos, 5)
+    budget.take(count)
     partitions: list[RequestPartitionData] = []
     for _ in range(count):
-        partitions_item, pos = _read_request_partition_data_v0(buf, pos)
+        partitions_item, pos = _read_request_partition_data_v0(buf, pos, budget)
         partitions.append(partitions_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return RequestTopicData(topic_id=topic_id, partitions=partitions), pos
 
 
@@ -109,18 +111,19 @@ def _write_request_topic_data_v0(out: bytearray, message: RequestTopicData) -> N
     out.append(0)
 
 
-def _read_request_directory_data_v0(buf: Buffer, pos: int) -> tuple[RequestDirectoryData, int]:
+def _read_request_directory_data_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[RequestDirectoryData, int]:
     id = _PACKED_u.unpack_from(buf, pos)[0]
     pos += 16
     count, pos = read_compact_array_length(buf, pos, 18)
+    budget.take(count)
     topics: list[RequestTopicData] = []
     for _ in range(count):
-        topics_item, pos = _read_request_topic_data_v0(buf, pos)
+        topics_item, pos = _read_request_topic_data_v0(buf, pos, budget)
         topics.append(topics_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return RequestDirectoryData(id=id, topics=topics), pos
 
 
@@ -133,18 +136,19 @@ def _write_request_directory_data_v0(out: bytearray, message: RequestDirectoryDa
     out.append(0)
 
 
-def _read_assign_replicas_to_dirs_request_v0(buf: Buffer, pos: int) -> tuple[AssignReplicasToDirsRequest, int]:
+def _read_assign_replicas_to_dirs_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[AssignReplicasToDirsRequest, int]:
     broker_id, broker_epoch = _PACKED_iq.unpack_from(buf, pos)
     pos += 12
     count, pos = read_compact_array_length(buf, pos, 18)
+    budget.take(count)
     directories: list[RequestDirectoryData] = []
     for _ in range(count):
-        directories_item, pos = _read_request_directory_data_v0(buf, pos)
+        directories_item, pos = _read_request_directory_data_v0(buf, pos, budget)
         directories.append(directories_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = AssignReplicasToDirsRequest(
         broker_id=broker_id,
         broker_epoch=broker_epoch,
@@ -162,7 +166,7 @@ def _write_assign_replicas_to_dirs_request_v0(out: bytearray, message: AssignRep
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[AssignReplicasToDirsRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[AssignReplicasToDirsRequest, int]], ...]] = (
     _read_assign_replicas_to_dirs_request_v0,
 )
 _REQUEST_WRITERS: Final[tuple[Callable[[bytearray, AssignReplicasToDirsRequest], None], ...]] = (
@@ -174,7 +178,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> AssignReplicasToD
     if not 0 <= version <= 0:
         raise unsupported_version("AssignReplicasToDirsRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("AssignReplicasToDirsRequest is cut short") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     ZERO_UUID,
     read_array_length,
@@ -95,7 +96,7 @@ class BeginQuorumEpochResponse(msgspec.Struct, frozen=True, kw_only=True, gc=Fal
     node_endpoints: list[NodeEndpoint] = []
 
 
-def _read_request_partition_data_v0(buf: Buffer, pos: int) -> tuple[RequestPartitionData, int]:
+def _read_request_partition_data_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[RequestPartitionData, int]:
     partition_index, leader_id, leader_epoch = _PACKED_iii.unpack_from(buf, pos)
     pos += 12
     value = RequestPartitionData(
@@ -110,13 +111,13 @@ def _write_request_partition_data_v0(out: bytearray, message: RequestPartitionDa
     out += _PACKED_iii.pack(message.partition_index, message.leader_id, message.leader_epoch)
 
 
-def _read_request_partition_data_v1(buf: Buffer, pos: int) -> tuple[RequestPartitionData, int]:
+def _read_request_partition_data_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[RequestPartitionData, int]:
     partition_index, voter_directory_id, leader_id, leader_epoch = _PACKED_iuii.unpack_from(buf, pos)
     pos += 28
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = RequestPartitionData(
         partition_index=partition_index,
         voter_directory_id=voter_directory_id,
@@ -131,12 +132,13 @@ def _write_request_partition_data_v1(out: bytearray, message: RequestPartitionDa
     out.append(0)
 
 
-def _read_request_topic_data_v0(buf: Buffer, pos: int) -> tuple[RequestTopicData, int]:
+def _read_request_topic_data_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[RequestTopicData, int]:
     topic_name, pos = read_string(buf, pos)
     count, pos = read_array_length(buf, pos, 12)
+    budget.take(count)
     partitions: list[RequestPartitionData] = []
     for _ in range(count):
-        partitions_item, pos = _read_request_partition_data_v0(buf, pos)
+        partitions_item, pos = _read_request_partition_data_v0(buf, pos, budget)
         partitions.append(partitions_item)
     return RequestTopicData(topic_name=topic_name, partitions=partitions), pos
 
@@ -149,17 +151,18 @@ def _write_request_topic_data_v0(out: bytearray, message: RequestTopicData) -> N
         _write_request_partition_data_v0(out, partitions_item)
 
 
-def _read_request_topic_data_v1(buf: Buffer, pos: int) -> tuple[RequestTopicData, int]:
+def _read_request_topic_data_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[RequestTopicData, int]:
     topic_name, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 29)
+    budget.take(count)
     partitions: list[RequestPartitionData] = []
     for _ in range(count):
-        partitions_item, pos = _read_request_partition_data_v1(buf, pos)
+        partitions_item, pos = _read_request_partition_data_v1(buf, pos, budget)
         partitions.append(partitions_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return RequestTopicData(topic_name=topic_name, partitions=partitions), pos
 
 
@@ -172,7 +175,7 @@ def _write_request_topic_data_v1(out: bytearray, message: RequestTopicData) -> N
     out.append(0)
 
 
-def _read_leader_endpoint_v1(buf: Buffer, pos: int) -> tuple[LeaderEndpoint, int]:
+def _read_leader_endpoint_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[LeaderEndpoint, int]:
     name, pos = read_compact_string(buf, pos)
     host, pos = read_compact_string(buf, pos)
     port = _PACKED_H.unpack_from(buf, pos)[0]
@@ -180,7 +183,7 @@ def _read_leader_endpoint_v1(buf: Buffer, pos: int) -> tuple[LeaderEndpoint, int
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return LeaderEndpoint(name=name, host=host, port=port), pos
 
 
@@ -191,12 +194,13 @@ def _write_leader_endpoint_v1(out: bytearray, message: LeaderEndpoint) -> None:
     out.append(0)
 
 
-def _read_begin_quorum_epoch_request_v0(buf: Buffer, pos: int) -> tuple[BeginQuorumEpochRequest, int]:
+def _read_begin_quorum_epoch_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[BeginQuorumEpochRequest, int]:
     cluster_id, pos = read_nullable_string(buf, pos)
     count, pos = read_array_length(buf, pos, 6)
+    budget.take(count)
     topics: list[RequestTopicData] = []
     for _ in range(count):
-        topics_item, pos = _read_request_topic_data_v0(buf, pos)
+        topics_item, pos = _read_request_topic_data_v0(buf, pos, budget)
         topics.append(topics_item)
     return BeginQuorumEpochRequest(cluster_id=cluster_id, topics=topics), pos
 
@@ -209,24 +213,26 @@ def _write_begin_quorum_epoch_request_v0(out: bytearray, message: BeginQuorumEpo
         _write_request_topic_data_v0(out, topics_item)
 
 
-def _read_begin_quorum_epoch_request_v1(buf: Buffer, pos: int) -> tuple[BeginQuorumEpochRequest, int]:
+def _read_begin_quorum_epoch_request_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[BeginQuorumEpochRequest, int]:
     cluster_id, pos = read_compact_nullable_string(buf, pos)
     voter_id = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     count, pos = read_compact_array_length(buf, pos, 3)
+    budget.take(count)
     topics: list[RequestTopicData] = []
     for _ in range(count):
-        topics_item, pos = _read_request_topic_data_v1(buf, pos)
+        topics_item, pos = _read_request_topic_data_v1(buf, pos, budget)
         topics.append(topics_item)
     count, pos = read_compact_array_length(buf, pos, 5)
+    budget.take(count)
     leader_endpoints: list[LeaderEndpoint] = []
     for _ in range(count):
-        leader_endpoints_item, pos = _read_leader_endpoint_v1(buf, pos)
+        leader_endpoints_item, pos = _read_leader_endpoint_v1(buf, pos, budget)
         leader_endpoints.append(leader_endpoints_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = BeginQuorumEpochRequest(
         cluster_id=cluster_id,
         voter_id=voter_id,
@@ -250,7 +256,7 @@ def _write_begin_quorum_epoch_request_v1(out: bytearray, message: BeginQuorumEpo
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[BeginQuorumEpochRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[BeginQuorumEpochRequest, int]], ...]] = (
     _read_begin_quorum_epoch_request_v0,
     _read_begin_quorum_epoch_request_v1,
 )
@@ -264,7 +270,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> BeginQuorumEpochR
     if not 0 <= version <= 1:
         raise unsupported_version("BeginQuorumEpochRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("BeginQuorumEpochRequest is cut short") from error
 

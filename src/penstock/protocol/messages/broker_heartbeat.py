@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_compact_array_length,
     read_compact_nullable_array_length,
@@ -52,13 +53,13 @@ class BrokerHeartbeatResponse(msgspec.Struct, frozen=True, kw_only=True, gc=Fals
     should_shut_down: bool = False
 
 
-def _read_broker_heartbeat_request_v0(buf: Buffer, pos: int) -> tuple[BrokerHeartbeatRequest, int]:
+def _read_broker_heartbeat_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[BrokerHeartbeatRequest, int]:
     broker_id, broker_epoch, current_metadata_offset, want_fence, want_shut_down = _PACKED_iqqoo.unpack_from(buf, pos)
     pos += 22
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = BrokerHeartbeatRequest(
         broker_id=broker_id,
         broker_epoch=broker_epoch,
@@ -78,7 +79,7 @@ def _write_broker_heartbeat_request_v0(out: bytearray, message: BrokerHeartbeatR
     out.append(0)
 
 
-def _read_broker_heartbeat_request_v1(buf: Buffer, pos: int) -> tuple[BrokerHeartbeatRequest, int]:
+def _read_broker_heartbeat_request_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[BrokerHeartbeatRequest, int]:
     broker_id, broker_epoch, current_metadata_offset, want_fence, want_shut_down = _PACKED_iqqoo.unpack_from(buf, pos)
     pos += 22
     offline_log_dirs: list[bytes] = []
@@ -86,10 +87,12 @@ def _read_broker_heartbeat_request_v1(buf: Buffer, pos: int) -> tuple[BrokerHear
         pos += 1
     else:
         count, pos = read_uvarint(buf, pos)
+        budget.take(count)
         for _ in range(count):
             tag, pos, end = read_tag(buf, pos)
             if tag == 0:
                 count, pos = read_compact_array_length(buf, pos, 16)
+                budget.take(count)
                 offline_log_dirs, pos = read_uuids(buf, pos, count)
             else:
                 pos = end
@@ -120,7 +123,7 @@ def _write_broker_heartbeat_request_v1(out: bytearray, message: BrokerHeartbeatR
     write_tagged_fields(out, tagged)
 
 
-def _read_broker_heartbeat_request_v2(buf: Buffer, pos: int) -> tuple[BrokerHeartbeatRequest, int]:
+def _read_broker_heartbeat_request_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[BrokerHeartbeatRequest, int]:
     broker_id, broker_epoch, current_metadata_offset, want_fence, want_shut_down = _PACKED_iqqoo.unpack_from(buf, pos)
     pos += 22
     offline_log_dirs: list[bytes] = []
@@ -129,13 +132,16 @@ def _read_broker_heartbeat_request_v2(buf: Buffer, pos: int) -> tuple[BrokerHear
         pos += 1
     else:
         count, pos = read_uvarint(buf, pos)
+        budget.take(count)
         for _ in range(count):
             tag, pos, end = read_tag(buf, pos)
             if tag == 0:
                 count, pos = read_compact_array_length(buf, pos, 16)
+                budget.take(count)
                 offline_log_dirs, pos = read_uuids(buf, pos, count)
             elif tag == 1:
                 count, pos = read_compact_nullable_array_length(buf, pos, 16)
+                budget.take(count)
                 cordoned_log_dirs = None
                 if count >= 0:
                     cordoned_log_dirs, pos = read_uuids(buf, pos, count)
@@ -173,7 +179,7 @@ def _write_broker_heartbeat_request_v2(out: bytearray, message: BrokerHeartbeatR
     write_tagged_fields(out, tagged)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[BrokerHeartbeatRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[BrokerHeartbeatRequest, int]], ...]] = (
     _read_broker_heartbeat_request_v0,
     _read_broker_heartbeat_request_v1,
     _read_broker_heartbeat_request_v2,
@@ -189,7 +195,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> BrokerHeartbeatRe
     if not 0 <= version <= 2:
         raise unsupported_version("BrokerHeartbeatRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("BrokerHeartbeatRequest is cut short") from error
 

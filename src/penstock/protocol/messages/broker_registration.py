@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     ZERO_UUID,
     read_compact_array_length,
@@ -70,7 +71,7 @@ class BrokerRegistrationResponse(msgspec.Struct, frozen=True, kw_only=True, gc=F
     broker_epoch: int = -1
 
 
-def _read_listener_v0(buf: Buffer, pos: int) -> tuple[Listener, int]:
+def _read_listener_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[Listener, int]:
     name, pos = read_compact_string(buf, pos)
     host, pos = read_compact_string(buf, pos)
     port, security_protocol = _PACKED_Hh.unpack_from(buf, pos)
@@ -78,7 +79,7 @@ def _read_listener_v0(buf: Buffer, pos: int) -> tuple[Listener, int]:
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return Listener(name=name, host=host, port=port, security_protocol=security_protocol), pos
 
 
@@ -89,14 +90,14 @@ def _write_listener_v0(out: bytearray, message: Listener) -> None:
     out.append(0)
 
 
-def _read_feature_v0(buf: Buffer, pos: int) -> tuple[Feature, int]:
+def _read_feature_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[Feature, int]:
     name, pos = read_compact_string(buf, pos)
     min_supported_version, max_supported_version = _PACKED_hh.unpack_from(buf, pos)
     pos += 4
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = Feature(
         name=name,
         min_supported_version=min_supported_version,
@@ -111,27 +112,29 @@ def _write_feature_v0(out: bytearray, message: Feature) -> None:
     out.append(0)
 
 
-def _read_broker_registration_request_v0(buf: Buffer, pos: int) -> tuple[BrokerRegistrationRequest, int]:
+def _read_broker_registration_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[BrokerRegistrationRequest, int]:
     broker_id = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     cluster_id, pos = read_compact_string(buf, pos)
     incarnation_id = _PACKED_u.unpack_from(buf, pos)[0]
     pos += 16
     count, pos = read_compact_array_length(buf, pos, 7)
+    budget.take(count)
     listeners: list[Listener] = []
     for _ in range(count):
-        listeners_item, pos = _read_listener_v0(buf, pos)
+        listeners_item, pos = _read_listener_v0(buf, pos, budget)
         listeners.append(listeners_item)
     count, pos = read_compact_array_length(buf, pos, 6)
+    budget.take(count)
     features: list[Feature] = []
     for _ in range(count):
-        features_item, pos = _read_feature_v0(buf, pos)
+        features_item, pos = _read_feature_v0(buf, pos, budget)
         features.append(features_item)
     rack, pos = read_compact_nullable_string(buf, pos)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = BrokerRegistrationRequest(
         broker_id=broker_id,
         cluster_id=cluster_id,
@@ -161,21 +164,23 @@ def _write_broker_registration_request_v0(out: bytearray, message: BrokerRegistr
     out.append(0)
 
 
-def _read_broker_registration_request_v1(buf: Buffer, pos: int) -> tuple[BrokerRegistrationRequest, int]:
+def _read_broker_registration_request_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[BrokerRegistrationRequest, int]:
     broker_id = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     cluster_id, pos = read_compact_string(buf, pos)
     incarnation_id = _PACKED_u.unpack_from(buf, pos)[0]
     pos += 16
     count, pos = read_compact_array_length(buf, pos, 7)
+    budget.take(count)
     listeners: list[Listener] = []
     for _ in range(count):
-        listeners_item, pos = _read_listener_v0(buf, pos)
+        listeners_item, pos = _read_listener_v0(buf, pos, budget)
         listeners.append(listeners_item)
     count, pos = read_compact_array_length(buf, pos, 6)
+    budget.take(count)
     features: list[Feature] = []
     for _ in range(count):
-        features_item, pos = _read_feature_v0(buf, pos)
+        features_item, pos = _read_feature_v0(buf, pos, budget)
         features.append(features_item)
     rack, pos = read_compact_nullable_string(buf, pos)
     is_migrating_zk_broker = _PACKED_o.unpack_from(buf, pos)[0]
@@ -183,7 +188,7 @@ def _read_broker_registration_request_v1(buf: Buffer, pos: int) -> tuple[BrokerR
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = BrokerRegistrationRequest(
         broker_id=broker_id,
         cluster_id=cluster_id,
@@ -213,31 +218,34 @@ def _write_broker_registration_request_v1(out: bytearray, message: BrokerRegistr
     out.append(0)
 
 
-def _read_broker_registration_request_v2(buf: Buffer, pos: int) -> tuple[BrokerRegistrationRequest, int]:
+def _read_broker_registration_request_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[BrokerRegistrationRequest, int]:
     broker_id = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     cluster_id, pos = read_compact_string(buf, pos)
     incarnation_id = _PACKED_u.unpack_from(buf, pos)[0]
     pos += 16
     count, pos = read_compact_array_length(buf, pos, 7)
+    budget.take(count)
     listeners: list[Listener] = []
     for _ in range(count):
-        listeners_item, pos = _read_listener_v0(buf, pos)
+        listeners_item, pos = _read_listener_v0(buf, pos, budget)
         listeners.append(listeners_item)
     count, pos = read_compact_array_length(buf, pos, 6)
+    budget.take(count)
     features: list[Feature] = []
     for _ in range(count):
-        features_item, pos = _read_feature_v0(buf, pos)
+        features_item, pos = _read_feature_v0(buf, pos, budget)
         features.append(features_item)
     rack, pos = read_compact_nullable_string(buf, pos)
     is_migrating_zk_broker = _PACKED_o.unpack_from(buf, pos)[0]
     pos += 1
     count, pos = read_compact_array_length(buf, pos, 16)
+    budget.take(count)
     log_dirs, pos = read_uuids(buf, pos, count)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = BrokerRegistrationRequest(
         broker_id=broker_id,
         cluster_id=cluster_id,
@@ -271,33 +279,36 @@ def _write_broker_registration_request_v2(out: bytearray, message: BrokerRegistr
     out.append(0)
 
 
-def _read_broker_registration_request_v3(buf: Buffer, pos: int) -> tuple[BrokerRegistrationRequest, int]:
+def _read_broker_registration_request_v3(buf: Buffer, pos: int, budget: Budget) -> tuple[BrokerRegistrationRequest, int]:
     broker_id = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     cluster_id, pos = read_compact_string(buf, pos)
     incarnation_id = _PACKED_u.unpack_from(buf, pos)[0]
     pos += 16
     count, pos = read_compact_array_length(buf, pos, 7)
+    budget.take(count)
     listeners: list[Listener] = []
     for _ in range(count):
-        listeners_item, pos = _read_listener_v0(buf, pos)
+        listeners_item, pos = _read_listener_v0(buf, pos, budget)
         listeners.append(listeners_item)
     count, pos = read_compact_array_length(buf, pos, 6)
+    budget.take(count)
     features: list[Feature] = []
     for _ in range(count):
-        features_item, pos = _read_feature_v0(buf, pos)
+        features_item, pos = _read_feature_v0(buf, pos, budget)
         features.append(features_item)
     rack, pos = read_compact_nullable_string(buf, pos)
     is_migrating_zk_broker = _PACKED_o.unpack_from(buf, pos)[0]
     pos += 1
     count, pos = read_compact_array_length(buf, pos, 16)
+    budget.take(count)
     log_dirs, pos = read_uuids(buf, pos, count)
     previous_broker_epoch = _PACKED_q.unpack_from(buf, pos)[0]
     pos += 8
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = BrokerRegistrationRequest(
         broker_id=broker_id,
         cluster_id=cluster_id,
@@ -333,7 +344,7 @@ def _write_broker_registration_request_v3(out: bytearray, message: BrokerRegistr
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[BrokerRegistrationRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[BrokerRegistrationRequest, int]], ...]] = (
     _read_broker_registration_request_v0,
     _read_broker_registration_request_v1,
     _read_broker_registration_request_v2,
@@ -353,7 +364,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> BrokerRegistratio
     if not 0 <= version <= 4:
         raise unsupported_version("BrokerRegistrationRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("BrokerRegistrationRequest is cut short") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     ZERO_UUID,
     read_compact_array_length,
@@ -85,15 +86,16 @@ class ConsumerGroupDescribeResponse(msgspec.Struct, frozen=True, kw_only=True, g
     groups: list[DescribedGroup] = []
 
 
-def _read_consumer_group_describe_request_v0(buf: Buffer, pos: int) -> tuple[ConsumerGroupDescribeRequest, int]:
+def _read_consumer_group_describe_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[ConsumerGroupDescribeRequest, int]:
     count, pos = read_compact_array_length(buf, pos, 1)
+    budget.take(count)
     group_ids, pos = read_compact_strings(buf, pos, count)
     include_authorized_operations = _PACKED_o.unpack_from(buf, pos)[0]
     pos += 1
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = ConsumerGroupDescribeRequest(
         group_ids=group_ids,
         include_authorized_operations=include_authorized_operations,
@@ -109,7 +111,7 @@ def _write_consumer_group_describe_request_v0(out: bytearray, message: ConsumerG
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[ConsumerGroupDescribeRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[ConsumerGroupDescribeRequest, int]], ...]] = (
     _read_consumer_group_describe_request_v0,
     _read_consumer_group_describe_request_v0,
 )
@@ -123,7 +125,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> ConsumerGroupDesc
     if not 0 <= version <= 1:
         raise unsupported_version("ConsumerGroupDescribeRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("ConsumerGroupDescribeRequest is cut short") from error
 

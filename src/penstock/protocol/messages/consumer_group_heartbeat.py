@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     ZERO_UUID,
     read_compact_array_length,
@@ -76,15 +77,16 @@ class ConsumerGroupHeartbeatResponse(msgspec.Struct, frozen=True, kw_only=True, 
     assignment: Assignment | None = None
 
 
-def _read_request_topic_partitions_v0(buf: Buffer, pos: int) -> tuple[RequestTopicPartitions, int]:
+def _read_request_topic_partitions_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[RequestTopicPartitions, int]:
     topic_id = _PACKED_u.unpack_from(buf, pos)[0]
     pos += 16
     count, pos = read_compact_array_length(buf, pos, 4)
+    budget.take(count)
     partitions, pos = read_int32s(buf, pos, count)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return RequestTopicPartitions(topic_id=topic_id, partitions=partitions), pos
 
 
@@ -96,7 +98,7 @@ def _write_request_topic_partitions_v0(out: bytearray, message: RequestTopicPart
     out.append(0)
 
 
-def _read_consumer_group_heartbeat_request_v0(buf: Buffer, pos: int) -> tuple[ConsumerGroupHeartbeatRequest, int]:
+def _read_consumer_group_heartbeat_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[ConsumerGroupHeartbeatRequest, int]:
     group_id, pos = read_compact_string(buf, pos)
     member_id, pos = read_compact_string(buf, pos)
     member_epoch = _PACKED_i.unpack_from(buf, pos)[0]
@@ -106,21 +108,23 @@ def _read_consumer_group_heartbeat_request_v0(buf: Buffer, pos: int) -> tuple[Co
     rebalance_timeout_ms = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     count, pos = read_compact_nullable_array_length(buf, pos, 1)
+    budget.take(count)
     subscribed_topic_names: list[str] | None = None
     if count >= 0:
         subscribed_topic_names, pos = read_compact_strings(buf, pos, count)
     server_assignor, pos = read_compact_nullable_string(buf, pos)
     count, pos = read_compact_nullable_array_length(buf, pos, 18)
+    budget.take(count)
     topic_partitions: list[RequestTopicPartitions] | None = None
     if count >= 0:
         topic_partitions = []
         for _ in range(count):
-            topic_partitions_item, pos = _read_request_topic_partitions_v0(buf, pos)
+            topic_partitions_item, pos = _read_request_topic_partitions_v0(buf, pos, budget)
             topic_partitions.append(topic_partitions_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = ConsumerGroupHeartbeatRequest(
         group_id=group_id,
         member_id=member_id,
@@ -161,7 +165,7 @@ def _write_consumer_group_heartbeat_request_v0(out: bytearray, message: Consumer
     out.append(0)
 
 
-def _read_consumer_group_heartbeat_request_v1(buf: Buffer, pos: int) -> tuple[ConsumerGroupHeartbeatRequest, int]:
+def _read_consumer_group_heartbeat_request_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[ConsumerGroupHeartbeatRequest, int]:
     group_id, pos = read_compact_string(buf, pos)
     member_id, pos = read_compact_string(buf, pos)
     member_epoch = _PACKED_i.unpack_from(buf, pos)[0]
@@ -171,22 +175,24 @@ def _read_consumer_group_heartbeat_request_v1(buf: Buffer, pos: int) -> tuple[Co
     rebalance_timeout_ms = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     count, pos = read_compact_nullable_array_length(buf, pos, 1)
+    budget.take(count)
     subscribed_topic_names: list[str] | None = None
     if count >= 0:
         subscribed_topic_names, pos = read_compact_strings(buf, pos, count)
     subscribed_topic_regex, pos = read_compact_nullable_string(buf, pos)
     server_assignor, pos = read_compact_nullable_string(buf, pos)
     count, pos = read_compact_nullable_array_length(buf, pos, 18)
+    budget.take(count)
     topic_partitions: list[RequestTopicPartitions] | None = None
     if count >= 0:
         topic_partitions = []
         for _ in range(count):
-            topic_partitions_item, pos = _read_request_topic_partitions_v0(buf, pos)
+            topic_partitions_item, pos = _read_request_topic_partitions_v0(buf, pos, budget)
             topic_partitions.append(topic_partitions_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = ConsumerGroupHeartbeatRequest(
         group_id=group_id,
         member_id=member_id,
@@ -227,7 +233,7 @@ def _write_consumer_group_heartbeat_request_v1(out: bytearray, message: Consumer
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[ConsumerGroupHeartbeatRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[ConsumerGroupHeartbeatRequest, int]], ...]] = (
     _read_consumer_group_heartbeat_request_v0,
     _read_consumer_group_heartbeat_request_v1,
 )
@@ -241,7 +247,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> ConsumerGroupHear
     if not 0 <= version <= 1:
         raise unsupported_version("ConsumerGroupHeartbeatRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("ConsumerGroupHeartbeatRequest is cut short") from error
 

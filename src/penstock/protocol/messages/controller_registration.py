@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     ZERO_UUID,
     read_compact_array_length,
@@ -60,7 +61,7 @@ class ControllerRegistrationResponse(msgspec.Struct, frozen=True, kw_only=True, 
     error_message: str | None = ""
 
 
-def _read_listener_v0(buf: Buffer, pos: int) -> tuple[Listener, int]:
+def _read_listener_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[Listener, int]:
     name, pos = read_compact_string(buf, pos)
     host, pos = read_compact_string(buf, pos)
     port, security_protocol = _PACKED_Hh.unpack_from(buf, pos)
@@ -68,7 +69,7 @@ def _read_listener_v0(buf: Buffer, pos: int) -> tuple[Listener, int]:
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return Listener(name=name, host=host, port=port, security_protocol=security_protocol), pos
 
 
@@ -79,14 +80,14 @@ def _write_listener_v0(out: bytearray, message: Listener) -> None:
     out.append(0)
 
 
-def _read_feature_v0(buf: Buffer, pos: int) -> tuple[Feature, int]:
+def _read_feature_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[Feature, int]:
     name, pos = read_compact_string(buf, pos)
     min_supported_version, max_supported_version = _PACKED_hh.unpack_from(buf, pos)
     pos += 4
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = Feature(
         name=name,
         min_supported_version=min_supported_version,
@@ -101,23 +102,25 @@ def _write_feature_v0(out: bytearray, message: Feature) -> None:
     out.append(0)
 
 
-def _read_controller_registration_request_v0(buf: Buffer, pos: int) -> tuple[ControllerRegistrationRequest, int]:
+def _read_controller_registration_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[ControllerRegistrationRequest, int]:
     controller_id, incarnation_id, zk_migration_ready = _PACKED_iuo.unpack_from(buf, pos)
     pos += 21
     count, pos = read_compact_array_length(buf, pos, 7)
+    budget.take(count)
     listeners: list[Listener] = []
     for _ in range(count):
-        listeners_item, pos = _read_listener_v0(buf, pos)
+        listeners_item, pos = _read_listener_v0(buf, pos, budget)
         listeners.append(listeners_item)
     count, pos = read_compact_array_length(buf, pos, 6)
+    budget.take(count)
     features: list[Feature] = []
     for _ in range(count):
-        features_item, pos = _read_feature_v0(buf, pos)
+        features_item, pos = _read_feature_v0(buf, pos, budget)
         features.append(features_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = ControllerRegistrationRequest(
         controller_id=controller_id,
         incarnation_id=incarnation_id,
@@ -141,7 +144,7 @@ def _write_controller_registration_request_v0(out: bytearray, message: Controlle
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[ControllerRegistrationRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[ControllerRegistrationRequest, int]], ...]] = (
     _read_controller_registration_request_v0,
 )
 _REQUEST_WRITERS: Final[tuple[Callable[[bytearray, ControllerRegistrationRequest], None], ...]] = (
@@ -153,7 +156,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> ControllerRegistr
     if not 0 <= version <= 0:
         raise unsupported_version("ControllerRegistrationRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("ControllerRegistrationRequest is cut short") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_array_length,
     read_compact_array_length,
@@ -62,7 +63,7 @@ class CreateAclsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     results: list[AclCreationResult] = []
 
 
-def _read_acl_creation_v1(buf: Buffer, pos: int) -> tuple[AclCreation, int]:
+def _read_acl_creation_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[AclCreation, int]:
     resource_type = _PACKED_b.unpack_from(buf, pos)[0]
     pos += 1
     resource_name, pos = read_string(buf, pos)
@@ -93,7 +94,7 @@ def _write_acl_creation_v1(out: bytearray, message: AclCreation) -> None:
     out += _PACKED_bb.pack(message.operation, message.permission_type)
 
 
-def _read_acl_creation_v2(buf: Buffer, pos: int) -> tuple[AclCreation, int]:
+def _read_acl_creation_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[AclCreation, int]:
     resource_type = _PACKED_b.unpack_from(buf, pos)[0]
     pos += 1
     resource_name, pos = read_compact_string(buf, pos)
@@ -106,7 +107,7 @@ def _read_acl_creation_v2(buf: Buffer, pos: int) -> tuple[AclCreation, int]:
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = AclCreation(
         resource_type=resource_type,
         resource_name=resource_name,
@@ -129,11 +130,12 @@ def _write_acl_creation_v2(out: bytearray, message: AclCreation) -> None:
     out.append(0)
 
 
-def _read_create_acls_request_v1(buf: Buffer, pos: int) -> tuple[CreateAclsRequest, int]:
+def _read_create_acls_request_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[CreateAclsRequest, int]:
     count, pos = read_array_length(buf, pos, 10)
+    budget.take(count)
     creations: list[AclCreation] = []
     for _ in range(count):
-        creations_item, pos = _read_acl_creation_v1(buf, pos)
+        creations_item, pos = _read_acl_creation_v1(buf, pos, budget)
         creations.append(creations_item)
     return CreateAclsRequest(creations=creations), pos
 
@@ -145,16 +147,17 @@ def _write_create_acls_request_v1(out: bytearray, message: CreateAclsRequest) ->
         _write_acl_creation_v1(out, creations_item)
 
 
-def _read_create_acls_request_v2(buf: Buffer, pos: int) -> tuple[CreateAclsRequest, int]:
+def _read_create_acls_request_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[CreateAclsRequest, int]:
     count, pos = read_compact_array_length(buf, pos, 8)
+    budget.take(count)
     creations: list[AclCreation] = []
     for _ in range(count):
-        creations_item, pos = _read_acl_creation_v2(buf, pos)
+        creations_item, pos = _read_acl_creation_v2(buf, pos, budget)
         creations.append(creations_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return CreateAclsRequest(creations=creations), pos
 
 
@@ -166,7 +169,7 @@ def _write_create_acls_request_v2(out: bytearray, message: CreateAclsRequest) ->
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[CreateAclsRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[CreateAclsRequest, int]], ...]] = (
     _read_create_acls_request_v1,
     _read_create_acls_request_v2,
     _read_create_acls_request_v2,
@@ -182,7 +185,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> CreateAclsRequest
     if not 1 <= version <= 3:
         raise unsupported_version("CreateAclsRequest", version)
     try:
-        return _REQUEST_READERS[version - 1](buf, pos)[0]
+        return _REQUEST_READERS[version - 1](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("CreateAclsRequest is cut short") from error
 

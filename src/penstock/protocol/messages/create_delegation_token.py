@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_array_length,
     read_bytes,
@@ -67,7 +68,7 @@ class CreateDelegationTokenResponse(msgspec.Struct, frozen=True, kw_only=True, g
     throttle_time_ms: int = 0
 
 
-def _read_creatable_renewers_v1(buf: Buffer, pos: int) -> tuple[CreatableRenewers, int]:
+def _read_creatable_renewers_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[CreatableRenewers, int]:
     principal_type, pos = read_string(buf, pos)
     principal_name, pos = read_string(buf, pos)
     return CreatableRenewers(principal_type=principal_type, principal_name=principal_name), pos
@@ -78,13 +79,13 @@ def _write_creatable_renewers_v1(out: bytearray, message: CreatableRenewers) -> 
     write_string(out, message.principal_name)
 
 
-def _read_creatable_renewers_v2(buf: Buffer, pos: int) -> tuple[CreatableRenewers, int]:
+def _read_creatable_renewers_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[CreatableRenewers, int]:
     principal_type, pos = read_compact_string(buf, pos)
     principal_name, pos = read_compact_string(buf, pos)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return CreatableRenewers(principal_type=principal_type, principal_name=principal_name), pos
 
 
@@ -94,11 +95,12 @@ def _write_creatable_renewers_v2(out: bytearray, message: CreatableRenewers) -> 
     out.append(0)
 
 
-def _read_create_delegation_token_request_v1(buf: Buffer, pos: int) -> tuple[CreateDelegationTokenRequest, int]:
+def _read_create_delegation_token_request_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[CreateDelegationTokenRequest, int]:
     count, pos = read_array_length(buf, pos, 4)
+    budget.take(count)
     renewers: list[CreatableRenewers] = []
     for _ in range(count):
-        renewers_item, pos = _read_creatable_renewers_v1(buf, pos)
+        renewers_item, pos = _read_creatable_renewers_v1(buf, pos, budget)
         renewers.append(renewers_item)
     max_lifetime_ms = _PACKED_q.unpack_from(buf, pos)[0]
     pos += 8
@@ -117,18 +119,19 @@ def _write_create_delegation_token_request_v1(out: bytearray, message: CreateDel
     out += _PACKED_q.pack(message.max_lifetime_ms)
 
 
-def _read_create_delegation_token_request_v2(buf: Buffer, pos: int) -> tuple[CreateDelegationTokenRequest, int]:
+def _read_create_delegation_token_request_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[CreateDelegationTokenRequest, int]:
     count, pos = read_compact_array_length(buf, pos, 3)
+    budget.take(count)
     renewers: list[CreatableRenewers] = []
     for _ in range(count):
-        renewers_item, pos = _read_creatable_renewers_v2(buf, pos)
+        renewers_item, pos = _read_creatable_renewers_v2(buf, pos, budget)
         renewers.append(renewers_item)
     max_lifetime_ms = _PACKED_q.unpack_from(buf, pos)[0]
     pos += 8
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return CreateDelegationTokenRequest(renewers=renewers, max_lifetime_ms=max_lifetime_ms), pos
 
 
@@ -145,20 +148,21 @@ def _write_create_delegation_token_request_v2(out: bytearray, message: CreateDel
     out.append(0)
 
 
-def _read_create_delegation_token_request_v3(buf: Buffer, pos: int) -> tuple[CreateDelegationTokenRequest, int]:
+def _read_create_delegation_token_request_v3(buf: Buffer, pos: int, budget: Budget) -> tuple[CreateDelegationTokenRequest, int]:
     owner_principal_type, pos = read_compact_nullable_string(buf, pos)
     owner_principal_name, pos = read_compact_nullable_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 3)
+    budget.take(count)
     renewers: list[CreatableRenewers] = []
     for _ in range(count):
-        renewers_item, pos = _read_creatable_renewers_v2(buf, pos)
+        renewers_item, pos = _read_creatable_renewers_v2(buf, pos, budget)
         renewers.append(renewers_item)
     max_lifetime_ms = _PACKED_q.unpack_from(buf, pos)[0]
     pos += 8
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = CreateDelegationTokenRequest(
         owner_principal_type=owner_principal_type,
         owner_principal_name=owner_principal_name,
@@ -179,7 +183,7 @@ def _write_create_delegation_token_request_v3(out: bytearray, message: CreateDel
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[CreateDelegationTokenRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[CreateDelegationTokenRequest, int]], ...]] = (
     _read_create_delegation_token_request_v1,
     _read_create_delegation_token_request_v2,
     _read_create_delegation_token_request_v3,
@@ -195,7 +199,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> CreateDelegationT
     if not 1 <= version <= 3:
         raise unsupported_version("CreateDelegationTokenRequest", version)
     try:
-        return _REQUEST_READERS[version - 1](buf, pos)[0]
+        return _REQUEST_READERS[version - 1](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("CreateDelegationTokenRequest is cut short") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_array_length,
     read_compact_array_length,
@@ -68,8 +69,9 @@ class CreatePartitionsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=Fal
     results: list[CreatePartitionsTopicResult] = []
 
 
-def _read_create_partitions_assignment_v0(buf: Buffer, pos: int) -> tuple[CreatePartitionsAssignment, int]:
+def _read_create_partitions_assignment_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[CreatePartitionsAssignment, int]:
     count, pos = read_array_length(buf, pos, 4)
+    budget.take(count)
     broker_ids, pos = read_int32s(buf, pos, count)
     return CreatePartitionsAssignment(broker_ids=broker_ids), pos
 
@@ -80,13 +82,14 @@ def _write_create_partitions_assignment_v0(out: bytearray, message: CreatePartit
     write_int32s(out, broker_ids)
 
 
-def _read_create_partitions_assignment_v2(buf: Buffer, pos: int) -> tuple[CreatePartitionsAssignment, int]:
+def _read_create_partitions_assignment_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[CreatePartitionsAssignment, int]:
     count, pos = read_compact_array_length(buf, pos, 4)
+    budget.take(count)
     broker_ids, pos = read_int32s(buf, pos, count)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return CreatePartitionsAssignment(broker_ids=broker_ids), pos
 
 
@@ -97,16 +100,17 @@ def _write_create_partitions_assignment_v2(out: bytearray, message: CreatePartit
     out.append(0)
 
 
-def _read_create_partitions_topic_v0(buf: Buffer, pos: int) -> tuple[CreatePartitionsTopic, int]:
+def _read_create_partitions_topic_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[CreatePartitionsTopic, int]:
     name, pos = read_string(buf, pos)
     count_ = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     count, pos = read_nullable_array_length(buf, pos, 4)
+    budget.take(count)
     assignments: list[CreatePartitionsAssignment] | None = None
     if count >= 0:
         assignments = []
         for _ in range(count):
-            assignments_item, pos = _read_create_partitions_assignment_v0(buf, pos)
+            assignments_item, pos = _read_create_partitions_assignment_v0(buf, pos, budget)
             assignments.append(assignments_item)
     return CreatePartitionsTopic(name=name, count=count_, assignments=assignments), pos
 
@@ -123,21 +127,22 @@ def _write_create_partitions_topic_v0(out: bytearray, message: CreatePartitionsT
             _write_create_partitions_assignment_v0(out, assignments_item)
 
 
-def _read_create_partitions_topic_v2(buf: Buffer, pos: int) -> tuple[CreatePartitionsTopic, int]:
+def _read_create_partitions_topic_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[CreatePartitionsTopic, int]:
     name, pos = read_compact_string(buf, pos)
     count_ = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     count, pos = read_compact_nullable_array_length(buf, pos, 2)
+    budget.take(count)
     assignments: list[CreatePartitionsAssignment] | None = None
     if count >= 0:
         assignments = []
         for _ in range(count):
-            assignments_item, pos = _read_create_partitions_assignment_v2(buf, pos)
+            assignments_item, pos = _read_create_partitions_assignment_v2(buf, pos, budget)
             assignments.append(assignments_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return CreatePartitionsTopic(name=name, count=count_, assignments=assignments), pos
 
 
@@ -154,11 +159,12 @@ def _write_create_partitions_topic_v2(out: bytearray, message: CreatePartitionsT
     out.append(0)
 
 
-def _read_create_partitions_request_v0(buf: Buffer, pos: int) -> tuple[CreatePartitionsRequest, int]:
+def _read_create_partitions_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[CreatePartitionsRequest, int]:
     count, pos = read_array_length(buf, pos, 10)
+    budget.take(count)
     topics: list[CreatePartitionsTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_create_partitions_topic_v0(buf, pos)
+        topics_item, pos = _read_create_partitions_topic_v0(buf, pos, budget)
         topics.append(topics_item)
     timeout_ms, validate_only = _PACKED_io.unpack_from(buf, pos)
     pos += 5
@@ -178,18 +184,19 @@ def _write_create_partitions_request_v0(out: bytearray, message: CreatePartition
     out += _PACKED_io.pack(message.timeout_ms, message.validate_only)
 
 
-def _read_create_partitions_request_v2(buf: Buffer, pos: int) -> tuple[CreatePartitionsRequest, int]:
+def _read_create_partitions_request_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[CreatePartitionsRequest, int]:
     count, pos = read_compact_array_length(buf, pos, 7)
+    budget.take(count)
     topics: list[CreatePartitionsTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_create_partitions_topic_v2(buf, pos)
+        topics_item, pos = _read_create_partitions_topic_v2(buf, pos, budget)
         topics.append(topics_item)
     timeout_ms, validate_only = _PACKED_io.unpack_from(buf, pos)
     pos += 5
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = CreatePartitionsRequest(
         topics=topics,
         timeout_ms=timeout_ms,
@@ -207,7 +214,7 @@ def _write_create_partitions_request_v2(out: bytearray, message: CreatePartition
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[CreatePartitionsRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[CreatePartitionsRequest, int]], ...]] = (
     _read_create_partitions_request_v0,
     _read_create_partitions_request_v0,
     _read_create_partitions_request_v2,
@@ -225,7 +232,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> CreatePartitionsR
     if not 0 <= version <= 3:
         raise unsupported_version("CreatePartitionsRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("CreatePartitionsRequest is cut short") from error
 

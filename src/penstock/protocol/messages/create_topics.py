@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     ZERO_UUID,
     read_array_length,
@@ -96,10 +97,11 @@ class CreateTopicsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     topics: list[CreatableTopicResult] = []
 
 
-def _read_creatable_replica_assignment_v2(buf: Buffer, pos: int) -> tuple[CreatableReplicaAssignment, int]:
+def _read_creatable_replica_assignment_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[CreatableReplicaAssignment, int]:
     partition_index = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     count, pos = read_array_length(buf, pos, 4)
+    budget.take(count)
     broker_ids, pos = read_int32s(buf, pos, count)
     return CreatableReplicaAssignment(partition_index=partition_index, broker_ids=broker_ids), pos
 
@@ -111,15 +113,16 @@ def _write_creatable_replica_assignment_v2(out: bytearray, message: CreatableRep
     write_int32s(out, broker_ids)
 
 
-def _read_creatable_replica_assignment_v5(buf: Buffer, pos: int) -> tuple[CreatableReplicaAssignment, int]:
+def _read_creatable_replica_assignment_v5(buf: Buffer, pos: int, budget: Budget) -> tuple[CreatableReplicaAssignment, int]:
     partition_index = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     count, pos = read_compact_array_length(buf, pos, 4)
+    budget.take(count)
     broker_ids, pos = read_int32s(buf, pos, count)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return CreatableReplicaAssignment(partition_index=partition_index, broker_ids=broker_ids), pos
 
 
@@ -131,7 +134,7 @@ def _write_creatable_replica_assignment_v5(out: bytearray, message: CreatableRep
     out.append(0)
 
 
-def _read_creatable_topic_config_v2(buf: Buffer, pos: int) -> tuple[CreatableTopicConfig, int]:
+def _read_creatable_topic_config_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[CreatableTopicConfig, int]:
     name, pos = read_string(buf, pos)
     value_, pos = read_nullable_string(buf, pos)
     return CreatableTopicConfig(name=name, value=value_), pos
@@ -142,13 +145,13 @@ def _write_creatable_topic_config_v2(out: bytearray, message: CreatableTopicConf
     write_nullable_string(out, message.value)
 
 
-def _read_creatable_topic_config_v5(buf: Buffer, pos: int) -> tuple[CreatableTopicConfig, int]:
+def _read_creatable_topic_config_v5(buf: Buffer, pos: int, budget: Budget) -> tuple[CreatableTopicConfig, int]:
     name, pos = read_compact_string(buf, pos)
     value_, pos = read_compact_nullable_string(buf, pos)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return CreatableTopicConfig(name=name, value=value_), pos
 
 
@@ -158,19 +161,21 @@ def _write_creatable_topic_config_v5(out: bytearray, message: CreatableTopicConf
     out.append(0)
 
 
-def _read_creatable_topic_v2(buf: Buffer, pos: int) -> tuple[CreatableTopic, int]:
+def _read_creatable_topic_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[CreatableTopic, int]:
     name, pos = read_string(buf, pos)
     num_partitions, replication_factor = _PACKED_ih.unpack_from(buf, pos)
     pos += 6
     count, pos = read_array_length(buf, pos, 8)
+    budget.take(count)
     assignments: list[CreatableReplicaAssignment] = []
     for _ in range(count):
-        assignments_item, pos = _read_creatable_replica_assignment_v2(buf, pos)
+        assignments_item, pos = _read_creatable_replica_assignment_v2(buf, pos, budget)
         assignments.append(assignments_item)
     count, pos = read_array_length(buf, pos, 4)
+    budget.take(count)
     configs: list[CreatableTopicConfig] = []
     for _ in range(count):
-        configs_item, pos = _read_creatable_topic_config_v2(buf, pos)
+        configs_item, pos = _read_creatable_topic_config_v2(buf, pos, budget)
         configs.append(configs_item)
     value = CreatableTopic(
         name=name,
@@ -195,24 +200,26 @@ def _write_creatable_topic_v2(out: bytearray, message: CreatableTopic) -> None:
         _write_creatable_topic_config_v2(out, configs_item)
 
 
-def _read_creatable_topic_v5(buf: Buffer, pos: int) -> tuple[CreatableTopic, int]:
+def _read_creatable_topic_v5(buf: Buffer, pos: int, budget: Budget) -> tuple[CreatableTopic, int]:
     name, pos = read_compact_string(buf, pos)
     num_partitions, replication_factor = _PACKED_ih.unpack_from(buf, pos)
     pos += 6
     count, pos = read_compact_array_length(buf, pos, 6)
+    budget.take(count)
     assignments: list[CreatableReplicaAssignment] = []
     for _ in range(count):
-        assignments_item, pos = _read_creatable_replica_assignment_v5(buf, pos)
+        assignments_item, pos = _read_creatable_replica_assignment_v5(buf, pos, budget)
         assignments.append(assignments_item)
     count, pos = read_compact_array_length(buf, pos, 3)
+    budget.take(count)
     configs: list[CreatableTopicConfig] = []
     for _ in range(count):
-        configs_item, pos = _read_creatable_topic_config_v5(buf, pos)
+        configs_item, pos = _read_creatable_topic_config_v5(buf, pos, budget)
         configs.append(configs_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = CreatableTopic(
         name=name,
         num_partitions=num_partitions,
@@ -237,11 +244,12 @@ def _write_creatable_topic_v5(out: bytearray, message: CreatableTopic) -> None:
     out.append(0)
 
 
-def _read_create_topics_request_v2(buf: Buffer, pos: int) -> tuple[CreateTopicsRequest, int]:
+def _read_create_topics_request_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[CreateTopicsRequest, int]:
     count, pos = read_array_length(buf, pos, 16)
+    budget.take(count)
     topics: list[CreatableTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_creatable_topic_v2(buf, pos)
+        topics_item, pos = _read_creatable_topic_v2(buf, pos, budget)
         topics.append(topics_item)
     timeout_ms, validate_only = _PACKED_io.unpack_from(buf, pos)
     pos += 5
@@ -256,18 +264,19 @@ def _write_create_topics_request_v2(out: bytearray, message: CreateTopicsRequest
     out += _PACKED_io.pack(message.timeout_ms, message.validate_only)
 
 
-def _read_create_topics_request_v5(buf: Buffer, pos: int) -> tuple[CreateTopicsRequest, int]:
+def _read_create_topics_request_v5(buf: Buffer, pos: int, budget: Budget) -> tuple[CreateTopicsRequest, int]:
     count, pos = read_compact_array_length(buf, pos, 10)
+    budget.take(count)
     topics: list[CreatableTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_creatable_topic_v5(buf, pos)
+        topics_item, pos = _read_creatable_topic_v5(buf, pos, budget)
         topics.append(topics_item)
     timeout_ms, validate_only = _PACKED_io.unpack_from(buf, pos)
     pos += 5
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return CreateTopicsRequest(topics=topics, timeout_ms=timeout_ms, validate_only=validate_only), pos
 
 
@@ -280,7 +289,7 @@ def _write_create_topics_request_v5(out: bytearray, message: CreateTopicsRequest
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[CreateTopicsRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[CreateTopicsRequest, int]], ...]] = (
     _read_create_topics_request_v2,
     _read_create_topics_request_v2,
     _read_create_topics_request_v2,
@@ -302,7 +311,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> CreateTopicsReque
     if not 2 <= version <= 7:
         raise unsupported_version("CreateTopicsRequest", version)
     try:
-        return _REQUEST_READERS[version - 2](buf, pos)[0]
+        return _REQUEST_READERS[version - 2](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("CreateTopicsRequest is cut short") from error
 

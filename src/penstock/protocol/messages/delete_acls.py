@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_array_length,
     read_compact_array_length,
@@ -75,7 +76,7 @@ class DeleteAclsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     filter_results: list[DeleteAclsFilterResult] = []
 
 
-def _read_delete_acls_filter_v1(buf: Buffer, pos: int) -> tuple[DeleteAclsFilter, int]:
+def _read_delete_acls_filter_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[DeleteAclsFilter, int]:
     resource_type_filter = _PACKED_b.unpack_from(buf, pos)[0]
     pos += 1
     resource_name_filter, pos = read_nullable_string(buf, pos)
@@ -106,7 +107,7 @@ def _write_delete_acls_filter_v1(out: bytearray, message: DeleteAclsFilter) -> N
     out += _PACKED_bb.pack(message.operation, message.permission_type)
 
 
-def _read_delete_acls_filter_v2(buf: Buffer, pos: int) -> tuple[DeleteAclsFilter, int]:
+def _read_delete_acls_filter_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[DeleteAclsFilter, int]:
     resource_type_filter = _PACKED_b.unpack_from(buf, pos)[0]
     pos += 1
     resource_name_filter, pos = read_compact_nullable_string(buf, pos)
@@ -119,7 +120,7 @@ def _read_delete_acls_filter_v2(buf: Buffer, pos: int) -> tuple[DeleteAclsFilter
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = DeleteAclsFilter(
         resource_type_filter=resource_type_filter,
         resource_name_filter=resource_name_filter,
@@ -142,11 +143,12 @@ def _write_delete_acls_filter_v2(out: bytearray, message: DeleteAclsFilter) -> N
     out.append(0)
 
 
-def _read_delete_acls_request_v1(buf: Buffer, pos: int) -> tuple[DeleteAclsRequest, int]:
+def _read_delete_acls_request_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[DeleteAclsRequest, int]:
     count, pos = read_array_length(buf, pos, 10)
+    budget.take(count)
     filters: list[DeleteAclsFilter] = []
     for _ in range(count):
-        filters_item, pos = _read_delete_acls_filter_v1(buf, pos)
+        filters_item, pos = _read_delete_acls_filter_v1(buf, pos, budget)
         filters.append(filters_item)
     return DeleteAclsRequest(filters=filters), pos
 
@@ -158,16 +160,17 @@ def _write_delete_acls_request_v1(out: bytearray, message: DeleteAclsRequest) ->
         _write_delete_acls_filter_v1(out, filters_item)
 
 
-def _read_delete_acls_request_v2(buf: Buffer, pos: int) -> tuple[DeleteAclsRequest, int]:
+def _read_delete_acls_request_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[DeleteAclsRequest, int]:
     count, pos = read_compact_array_length(buf, pos, 8)
+    budget.take(count)
     filters: list[DeleteAclsFilter] = []
     for _ in range(count):
-        filters_item, pos = _read_delete_acls_filter_v2(buf, pos)
+        filters_item, pos = _read_delete_acls_filter_v2(buf, pos, budget)
         filters.append(filters_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return DeleteAclsRequest(filters=filters), pos
 
 
@@ -179,7 +182,7 @@ def _write_delete_acls_request_v2(out: bytearray, message: DeleteAclsRequest) ->
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[DeleteAclsRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[DeleteAclsRequest, int]], ...]] = (
     _read_delete_acls_request_v1,
     _read_delete_acls_request_v2,
     _read_delete_acls_request_v2,
@@ -195,7 +198,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> DeleteAclsRequest
     if not 1 <= version <= 3:
         raise unsupported_version("DeleteAclsRequest", version)
     try:
-        return _REQUEST_READERS[version - 1](buf, pos)[0]
+        return _REQUEST_READERS[version - 1](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("DeleteAclsRequest is cut short") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_array_length,
     read_compact_array_length,
@@ -50,8 +51,9 @@ class DeleteGroupsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     results: list[DeletableGroupResult] = []
 
 
-def _read_delete_groups_request_v0(buf: Buffer, pos: int) -> tuple[DeleteGroupsRequest, int]:
+def _read_delete_groups_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[DeleteGroupsRequest, int]:
     count, pos = read_array_length(buf, pos, 2)
+    budget.take(count)
     groups_names, pos = read_strings(buf, pos, count)
     return DeleteGroupsRequest(groups_names=groups_names), pos
 
@@ -62,13 +64,14 @@ def _write_delete_groups_request_v0(out: bytearray, message: DeleteGroupsRequest
     write_strings(out, groups_names)
 
 
-def _read_delete_groups_request_v2(buf: Buffer, pos: int) -> tuple[DeleteGroupsRequest, int]:
+def _read_delete_groups_request_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[DeleteGroupsRequest, int]:
     count, pos = read_compact_array_length(buf, pos, 1)
+    budget.take(count)
     groups_names, pos = read_compact_strings(buf, pos, count)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return DeleteGroupsRequest(groups_names=groups_names), pos
 
 
@@ -79,7 +82,7 @@ def _write_delete_groups_request_v2(out: bytearray, message: DeleteGroupsRequest
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[DeleteGroupsRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[DeleteGroupsRequest, int]], ...]] = (
     _read_delete_groups_request_v0,
     _read_delete_groups_request_v0,
     _read_delete_groups_request_v2,
@@ -95,7 +98,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> DeleteGroupsReque
     if not 0 <= version <= 2:
         raise unsupported_version("DeleteGroupsRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("DeleteGroupsRequest is cut short") from error
 

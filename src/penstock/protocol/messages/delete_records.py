@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_array_length,
     read_compact_array_length,
@@ -64,7 +65,7 @@ class DeleteRecordsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False)
     topics: list[DeleteRecordsTopicResult] = []
 
 
-def _read_delete_records_partition_v0(buf: Buffer, pos: int) -> tuple[DeleteRecordsPartition, int]:
+def _read_delete_records_partition_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[DeleteRecordsPartition, int]:
     partition_index, offset = _PACKED_iq.unpack_from(buf, pos)
     pos += 12
     return DeleteRecordsPartition(partition_index=partition_index, offset=offset), pos
@@ -74,13 +75,13 @@ def _write_delete_records_partition_v0(out: bytearray, message: DeleteRecordsPar
     out += _PACKED_iq.pack(message.partition_index, message.offset)
 
 
-def _read_delete_records_partition_v2(buf: Buffer, pos: int) -> tuple[DeleteRecordsPartition, int]:
+def _read_delete_records_partition_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[DeleteRecordsPartition, int]:
     partition_index, offset = _PACKED_iq.unpack_from(buf, pos)
     pos += 12
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return DeleteRecordsPartition(partition_index=partition_index, offset=offset), pos
 
 
@@ -89,12 +90,13 @@ def _write_delete_records_partition_v2(out: bytearray, message: DeleteRecordsPar
     out.append(0)
 
 
-def _read_delete_records_topic_v0(buf: Buffer, pos: int) -> tuple[DeleteRecordsTopic, int]:
+def _read_delete_records_topic_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[DeleteRecordsTopic, int]:
     name, pos = read_string(buf, pos)
     count, pos = read_array_length(buf, pos, 12)
+    budget.take(count)
     partitions: list[DeleteRecordsPartition] = []
     for _ in range(count):
-        partitions_item, pos = _read_delete_records_partition_v0(buf, pos)
+        partitions_item, pos = _read_delete_records_partition_v0(buf, pos, budget)
         partitions.append(partitions_item)
     return DeleteRecordsTopic(name=name, partitions=partitions), pos
 
@@ -107,17 +109,18 @@ def _write_delete_records_topic_v0(out: bytearray, message: DeleteRecordsTopic) 
         _write_delete_records_partition_v0(out, partitions_item)
 
 
-def _read_delete_records_topic_v2(buf: Buffer, pos: int) -> tuple[DeleteRecordsTopic, int]:
+def _read_delete_records_topic_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[DeleteRecordsTopic, int]:
     name, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 13)
+    budget.take(count)
     partitions: list[DeleteRecordsPartition] = []
     for _ in range(count):
-        partitions_item, pos = _read_delete_records_partition_v2(buf, pos)
+        partitions_item, pos = _read_delete_records_partition_v2(buf, pos, budget)
         partitions.append(partitions_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return DeleteRecordsTopic(name=name, partitions=partitions), pos
 
 
@@ -130,11 +133,12 @@ def _write_delete_records_topic_v2(out: bytearray, message: DeleteRecordsTopic) 
     out.append(0)
 
 
-def _read_delete_records_request_v0(buf: Buffer, pos: int) -> tuple[DeleteRecordsRequest, int]:
+def _read_delete_records_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[DeleteRecordsRequest, int]:
     count, pos = read_array_length(buf, pos, 6)
+    budget.take(count)
     topics: list[DeleteRecordsTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_delete_records_topic_v0(buf, pos)
+        topics_item, pos = _read_delete_records_topic_v0(buf, pos, budget)
         topics.append(topics_item)
     timeout_ms = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
@@ -149,18 +153,19 @@ def _write_delete_records_request_v0(out: bytearray, message: DeleteRecordsReque
     out += _PACKED_i.pack(message.timeout_ms)
 
 
-def _read_delete_records_request_v2(buf: Buffer, pos: int) -> tuple[DeleteRecordsRequest, int]:
+def _read_delete_records_request_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[DeleteRecordsRequest, int]:
     count, pos = read_compact_array_length(buf, pos, 3)
+    budget.take(count)
     topics: list[DeleteRecordsTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_delete_records_topic_v2(buf, pos)
+        topics_item, pos = _read_delete_records_topic_v2(buf, pos, budget)
         topics.append(topics_item)
     timeout_ms = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return DeleteRecordsRequest(topics=topics, timeout_ms=timeout_ms), pos
 
 
@@ -173,7 +178,7 @@ def _write_delete_records_request_v2(out: bytearray, message: DeleteRecordsReque
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[DeleteRecordsRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[DeleteRecordsRequest, int]], ...]] = (
     _read_delete_records_request_v0,
     _read_delete_records_request_v0,
     _read_delete_records_request_v2,
@@ -189,7 +194,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> DeleteRecordsRequ
     if not 0 <= version <= 2:
         raise unsupported_version("DeleteRecordsRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("DeleteRecordsRequest is cut short") from error
 

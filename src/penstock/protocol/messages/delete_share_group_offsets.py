@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     ZERO_UUID,
     read_compact_array_length,
@@ -54,12 +55,12 @@ class DeleteShareGroupOffsetsResponse(msgspec.Struct, frozen=True, kw_only=True,
     responses: list[DeleteShareGroupOffsetsResponseTopic] = []
 
 
-def _read_delete_share_group_offsets_request_topic_v0(buf: Buffer, pos: int) -> tuple[DeleteShareGroupOffsetsRequestTopic, int]:
+def _read_delete_share_group_offsets_request_topic_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[DeleteShareGroupOffsetsRequestTopic, int]:
     topic_name, pos = read_compact_string(buf, pos)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return DeleteShareGroupOffsetsRequestTopic(topic_name=topic_name), pos
 
 
@@ -68,17 +69,18 @@ def _write_delete_share_group_offsets_request_topic_v0(out: bytearray, message: 
     out.append(0)
 
 
-def _read_delete_share_group_offsets_request_v0(buf: Buffer, pos: int) -> tuple[DeleteShareGroupOffsetsRequest, int]:
+def _read_delete_share_group_offsets_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[DeleteShareGroupOffsetsRequest, int]:
     group_id, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 2)
+    budget.take(count)
     topics: list[DeleteShareGroupOffsetsRequestTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_delete_share_group_offsets_request_topic_v0(buf, pos)
+        topics_item, pos = _read_delete_share_group_offsets_request_topic_v0(buf, pos, budget)
         topics.append(topics_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return DeleteShareGroupOffsetsRequest(group_id=group_id, topics=topics), pos
 
 
@@ -91,7 +93,7 @@ def _write_delete_share_group_offsets_request_v0(out: bytearray, message: Delete
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[DeleteShareGroupOffsetsRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[DeleteShareGroupOffsetsRequest, int]], ...]] = (
     _read_delete_share_group_offsets_request_v0,
 )
 _REQUEST_WRITERS: Final[tuple[Callable[[bytearray, DeleteShareGroupOffsetsRequest], None], ...]] = (
@@ -103,7 +105,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> DeleteShareGroupO
     if not 0 <= version <= 0:
         raise unsupported_version("DeleteShareGroupOffsetsRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("DeleteShareGroupOffsetsRequest is cut short") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     ZERO_UUID,
     read_compact_array_length,
@@ -61,13 +62,13 @@ class DeleteShareGroupStateResponse(msgspec.Struct, frozen=True, kw_only=True, g
     results: list[DeleteStateResult] = []
 
 
-def _read_partition_data_v0(buf: Buffer, pos: int) -> tuple[PartitionData, int]:
+def _read_partition_data_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[PartitionData, int]:
     partition = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return PartitionData(partition=partition), pos
 
 
@@ -76,18 +77,19 @@ def _write_partition_data_v0(out: bytearray, message: PartitionData) -> None:
     out.append(0)
 
 
-def _read_delete_state_data_v0(buf: Buffer, pos: int) -> tuple[DeleteStateData, int]:
+def _read_delete_state_data_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[DeleteStateData, int]:
     topic_id = _PACKED_u.unpack_from(buf, pos)[0]
     pos += 16
     count, pos = read_compact_array_length(buf, pos, 5)
+    budget.take(count)
     partitions: list[PartitionData] = []
     for _ in range(count):
-        partitions_item, pos = _read_partition_data_v0(buf, pos)
+        partitions_item, pos = _read_partition_data_v0(buf, pos, budget)
         partitions.append(partitions_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return DeleteStateData(topic_id=topic_id, partitions=partitions), pos
 
 
@@ -100,17 +102,18 @@ def _write_delete_state_data_v0(out: bytearray, message: DeleteStateData) -> Non
     out.append(0)
 
 
-def _read_delete_share_group_state_request_v0(buf: Buffer, pos: int) -> tuple[DeleteShareGroupStateRequest, int]:
+def _read_delete_share_group_state_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[DeleteShareGroupStateRequest, int]:
     group_id, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 18)
+    budget.take(count)
     topics: list[DeleteStateData] = []
     for _ in range(count):
-        topics_item, pos = _read_delete_state_data_v0(buf, pos)
+        topics_item, pos = _read_delete_state_data_v0(buf, pos, budget)
         topics.append(topics_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return DeleteShareGroupStateRequest(group_id=group_id, topics=topics), pos
 
 
@@ -123,7 +126,7 @@ def _write_delete_share_group_state_request_v0(out: bytearray, message: DeleteSh
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[DeleteShareGroupStateRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[DeleteShareGroupStateRequest, int]], ...]] = (
     _read_delete_share_group_state_request_v0,
 )
 _REQUEST_WRITERS: Final[tuple[Callable[[bytearray, DeleteShareGroupStateRequest], None], ...]] = (
@@ -135,7 +138,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> DeleteShareGroupS
     if not 0 <= version <= 0:
         raise unsupported_version("DeleteShareGroupStateRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("DeleteShareGroupStateRequest is cut short") from error
 

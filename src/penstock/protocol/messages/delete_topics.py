@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     ZERO_UUID,
     read_array_length,
@@ -66,14 +67,14 @@ class DeleteTopicsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     responses: list[DeletableTopicResult] = []
 
 
-def _read_delete_topic_state_v6(buf: Buffer, pos: int) -> tuple[DeleteTopicState, int]:
+def _read_delete_topic_state_v6(buf: Buffer, pos: int, budget: Budget) -> tuple[DeleteTopicState, int]:
     name, pos = read_compact_nullable_string(buf, pos)
     topic_id = _PACKED_u.unpack_from(buf, pos)[0]
     pos += 16
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return DeleteTopicState(name=name, topic_id=topic_id), pos
 
 
@@ -83,8 +84,9 @@ def _write_delete_topic_state_v6(out: bytearray, message: DeleteTopicState) -> N
     out.append(0)
 
 
-def _read_delete_topics_request_v1(buf: Buffer, pos: int) -> tuple[DeleteTopicsRequest, int]:
+def _read_delete_topics_request_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[DeleteTopicsRequest, int]:
     count, pos = read_array_length(buf, pos, 2)
+    budget.take(count)
     topic_names, pos = read_strings(buf, pos, count)
     timeout_ms = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
@@ -100,15 +102,16 @@ def _write_delete_topics_request_v1(out: bytearray, message: DeleteTopicsRequest
     out += _PACKED_i.pack(message.timeout_ms)
 
 
-def _read_delete_topics_request_v4(buf: Buffer, pos: int) -> tuple[DeleteTopicsRequest, int]:
+def _read_delete_topics_request_v4(buf: Buffer, pos: int, budget: Budget) -> tuple[DeleteTopicsRequest, int]:
     count, pos = read_compact_array_length(buf, pos, 1)
+    budget.take(count)
     topic_names, pos = read_compact_strings(buf, pos, count)
     timeout_ms = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return DeleteTopicsRequest(topic_names=topic_names, timeout_ms=timeout_ms), pos
 
 
@@ -122,18 +125,19 @@ def _write_delete_topics_request_v4(out: bytearray, message: DeleteTopicsRequest
     out.append(0)
 
 
-def _read_delete_topics_request_v6(buf: Buffer, pos: int) -> tuple[DeleteTopicsRequest, int]:
+def _read_delete_topics_request_v6(buf: Buffer, pos: int, budget: Budget) -> tuple[DeleteTopicsRequest, int]:
     count, pos = read_compact_array_length(buf, pos, 18)
+    budget.take(count)
     topics: list[DeleteTopicState] = []
     for _ in range(count):
-        topics_item, pos = _read_delete_topic_state_v6(buf, pos)
+        topics_item, pos = _read_delete_topic_state_v6(buf, pos, budget)
         topics.append(topics_item)
     timeout_ms = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return DeleteTopicsRequest(topics=topics, timeout_ms=timeout_ms), pos
 
 
@@ -146,7 +150,7 @@ def _write_delete_topics_request_v6(out: bytearray, message: DeleteTopicsRequest
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[DeleteTopicsRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[DeleteTopicsRequest, int]], ...]] = (
     _read_delete_topics_request_v1,
     _read_delete_topics_request_v1,
     _read_delete_topics_request_v1,
@@ -168,7 +172,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> DeleteTopicsReque
     if not 1 <= version <= 6:
         raise unsupported_version("DeleteTopicsRequest", version)
     try:
-        return _REQUEST_READERS[version - 1](buf, pos)[0]
+        return _REQUEST_READERS[version - 1](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("DeleteTopicsRequest is cut short") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_array_length,
     read_compact_array_length,
@@ -68,7 +69,7 @@ class DescribeAclsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     resources: list[DescribeAclsResource] = []
 
 
-def _read_describe_acls_request_v1(buf: Buffer, pos: int) -> tuple[DescribeAclsRequest, int]:
+def _read_describe_acls_request_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[DescribeAclsRequest, int]:
     resource_type_filter = _PACKED_b.unpack_from(buf, pos)[0]
     pos += 1
     resource_name_filter, pos = read_nullable_string(buf, pos)
@@ -99,7 +100,7 @@ def _write_describe_acls_request_v1(out: bytearray, message: DescribeAclsRequest
     out += _PACKED_bb.pack(message.operation, message.permission_type)
 
 
-def _read_describe_acls_request_v2(buf: Buffer, pos: int) -> tuple[DescribeAclsRequest, int]:
+def _read_describe_acls_request_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[DescribeAclsRequest, int]:
     resource_type_filter = _PACKED_b.unpack_from(buf, pos)[0]
     pos += 1
     resource_name_filter, pos = read_compact_nullable_string(buf, pos)
@@ -112,7 +113,7 @@ def _read_describe_acls_request_v2(buf: Buffer, pos: int) -> tuple[DescribeAclsR
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = DescribeAclsRequest(
         resource_type_filter=resource_type_filter,
         resource_name_filter=resource_name_filter,
@@ -135,7 +136,7 @@ def _write_describe_acls_request_v2(out: bytearray, message: DescribeAclsRequest
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[DescribeAclsRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[DescribeAclsRequest, int]], ...]] = (
     _read_describe_acls_request_v1,
     _read_describe_acls_request_v2,
     _read_describe_acls_request_v2,
@@ -151,7 +152,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> DescribeAclsReque
     if not 1 <= version <= 3:
         raise unsupported_version("DescribeAclsRequest", version)
     try:
-        return _REQUEST_READERS[version - 1](buf, pos)[0]
+        return _REQUEST_READERS[version - 1](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("DescribeAclsRequest is cut short") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_array_length,
     read_compact_array_length,
@@ -73,7 +74,7 @@ class DescribeClientQuotasResponse(msgspec.Struct, frozen=True, kw_only=True, gc
     entries: list[EntryData] | None = []
 
 
-def _read_component_data_v0(buf: Buffer, pos: int) -> tuple[ComponentData, int]:
+def _read_component_data_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[ComponentData, int]:
     entity_type, pos = read_string(buf, pos)
     match_type = _PACKED_b.unpack_from(buf, pos)[0]
     pos += 1
@@ -87,7 +88,7 @@ def _write_component_data_v0(out: bytearray, message: ComponentData) -> None:
     write_nullable_string(out, message.match)
 
 
-def _read_component_data_v1(buf: Buffer, pos: int) -> tuple[ComponentData, int]:
+def _read_component_data_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[ComponentData, int]:
     entity_type, pos = read_compact_string(buf, pos)
     match_type = _PACKED_b.unpack_from(buf, pos)[0]
     pos += 1
@@ -95,7 +96,7 @@ def _read_component_data_v1(buf: Buffer, pos: int) -> tuple[ComponentData, int]:
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return ComponentData(entity_type=entity_type, match_type=match_type, match=match), pos
 
 
@@ -106,11 +107,12 @@ def _write_component_data_v1(out: bytearray, message: ComponentData) -> None:
     out.append(0)
 
 
-def _read_describe_client_quotas_request_v0(buf: Buffer, pos: int) -> tuple[DescribeClientQuotasRequest, int]:
+def _read_describe_client_quotas_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[DescribeClientQuotasRequest, int]:
     count, pos = read_array_length(buf, pos, 5)
+    budget.take(count)
     components: list[ComponentData] = []
     for _ in range(count):
-        components_item, pos = _read_component_data_v0(buf, pos)
+        components_item, pos = _read_component_data_v0(buf, pos, budget)
         components.append(components_item)
     strict = _PACKED_o.unpack_from(buf, pos)[0]
     pos += 1
@@ -125,18 +127,19 @@ def _write_describe_client_quotas_request_v0(out: bytearray, message: DescribeCl
     out += _PACKED_o.pack(message.strict)
 
 
-def _read_describe_client_quotas_request_v1(buf: Buffer, pos: int) -> tuple[DescribeClientQuotasRequest, int]:
+def _read_describe_client_quotas_request_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[DescribeClientQuotasRequest, int]:
     count, pos = read_compact_array_length(buf, pos, 4)
+    budget.take(count)
     components: list[ComponentData] = []
     for _ in range(count):
-        components_item, pos = _read_component_data_v1(buf, pos)
+        components_item, pos = _read_component_data_v1(buf, pos, budget)
         components.append(components_item)
     strict = _PACKED_o.unpack_from(buf, pos)[0]
     pos += 1
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return DescribeClientQuotasRequest(components=components, strict=strict), pos
 
 
@@ -149,7 +152,7 @@ def _write_describe_client_quotas_request_v1(out: bytearray, message: DescribeCl
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[DescribeClientQuotasRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[DescribeClientQuotasRequest, int]], ...]] = (
     _read_describe_client_quotas_request_v0,
     _read_describe_client_quotas_request_v1,
 )
@@ -163,7 +166,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> DescribeClientQuo
     if not 0 <= version <= 1:
         raise unsupported_version("DescribeClientQuotasRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("DescribeClientQuotasRequest is cut short") from error
 

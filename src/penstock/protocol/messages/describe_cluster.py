@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_compact_array_length,
     read_compact_nullable_string,
@@ -60,13 +61,13 @@ class DescribeClusterResponse(msgspec.Struct, frozen=True, kw_only=True, gc=Fals
     cluster_authorized_operations: int = -2147483648
 
 
-def _read_describe_cluster_request_v0(buf: Buffer, pos: int) -> tuple[DescribeClusterRequest, int]:
+def _read_describe_cluster_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[DescribeClusterRequest, int]:
     include_cluster_authorized_operations = _PACKED_o.unpack_from(buf, pos)[0]
     pos += 1
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = DescribeClusterRequest(
         include_cluster_authorized_operations=include_cluster_authorized_operations,
     )
@@ -82,13 +83,13 @@ def _write_describe_cluster_request_v0(out: bytearray, message: DescribeClusterR
     out.append(0)
 
 
-def _read_describe_cluster_request_v1(buf: Buffer, pos: int) -> tuple[DescribeClusterRequest, int]:
+def _read_describe_cluster_request_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[DescribeClusterRequest, int]:
     include_cluster_authorized_operations, endpoint_type = _PACKED_ob.unpack_from(buf, pos)
     pos += 2
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = DescribeClusterRequest(
         include_cluster_authorized_operations=include_cluster_authorized_operations,
         endpoint_type=endpoint_type,
@@ -103,13 +104,13 @@ def _write_describe_cluster_request_v1(out: bytearray, message: DescribeClusterR
     out.append(0)
 
 
-def _read_describe_cluster_request_v2(buf: Buffer, pos: int) -> tuple[DescribeClusterRequest, int]:
+def _read_describe_cluster_request_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[DescribeClusterRequest, int]:
     include_cluster_authorized_operations, endpoint_type, include_fenced_brokers = _PACKED_obo.unpack_from(buf, pos)
     pos += 3
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = DescribeClusterRequest(
         include_cluster_authorized_operations=include_cluster_authorized_operations,
         endpoint_type=endpoint_type,
@@ -123,7 +124,7 @@ def _write_describe_cluster_request_v2(out: bytearray, message: DescribeClusterR
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[DescribeClusterRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[DescribeClusterRequest, int]], ...]] = (
     _read_describe_cluster_request_v0,
     _read_describe_cluster_request_v1,
     _read_describe_cluster_request_v2,
@@ -139,7 +140,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> DescribeClusterRe
     if not 0 <= version <= 2:
         raise unsupported_version("DescribeClusterRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("DescribeClusterRequest is cut short") from error
 

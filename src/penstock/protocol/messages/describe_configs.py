@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_array_length,
     read_compact_array_length,
@@ -89,11 +90,12 @@ class DescribeConfigsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=Fals
     results: list[DescribeConfigsResult] = []
 
 
-def _read_describe_configs_resource_v1(buf: Buffer, pos: int) -> tuple[DescribeConfigsResource, int]:
+def _read_describe_configs_resource_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[DescribeConfigsResource, int]:
     resource_type = _PACKED_b.unpack_from(buf, pos)[0]
     pos += 1
     resource_name, pos = read_string(buf, pos)
     count, pos = read_nullable_array_length(buf, pos, 2)
+    budget.take(count)
     configuration_keys: list[str] | None = None
     if count >= 0:
         configuration_keys, pos = read_strings(buf, pos, count)
@@ -116,18 +118,19 @@ def _write_describe_configs_resource_v1(out: bytearray, message: DescribeConfigs
         write_strings(out, configuration_keys)
 
 
-def _read_describe_configs_resource_v4(buf: Buffer, pos: int) -> tuple[DescribeConfigsResource, int]:
+def _read_describe_configs_resource_v4(buf: Buffer, pos: int, budget: Budget) -> tuple[DescribeConfigsResource, int]:
     resource_type = _PACKED_b.unpack_from(buf, pos)[0]
     pos += 1
     resource_name, pos = read_compact_string(buf, pos)
     count, pos = read_compact_nullable_array_length(buf, pos, 1)
+    budget.take(count)
     configuration_keys: list[str] | None = None
     if count >= 0:
         configuration_keys, pos = read_compact_strings(buf, pos, count)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = DescribeConfigsResource(
         resource_type=resource_type,
         resource_name=resource_name,
@@ -148,11 +151,12 @@ def _write_describe_configs_resource_v4(out: bytearray, message: DescribeConfigs
     out.append(0)
 
 
-def _read_describe_configs_request_v1(buf: Buffer, pos: int) -> tuple[DescribeConfigsRequest, int]:
+def _read_describe_configs_request_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[DescribeConfigsRequest, int]:
     count, pos = read_array_length(buf, pos, 7)
+    budget.take(count)
     resources: list[DescribeConfigsResource] = []
     for _ in range(count):
-        resources_item, pos = _read_describe_configs_resource_v1(buf, pos)
+        resources_item, pos = _read_describe_configs_resource_v1(buf, pos, budget)
         resources.append(resources_item)
     include_synonyms = _PACKED_o.unpack_from(buf, pos)[0]
     pos += 1
@@ -169,11 +173,12 @@ def _write_describe_configs_request_v1(out: bytearray, message: DescribeConfigsR
     out += _PACKED_o.pack(message.include_synonyms)
 
 
-def _read_describe_configs_request_v3(buf: Buffer, pos: int) -> tuple[DescribeConfigsRequest, int]:
+def _read_describe_configs_request_v3(buf: Buffer, pos: int, budget: Budget) -> tuple[DescribeConfigsRequest, int]:
     count, pos = read_array_length(buf, pos, 7)
+    budget.take(count)
     resources: list[DescribeConfigsResource] = []
     for _ in range(count):
-        resources_item, pos = _read_describe_configs_resource_v1(buf, pos)
+        resources_item, pos = _read_describe_configs_resource_v1(buf, pos, budget)
         resources.append(resources_item)
     include_synonyms, include_documentation = _PACKED_oo.unpack_from(buf, pos)
     pos += 2
@@ -193,18 +198,19 @@ def _write_describe_configs_request_v3(out: bytearray, message: DescribeConfigsR
     out += _PACKED_oo.pack(message.include_synonyms, message.include_documentation)
 
 
-def _read_describe_configs_request_v4(buf: Buffer, pos: int) -> tuple[DescribeConfigsRequest, int]:
+def _read_describe_configs_request_v4(buf: Buffer, pos: int, budget: Budget) -> tuple[DescribeConfigsRequest, int]:
     count, pos = read_compact_array_length(buf, pos, 4)
+    budget.take(count)
     resources: list[DescribeConfigsResource] = []
     for _ in range(count):
-        resources_item, pos = _read_describe_configs_resource_v4(buf, pos)
+        resources_item, pos = _read_describe_configs_resource_v4(buf, pos, budget)
         resources.append(resources_item)
     include_synonyms, include_documentation = _PACKED_oo.unpack_from(buf, pos)
     pos += 2
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = DescribeConfigsRequest(
         resources=resources,
         include_synonyms=include_synonyms,
@@ -222,7 +228,7 @@ def _write_describe_configs_request_v4(out: bytearray, message: DescribeConfigsR
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[DescribeConfigsRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[DescribeConfigsRequest, int]], ...]] = (
     _read_describe_configs_request_v1,
     _read_describe_configs_request_v1,
     _read_describe_configs_request_v3,
@@ -240,7 +246,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> DescribeConfigsRe
     if not 1 <= version <= 4:
         raise unsupported_version("DescribeConfigsRequest", version)
     try:
-        return _REQUEST_READERS[version - 1](buf, pos)[0]
+        return _REQUEST_READERS[version - 1](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("DescribeConfigsRequest is cut short") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_array_length,
     read_bytes,
@@ -73,7 +74,7 @@ class DescribeDelegationTokenResponse(msgspec.Struct, frozen=True, kw_only=True,
     throttle_time_ms: int = 0
 
 
-def _read_describe_delegation_token_owner_v1(buf: Buffer, pos: int) -> tuple[DescribeDelegationTokenOwner, int]:
+def _read_describe_delegation_token_owner_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[DescribeDelegationTokenOwner, int]:
     principal_type, pos = read_string(buf, pos)
     principal_name, pos = read_string(buf, pos)
     value = DescribeDelegationTokenOwner(
@@ -88,13 +89,13 @@ def _write_describe_delegation_token_owner_v1(out: bytearray, message: DescribeD
     write_string(out, message.principal_name)
 
 
-def _read_describe_delegation_token_owner_v2(buf: Buffer, pos: int) -> tuple[DescribeDelegationTokenOwner, int]:
+def _read_describe_delegation_token_owner_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[DescribeDelegationTokenOwner, int]:
     principal_type, pos = read_compact_string(buf, pos)
     principal_name, pos = read_compact_string(buf, pos)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = DescribeDelegationTokenOwner(
         principal_type=principal_type,
         principal_name=principal_name,
@@ -108,13 +109,14 @@ def _write_describe_delegation_token_owner_v2(out: bytearray, message: DescribeD
     out.append(0)
 
 
-def _read_describe_delegation_token_request_v1(buf: Buffer, pos: int) -> tuple[DescribeDelegationTokenRequest, int]:
+def _read_describe_delegation_token_request_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[DescribeDelegationTokenRequest, int]:
     count, pos = read_nullable_array_length(buf, pos, 4)
+    budget.take(count)
     owners: list[DescribeDelegationTokenOwner] | None = None
     if count >= 0:
         owners = []
         for _ in range(count):
-            owners_item, pos = _read_describe_delegation_token_owner_v1(buf, pos)
+            owners_item, pos = _read_describe_delegation_token_owner_v1(buf, pos, budget)
             owners.append(owners_item)
     return DescribeDelegationTokenRequest(owners=owners), pos
 
@@ -129,18 +131,19 @@ def _write_describe_delegation_token_request_v1(out: bytearray, message: Describ
             _write_describe_delegation_token_owner_v1(out, owners_item)
 
 
-def _read_describe_delegation_token_request_v2(buf: Buffer, pos: int) -> tuple[DescribeDelegationTokenRequest, int]:
+def _read_describe_delegation_token_request_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[DescribeDelegationTokenRequest, int]:
     count, pos = read_compact_nullable_array_length(buf, pos, 3)
+    budget.take(count)
     owners: list[DescribeDelegationTokenOwner] | None = None
     if count >= 0:
         owners = []
         for _ in range(count):
-            owners_item, pos = _read_describe_delegation_token_owner_v2(buf, pos)
+            owners_item, pos = _read_describe_delegation_token_owner_v2(buf, pos, budget)
             owners.append(owners_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return DescribeDelegationTokenRequest(owners=owners), pos
 
 
@@ -155,7 +158,7 @@ def _write_describe_delegation_token_request_v2(out: bytearray, message: Describ
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[DescribeDelegationTokenRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[DescribeDelegationTokenRequest, int]], ...]] = (
     _read_describe_delegation_token_request_v1,
     _read_describe_delegation_token_request_v2,
     _read_describe_delegation_token_request_v2,
@@ -171,7 +174,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> DescribeDelegatio
     if not 1 <= version <= 3:
         raise unsupported_version("DescribeDelegationTokenRequest", version)
     try:
-        return _REQUEST_READERS[version - 1](buf, pos)[0]
+        return _REQUEST_READERS[version - 1](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("DescribeDelegationTokenRequest is cut short") from error
 

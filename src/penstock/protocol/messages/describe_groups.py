@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_array_length,
     read_bytes,
@@ -76,8 +77,9 @@ class DescribeGroupsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False
     groups: list[DescribedGroup] = []
 
 
-def _read_describe_groups_request_v0(buf: Buffer, pos: int) -> tuple[DescribeGroupsRequest, int]:
+def _read_describe_groups_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[DescribeGroupsRequest, int]:
     count, pos = read_array_length(buf, pos, 2)
+    budget.take(count)
     groups, pos = read_strings(buf, pos, count)
     return DescribeGroupsRequest(groups=groups), pos
 
@@ -90,8 +92,9 @@ def _write_describe_groups_request_v0(out: bytearray, message: DescribeGroupsReq
     write_strings(out, groups)
 
 
-def _read_describe_groups_request_v3(buf: Buffer, pos: int) -> tuple[DescribeGroupsRequest, int]:
+def _read_describe_groups_request_v3(buf: Buffer, pos: int, budget: Budget) -> tuple[DescribeGroupsRequest, int]:
     count, pos = read_array_length(buf, pos, 2)
+    budget.take(count)
     groups, pos = read_strings(buf, pos, count)
     include_authorized_operations = _PACKED_o.unpack_from(buf, pos)[0]
     pos += 1
@@ -109,15 +112,16 @@ def _write_describe_groups_request_v3(out: bytearray, message: DescribeGroupsReq
     out += _PACKED_o.pack(message.include_authorized_operations)
 
 
-def _read_describe_groups_request_v5(buf: Buffer, pos: int) -> tuple[DescribeGroupsRequest, int]:
+def _read_describe_groups_request_v5(buf: Buffer, pos: int, budget: Budget) -> tuple[DescribeGroupsRequest, int]:
     count, pos = read_compact_array_length(buf, pos, 1)
+    budget.take(count)
     groups, pos = read_compact_strings(buf, pos, count)
     include_authorized_operations = _PACKED_o.unpack_from(buf, pos)[0]
     pos += 1
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = DescribeGroupsRequest(
         groups=groups,
         include_authorized_operations=include_authorized_operations,
@@ -133,7 +137,7 @@ def _write_describe_groups_request_v5(out: bytearray, message: DescribeGroupsReq
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[DescribeGroupsRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[DescribeGroupsRequest, int]], ...]] = (
     _read_describe_groups_request_v0,
     _read_describe_groups_request_v0,
     _read_describe_groups_request_v0,
@@ -157,7 +161,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> DescribeGroupsReq
     if not 0 <= version <= 6:
         raise unsupported_version("DescribeGroupsRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("DescribeGroupsRequest is cut short") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_array_length,
     read_compact_array_length,
@@ -76,9 +77,10 @@ class DescribeLogDirsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=Fals
     results: list[DescribeLogDirsResult] = []
 
 
-def _read_describable_log_dir_topic_v1(buf: Buffer, pos: int) -> tuple[DescribableLogDirTopic, int]:
+def _read_describable_log_dir_topic_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[DescribableLogDirTopic, int]:
     topic, pos = read_string(buf, pos)
     count, pos = read_array_length(buf, pos, 4)
+    budget.take(count)
     partitions, pos = read_int32s(buf, pos, count)
     return DescribableLogDirTopic(topic=topic, partitions=partitions), pos
 
@@ -90,14 +92,15 @@ def _write_describable_log_dir_topic_v1(out: bytearray, message: DescribableLogD
     write_int32s(out, partitions)
 
 
-def _read_describable_log_dir_topic_v2(buf: Buffer, pos: int) -> tuple[DescribableLogDirTopic, int]:
+def _read_describable_log_dir_topic_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[DescribableLogDirTopic, int]:
     topic, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 4)
+    budget.take(count)
     partitions, pos = read_int32s(buf, pos, count)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return DescribableLogDirTopic(topic=topic, partitions=partitions), pos
 
 
@@ -109,13 +112,14 @@ def _write_describable_log_dir_topic_v2(out: bytearray, message: DescribableLogD
     out.append(0)
 
 
-def _read_describe_log_dirs_request_v1(buf: Buffer, pos: int) -> tuple[DescribeLogDirsRequest, int]:
+def _read_describe_log_dirs_request_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[DescribeLogDirsRequest, int]:
     count, pos = read_nullable_array_length(buf, pos, 6)
+    budget.take(count)
     topics: list[DescribableLogDirTopic] | None = None
     if count >= 0:
         topics = []
         for _ in range(count):
-            topics_item, pos = _read_describable_log_dir_topic_v1(buf, pos)
+            topics_item, pos = _read_describable_log_dir_topic_v1(buf, pos, budget)
             topics.append(topics_item)
     return DescribeLogDirsRequest(topics=topics), pos
 
@@ -130,18 +134,19 @@ def _write_describe_log_dirs_request_v1(out: bytearray, message: DescribeLogDirs
             _write_describable_log_dir_topic_v1(out, topics_item)
 
 
-def _read_describe_log_dirs_request_v2(buf: Buffer, pos: int) -> tuple[DescribeLogDirsRequest, int]:
+def _read_describe_log_dirs_request_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[DescribeLogDirsRequest, int]:
     count, pos = read_compact_nullable_array_length(buf, pos, 3)
+    budget.take(count)
     topics: list[DescribableLogDirTopic] | None = None
     if count >= 0:
         topics = []
         for _ in range(count):
-            topics_item, pos = _read_describable_log_dir_topic_v2(buf, pos)
+            topics_item, pos = _read_describable_log_dir_topic_v2(buf, pos, budget)
             topics.append(topics_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return DescribeLogDirsRequest(topics=topics), pos
 
 
@@ -156,7 +161,7 @@ def _write_describe_log_dirs_request_v2(out: bytearray, message: DescribeLogDirs
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[DescribeLogDirsRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[DescribeLogDirsRequest, int]], ...]] = (
     _read_describe_log_dirs_request_v1,
     _read_describe_log_dirs_request_v2,
     _read_describe_log_dirs_request_v2,
@@ -176,7 +181,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> DescribeLogDirsRe
     if not 1 <= version <= 5:
         raise unsupported_version("DescribeLogDirsRequest", version)
     try:
-        return _REQUEST_READERS[version - 1](buf, pos)[0]
+        return _REQUEST_READERS[version - 1](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("DescribeLogDirsRequest is cut short") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_compact_array_length,
     read_compact_nullable_string,
@@ -68,14 +69,15 @@ class DescribeProducersResponse(msgspec.Struct, frozen=True, kw_only=True, gc=Fa
     topics: list[TopicResponse] = []
 
 
-def _read_topic_request_v0(buf: Buffer, pos: int) -> tuple[TopicRequest, int]:
+def _read_topic_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[TopicRequest, int]:
     name, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 4)
+    budget.take(count)
     partition_indexes, pos = read_int32s(buf, pos, count)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return TopicRequest(name=name, partition_indexes=partition_indexes), pos
 
 
@@ -87,16 +89,17 @@ def _write_topic_request_v0(out: bytearray, message: TopicRequest) -> None:
     out.append(0)
 
 
-def _read_describe_producers_request_v0(buf: Buffer, pos: int) -> tuple[DescribeProducersRequest, int]:
+def _read_describe_producers_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[DescribeProducersRequest, int]:
     count, pos = read_compact_array_length(buf, pos, 3)
+    budget.take(count)
     topics: list[TopicRequest] = []
     for _ in range(count):
-        topics_item, pos = _read_topic_request_v0(buf, pos)
+        topics_item, pos = _read_topic_request_v0(buf, pos, budget)
         topics.append(topics_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return DescribeProducersRequest(topics=topics), pos
 
 
@@ -108,7 +111,7 @@ def _write_describe_producers_request_v0(out: bytearray, message: DescribeProduc
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[DescribeProducersRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[DescribeProducersRequest, int]], ...]] = (
     _read_describe_producers_request_v0,
 )
 _REQUEST_WRITERS: Final[tuple[Callable[[bytearray, DescribeProducersRequest], None], ...]] = (
@@ -120,7 +123,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> DescribeProducers
     if not 0 <= version <= 0:
         raise unsupported_version("DescribeProducersRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("DescribeProducersRequest is cut short") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     ZERO_UUID,
     read_compact_array_length,
@@ -94,13 +95,13 @@ class DescribeQuorumResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False
     nodes: list[Node] = []
 
 
-def _read_request_partition_data_v0(buf: Buffer, pos: int) -> tuple[RequestPartitionData, int]:
+def _read_request_partition_data_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[RequestPartitionData, int]:
     partition_index = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return RequestPartitionData(partition_index=partition_index), pos
 
 
@@ -109,17 +110,18 @@ def _write_request_partition_data_v0(out: bytearray, message: RequestPartitionDa
     out.append(0)
 
 
-def _read_request_topic_data_v0(buf: Buffer, pos: int) -> tuple[RequestTopicData, int]:
+def _read_request_topic_data_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[RequestTopicData, int]:
     topic_name, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 5)
+    budget.take(count)
     partitions: list[RequestPartitionData] = []
     for _ in range(count):
-        partitions_item, pos = _read_request_partition_data_v0(buf, pos)
+        partitions_item, pos = _read_request_partition_data_v0(buf, pos, budget)
         partitions.append(partitions_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return RequestTopicData(topic_name=topic_name, partitions=partitions), pos
 
 
@@ -132,16 +134,17 @@ def _write_request_topic_data_v0(out: bytearray, message: RequestTopicData) -> N
     out.append(0)
 
 
-def _read_describe_quorum_request_v0(buf: Buffer, pos: int) -> tuple[DescribeQuorumRequest, int]:
+def _read_describe_quorum_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[DescribeQuorumRequest, int]:
     count, pos = read_compact_array_length(buf, pos, 3)
+    budget.take(count)
     topics: list[RequestTopicData] = []
     for _ in range(count):
-        topics_item, pos = _read_request_topic_data_v0(buf, pos)
+        topics_item, pos = _read_request_topic_data_v0(buf, pos, budget)
         topics.append(topics_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return DescribeQuorumRequest(topics=topics), pos
 
 
@@ -153,7 +156,7 @@ def _write_describe_quorum_request_v0(out: bytearray, message: DescribeQuorumReq
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[DescribeQuorumRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[DescribeQuorumRequest, int]], ...]] = (
     _read_describe_quorum_request_v0,
     _read_describe_quorum_request_v0,
     _read_describe_quorum_request_v0,
@@ -169,7 +172,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> DescribeQuorumReq
     if not 0 <= version <= 2:
         raise unsupported_version("DescribeQuorumRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("DescribeQuorumRequest is cut short") from error
 

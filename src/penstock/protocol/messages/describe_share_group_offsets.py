@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     ZERO_UUID,
     read_compact_array_length,
@@ -78,14 +79,15 @@ class DescribeShareGroupOffsetsResponse(msgspec.Struct, frozen=True, kw_only=Tru
     groups: list[DescribeShareGroupOffsetsResponseGroup] = []
 
 
-def _read_describe_share_group_offsets_request_topic_v0(buf: Buffer, pos: int) -> tuple[DescribeShareGroupOffsetsRequestTopic, int]:
+def _read_describe_share_group_offsets_request_topic_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[DescribeShareGroupOffsetsRequestTopic, int]:
     topic_name, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 4)
+    budget.take(count)
     partitions, pos = read_int32s(buf, pos, count)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return DescribeShareGroupOffsetsRequestTopic(topic_name=topic_name, partitions=partitions), pos
 
 
@@ -97,19 +99,20 @@ def _write_describe_share_group_offsets_request_topic_v0(out: bytearray, message
     out.append(0)
 
 
-def _read_describe_share_group_offsets_request_group_v0(buf: Buffer, pos: int) -> tuple[DescribeShareGroupOffsetsRequestGroup, int]:
+def _read_describe_share_group_offsets_request_group_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[DescribeShareGroupOffsetsRequestGroup, int]:
     group_id, pos = read_compact_string(buf, pos)
     count, pos = read_compact_nullable_array_length(buf, pos, 3)
+    budget.take(count)
     topics: list[DescribeShareGroupOffsetsRequestTopic] | None = None
     if count >= 0:
         topics = []
         for _ in range(count):
-            topics_item, pos = _read_describe_share_group_offsets_request_topic_v0(buf, pos)
+            topics_item, pos = _read_describe_share_group_offsets_request_topic_v0(buf, pos, budget)
             topics.append(topics_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return DescribeShareGroupOffsetsRequestGroup(group_id=group_id, topics=topics), pos
 
 
@@ -125,16 +128,17 @@ def _write_describe_share_group_offsets_request_group_v0(out: bytearray, message
     out.append(0)
 
 
-def _read_describe_share_group_offsets_request_v0(buf: Buffer, pos: int) -> tuple[DescribeShareGroupOffsetsRequest, int]:
+def _read_describe_share_group_offsets_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[DescribeShareGroupOffsetsRequest, int]:
     count, pos = read_compact_array_length(buf, pos, 3)
+    budget.take(count)
     groups: list[DescribeShareGroupOffsetsRequestGroup] = []
     for _ in range(count):
-        groups_item, pos = _read_describe_share_group_offsets_request_group_v0(buf, pos)
+        groups_item, pos = _read_describe_share_group_offsets_request_group_v0(buf, pos, budget)
         groups.append(groups_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return DescribeShareGroupOffsetsRequest(groups=groups), pos
 
 
@@ -146,7 +150,7 @@ def _write_describe_share_group_offsets_request_v0(out: bytearray, message: Desc
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[DescribeShareGroupOffsetsRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[DescribeShareGroupOffsetsRequest, int]], ...]] = (
     _read_describe_share_group_offsets_request_v0,
     _read_describe_share_group_offsets_request_v0,
 )
@@ -160,7 +164,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> DescribeShareGrou
     if not 0 <= version <= 1:
         raise unsupported_version("DescribeShareGroupOffsetsRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("DescribeShareGroupOffsetsRequest is cut short") from error
 

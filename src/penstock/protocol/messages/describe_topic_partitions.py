@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     ZERO_UUID,
     read_compact_array_length,
@@ -83,12 +84,12 @@ class DescribeTopicPartitionsResponse(msgspec.Struct, frozen=True, kw_only=True,
     next_cursor: ResponseCursor | None = None
 
 
-def _read_topic_request_v0(buf: Buffer, pos: int) -> tuple[TopicRequest, int]:
+def _read_topic_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[TopicRequest, int]:
     name, pos = read_compact_string(buf, pos)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return TopicRequest(name=name), pos
 
 
@@ -97,14 +98,14 @@ def _write_topic_request_v0(out: bytearray, message: TopicRequest) -> None:
     out.append(0)
 
 
-def _read_request_cursor_v0(buf: Buffer, pos: int) -> tuple[RequestCursor, int]:
+def _read_request_cursor_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[RequestCursor, int]:
     topic_name, pos = read_compact_string(buf, pos)
     partition_index = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return RequestCursor(topic_name=topic_name, partition_index=partition_index), pos
 
 
@@ -114,22 +115,23 @@ def _write_request_cursor_v0(out: bytearray, message: RequestCursor) -> None:
     out.append(0)
 
 
-def _read_describe_topic_partitions_request_v0(buf: Buffer, pos: int) -> tuple[DescribeTopicPartitionsRequest, int]:
+def _read_describe_topic_partitions_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[DescribeTopicPartitionsRequest, int]:
     count, pos = read_compact_array_length(buf, pos, 2)
+    budget.take(count)
     topics: list[TopicRequest] = []
     for _ in range(count):
-        topics_item, pos = _read_topic_request_v0(buf, pos)
+        topics_item, pos = _read_topic_request_v0(buf, pos, budget)
         topics.append(topics_item)
     response_partition_limit = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     cursor: RequestCursor | None = None
     pos += 1
     if buf[pos - 1] < 0x80:
-        cursor, pos = _read_request_cursor_v0(buf, pos)
+        cursor, pos = _read_request_cursor_v0(buf, pos, budget)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = DescribeTopicPartitionsRequest(
         topics=topics,
         response_partition_limit=response_partition_limit,
@@ -152,7 +154,7 @@ def _write_describe_topic_partitions_request_v0(out: bytearray, message: Describ
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[DescribeTopicPartitionsRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[DescribeTopicPartitionsRequest, int]], ...]] = (
     _read_describe_topic_partitions_request_v0,
 )
 _REQUEST_WRITERS: Final[tuple[Callable[[bytearray, DescribeTopicPartitionsRequest], None], ...]] = (
@@ -164,7 +166,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> DescribeTopicPart
     if not 0 <= version <= 0:
         raise unsupported_version("DescribeTopicPartitionsRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("DescribeTopicPartitionsRequest is cut short") from error
 

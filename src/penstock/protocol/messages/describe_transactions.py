@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_compact_array_length,
     read_compact_string,
@@ -58,13 +59,14 @@ class DescribeTransactionsResponse(msgspec.Struct, frozen=True, kw_only=True, gc
     transaction_states: list[TransactionState] = []
 
 
-def _read_describe_transactions_request_v0(buf: Buffer, pos: int) -> tuple[DescribeTransactionsRequest, int]:
+def _read_describe_transactions_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[DescribeTransactionsRequest, int]:
     count, pos = read_compact_array_length(buf, pos, 1)
+    budget.take(count)
     transactional_ids, pos = read_compact_strings(buf, pos, count)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return DescribeTransactionsRequest(transactional_ids=transactional_ids), pos
 
 
@@ -75,7 +77,7 @@ def _write_describe_transactions_request_v0(out: bytearray, message: DescribeTra
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[DescribeTransactionsRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[DescribeTransactionsRequest, int]], ...]] = (
     _read_describe_transactions_request_v0,
 )
 _REQUEST_WRITERS: Final[tuple[Callable[[bytearray, DescribeTransactionsRequest], None], ...]] = (
@@ -87,7 +89,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> DescribeTransacti
     if not 0 <= version <= 0:
         raise unsupported_version("DescribeTransactionsRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("DescribeTransactionsRequest is cut short") from error
 

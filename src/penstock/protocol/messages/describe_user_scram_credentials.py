@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_compact_array_length,
     read_compact_nullable_array_length,
@@ -59,12 +60,12 @@ class DescribeUserScramCredentialsResponse(msgspec.Struct, frozen=True, kw_only=
     results: list[DescribeUserScramCredentialsResult] = []
 
 
-def _read_user_name_v0(buf: Buffer, pos: int) -> tuple[UserName, int]:
+def _read_user_name_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[UserName, int]:
     name, pos = read_compact_string(buf, pos)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return UserName(name=name), pos
 
 
@@ -73,18 +74,19 @@ def _write_user_name_v0(out: bytearray, message: UserName) -> None:
     out.append(0)
 
 
-def _read_describe_user_scram_credentials_request_v0(buf: Buffer, pos: int) -> tuple[DescribeUserScramCredentialsRequest, int]:
+def _read_describe_user_scram_credentials_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[DescribeUserScramCredentialsRequest, int]:
     count, pos = read_compact_nullable_array_length(buf, pos, 2)
+    budget.take(count)
     users: list[UserName] | None = None
     if count >= 0:
         users = []
         for _ in range(count):
-            users_item, pos = _read_user_name_v0(buf, pos)
+            users_item, pos = _read_user_name_v0(buf, pos, budget)
             users.append(users_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return DescribeUserScramCredentialsRequest(users=users), pos
 
 
@@ -99,7 +101,7 @@ def _write_describe_user_scram_credentials_request_v0(out: bytearray, message: D
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[DescribeUserScramCredentialsRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[DescribeUserScramCredentialsRequest, int]], ...]] = (
     _read_describe_user_scram_credentials_request_v0,
 )
 _REQUEST_WRITERS: Final[tuple[Callable[[bytearray, DescribeUserScramCredentialsRequest], None], ...]] = (
@@ -111,7 +113,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> DescribeUserScram
     if not 0 <= version <= 0:
         raise unsupported_version("DescribeUserScramCredentialsRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("DescribeUserScramCredentialsRequest is cut short") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_array_length,
     read_compact_array_length,
@@ -70,9 +71,10 @@ class ElectLeadersResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     replica_election_results: list[ReplicaElectionResult] = []
 
 
-def _read_topic_partitions_v0(buf: Buffer, pos: int) -> tuple[TopicPartitions, int]:
+def _read_topic_partitions_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[TopicPartitions, int]:
     topic, pos = read_string(buf, pos)
     count, pos = read_array_length(buf, pos, 4)
+    budget.take(count)
     partitions, pos = read_int32s(buf, pos, count)
     return TopicPartitions(topic=topic, partitions=partitions), pos
 
@@ -84,14 +86,15 @@ def _write_topic_partitions_v0(out: bytearray, message: TopicPartitions) -> None
     write_int32s(out, partitions)
 
 
-def _read_topic_partitions_v2(buf: Buffer, pos: int) -> tuple[TopicPartitions, int]:
+def _read_topic_partitions_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[TopicPartitions, int]:
     topic, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 4)
+    budget.take(count)
     partitions, pos = read_int32s(buf, pos, count)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return TopicPartitions(topic=topic, partitions=partitions), pos
 
 
@@ -103,13 +106,14 @@ def _write_topic_partitions_v2(out: bytearray, message: TopicPartitions) -> None
     out.append(0)
 
 
-def _read_elect_leaders_request_v0(buf: Buffer, pos: int) -> tuple[ElectLeadersRequest, int]:
+def _read_elect_leaders_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[ElectLeadersRequest, int]:
     count, pos = read_nullable_array_length(buf, pos, 6)
+    budget.take(count)
     topic_partitions: list[TopicPartitions] | None = None
     if count >= 0:
         topic_partitions = []
         for _ in range(count):
-            topic_partitions_item, pos = _read_topic_partitions_v0(buf, pos)
+            topic_partitions_item, pos = _read_topic_partitions_v0(buf, pos, budget)
             topic_partitions.append(topic_partitions_item)
     timeout_ms = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
@@ -129,15 +133,16 @@ def _write_elect_leaders_request_v0(out: bytearray, message: ElectLeadersRequest
     out += _PACKED_i.pack(message.timeout_ms)
 
 
-def _read_elect_leaders_request_v1(buf: Buffer, pos: int) -> tuple[ElectLeadersRequest, int]:
+def _read_elect_leaders_request_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[ElectLeadersRequest, int]:
     election_type = _PACKED_b.unpack_from(buf, pos)[0]
     pos += 1
     count, pos = read_nullable_array_length(buf, pos, 6)
+    budget.take(count)
     topic_partitions: list[TopicPartitions] | None = None
     if count >= 0:
         topic_partitions = []
         for _ in range(count):
-            topic_partitions_item, pos = _read_topic_partitions_v0(buf, pos)
+            topic_partitions_item, pos = _read_topic_partitions_v0(buf, pos, budget)
             topic_partitions.append(topic_partitions_item)
     timeout_ms = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
@@ -161,22 +166,23 @@ def _write_elect_leaders_request_v1(out: bytearray, message: ElectLeadersRequest
     out += _PACKED_i.pack(message.timeout_ms)
 
 
-def _read_elect_leaders_request_v2(buf: Buffer, pos: int) -> tuple[ElectLeadersRequest, int]:
+def _read_elect_leaders_request_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[ElectLeadersRequest, int]:
     election_type = _PACKED_b.unpack_from(buf, pos)[0]
     pos += 1
     count, pos = read_compact_nullable_array_length(buf, pos, 3)
+    budget.take(count)
     topic_partitions: list[TopicPartitions] | None = None
     if count >= 0:
         topic_partitions = []
         for _ in range(count):
-            topic_partitions_item, pos = _read_topic_partitions_v2(buf, pos)
+            topic_partitions_item, pos = _read_topic_partitions_v2(buf, pos, budget)
             topic_partitions.append(topic_partitions_item)
     timeout_ms = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = ElectLeadersRequest(
         election_type=election_type,
         topic_partitions=topic_partitions,
@@ -198,7 +204,7 @@ def _write_elect_leaders_request_v2(out: bytearray, message: ElectLeadersRequest
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[ElectLeadersRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[ElectLeadersRequest, int]], ...]] = (
     _read_elect_leaders_request_v0,
     _read_elect_leaders_request_v1,
     _read_elect_leaders_request_v2,
@@ -214,7 +220,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> ElectLeadersReque
     if not 0 <= version <= 2:
         raise unsupported_version("ElectLeadersRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("ElectLeadersRequest is cut short") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     ZERO_UUID,
     read_array_length,
@@ -102,13 +103,13 @@ class EndQuorumEpochResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False
     node_endpoints: list[NodeEndpoint] = []
 
 
-def _read_replica_info_v1(buf: Buffer, pos: int) -> tuple[ReplicaInfo, int]:
+def _read_replica_info_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[ReplicaInfo, int]:
     candidate_id, candidate_directory_id = _PACKED_iu.unpack_from(buf, pos)
     pos += 20
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return ReplicaInfo(candidate_id=candidate_id, candidate_directory_id=candidate_directory_id), pos
 
 
@@ -117,10 +118,11 @@ def _write_replica_info_v1(out: bytearray, message: ReplicaInfo) -> None:
     out.append(0)
 
 
-def _read_request_partition_data_v0(buf: Buffer, pos: int) -> tuple[RequestPartitionData, int]:
+def _read_request_partition_data_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[RequestPartitionData, int]:
     partition_index, leader_id, leader_epoch = _PACKED_iii.unpack_from(buf, pos)
     pos += 12
     count, pos = read_array_length(buf, pos, 4)
+    budget.take(count)
     preferred_successors, pos = read_int32s(buf, pos, count)
     value = RequestPartitionData(
         partition_index=partition_index,
@@ -138,18 +140,19 @@ def _write_request_partition_data_v0(out: bytearray, message: RequestPartitionDa
     write_int32s(out, preferred_successors)
 
 
-def _read_request_partition_data_v1(buf: Buffer, pos: int) -> tuple[RequestPartitionData, int]:
+def _read_request_partition_data_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[RequestPartitionData, int]:
     partition_index, leader_id, leader_epoch = _PACKED_iii.unpack_from(buf, pos)
     pos += 12
     count, pos = read_compact_array_length(buf, pos, 21)
+    budget.take(count)
     preferred_candidates: list[ReplicaInfo] = []
     for _ in range(count):
-        preferred_candidates_item, pos = _read_replica_info_v1(buf, pos)
+        preferred_candidates_item, pos = _read_replica_info_v1(buf, pos, budget)
         preferred_candidates.append(preferred_candidates_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = RequestPartitionData(
         partition_index=partition_index,
         leader_id=leader_id,
@@ -168,12 +171,13 @@ def _write_request_partition_data_v1(out: bytearray, message: RequestPartitionDa
     out.append(0)
 
 
-def _read_request_topic_data_v0(buf: Buffer, pos: int) -> tuple[RequestTopicData, int]:
+def _read_request_topic_data_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[RequestTopicData, int]:
     topic_name, pos = read_string(buf, pos)
     count, pos = read_array_length(buf, pos, 16)
+    budget.take(count)
     partitions: list[RequestPartitionData] = []
     for _ in range(count):
-        partitions_item, pos = _read_request_partition_data_v0(buf, pos)
+        partitions_item, pos = _read_request_partition_data_v0(buf, pos, budget)
         partitions.append(partitions_item)
     return RequestTopicData(topic_name=topic_name, partitions=partitions), pos
 
@@ -186,17 +190,18 @@ def _write_request_topic_data_v0(out: bytearray, message: RequestTopicData) -> N
         _write_request_partition_data_v0(out, partitions_item)
 
 
-def _read_request_topic_data_v1(buf: Buffer, pos: int) -> tuple[RequestTopicData, int]:
+def _read_request_topic_data_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[RequestTopicData, int]:
     topic_name, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 14)
+    budget.take(count)
     partitions: list[RequestPartitionData] = []
     for _ in range(count):
-        partitions_item, pos = _read_request_partition_data_v1(buf, pos)
+        partitions_item, pos = _read_request_partition_data_v1(buf, pos, budget)
         partitions.append(partitions_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return RequestTopicData(topic_name=topic_name, partitions=partitions), pos
 
 
@@ -209,7 +214,7 @@ def _write_request_topic_data_v1(out: bytearray, message: RequestTopicData) -> N
     out.append(0)
 
 
-def _read_leader_endpoint_v1(buf: Buffer, pos: int) -> tuple[LeaderEndpoint, int]:
+def _read_leader_endpoint_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[LeaderEndpoint, int]:
     name, pos = read_compact_string(buf, pos)
     host, pos = read_compact_string(buf, pos)
     port = _PACKED_H.unpack_from(buf, pos)[0]
@@ -217,7 +222,7 @@ def _read_leader_endpoint_v1(buf: Buffer, pos: int) -> tuple[LeaderEndpoint, int
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return LeaderEndpoint(name=name, host=host, port=port), pos
 
 
@@ -228,12 +233,13 @@ def _write_leader_endpoint_v1(out: bytearray, message: LeaderEndpoint) -> None:
     out.append(0)
 
 
-def _read_end_quorum_epoch_request_v0(buf: Buffer, pos: int) -> tuple[EndQuorumEpochRequest, int]:
+def _read_end_quorum_epoch_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[EndQuorumEpochRequest, int]:
     cluster_id, pos = read_nullable_string(buf, pos)
     count, pos = read_array_length(buf, pos, 6)
+    budget.take(count)
     topics: list[RequestTopicData] = []
     for _ in range(count):
-        topics_item, pos = _read_request_topic_data_v0(buf, pos)
+        topics_item, pos = _read_request_topic_data_v0(buf, pos, budget)
         topics.append(topics_item)
     return EndQuorumEpochRequest(cluster_id=cluster_id, topics=topics), pos
 
@@ -246,22 +252,24 @@ def _write_end_quorum_epoch_request_v0(out: bytearray, message: EndQuorumEpochRe
         _write_request_topic_data_v0(out, topics_item)
 
 
-def _read_end_quorum_epoch_request_v1(buf: Buffer, pos: int) -> tuple[EndQuorumEpochRequest, int]:
+def _read_end_quorum_epoch_request_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[EndQuorumEpochRequest, int]:
     cluster_id, pos = read_compact_nullable_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 3)
+    budget.take(count)
     topics: list[RequestTopicData] = []
     for _ in range(count):
-        topics_item, pos = _read_request_topic_data_v1(buf, pos)
+        topics_item, pos = _read_request_topic_data_v1(buf, pos, budget)
         topics.append(topics_item)
     count, pos = read_compact_array_length(buf, pos, 5)
+    budget.take(count)
     leader_endpoints: list[LeaderEndpoint] = []
     for _ in range(count):
-        leader_endpoints_item, pos = _read_leader_endpoint_v1(buf, pos)
+        leader_endpoints_item, pos = _read_leader_endpoint_v1(buf, pos, budget)
         leader_endpoints.append(leader_endpoints_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = EndQuorumEpochRequest(
         cluster_id=cluster_id,
         topics=topics,
@@ -283,7 +291,7 @@ def _write_end_quorum_epoch_request_v1(out: bytearray, message: EndQuorumEpochRe
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[EndQuorumEpochRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[EndQuorumEpochRequest, int]], ...]] = (
     _read_end_quorum_epoch_request_v0,
     _read_end_quorum_epoch_request_v1,
 )
@@ -297,7 +305,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> EndQuorumEpochReq
     if not 0 <= version <= 1:
         raise unsupported_version("EndQuorumEpochRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("EndQuorumEpochRequest is cut short") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_compact_string,
     read_string,
@@ -43,7 +44,7 @@ class EndTxnResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     producer_epoch: int = -1
 
 
-def _read_end_txn_request_v0(buf: Buffer, pos: int) -> tuple[EndTxnRequest, int]:
+def _read_end_txn_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[EndTxnRequest, int]:
     transactional_id, pos = read_string(buf, pos)
     producer_id, producer_epoch, committed = _PACKED_qho.unpack_from(buf, pos)
     pos += 11
@@ -61,14 +62,14 @@ def _write_end_txn_request_v0(out: bytearray, message: EndTxnRequest) -> None:
     out += _PACKED_qho.pack(message.producer_id, message.producer_epoch, message.committed)
 
 
-def _read_end_txn_request_v3(buf: Buffer, pos: int) -> tuple[EndTxnRequest, int]:
+def _read_end_txn_request_v3(buf: Buffer, pos: int, budget: Budget) -> tuple[EndTxnRequest, int]:
     transactional_id, pos = read_compact_string(buf, pos)
     producer_id, producer_epoch, committed = _PACKED_qho.unpack_from(buf, pos)
     pos += 11
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = EndTxnRequest(
         transactional_id=transactional_id,
         producer_id=producer_id,
@@ -84,7 +85,7 @@ def _write_end_txn_request_v3(out: bytearray, message: EndTxnRequest) -> None:
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[EndTxnRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[EndTxnRequest, int]], ...]] = (
     _read_end_txn_request_v0,
     _read_end_txn_request_v0,
     _read_end_txn_request_v0,
@@ -106,7 +107,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> EndTxnRequest:
     if not 0 <= version <= 5:
         raise unsupported_version("EndTxnRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("EndTxnRequest is cut short") from error
 

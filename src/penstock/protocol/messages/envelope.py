@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_compact_bytes,
     read_compact_nullable_bytes,
@@ -38,14 +39,14 @@ class EnvelopeResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     error_code: int = 0
 
 
-def _read_envelope_request_v0(buf: Buffer, pos: int) -> tuple[EnvelopeRequest, int]:
+def _read_envelope_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[EnvelopeRequest, int]:
     request_data, pos = read_compact_bytes(buf, pos)
     request_principal, pos = read_compact_nullable_bytes(buf, pos)
     client_host_address, pos = read_compact_bytes(buf, pos)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = EnvelopeRequest(
         request_data=request_data,
         request_principal=request_principal,
@@ -61,7 +62,7 @@ def _write_envelope_request_v0(out: bytearray, message: EnvelopeRequest) -> None
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[EnvelopeRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[EnvelopeRequest, int]], ...]] = (
     _read_envelope_request_v0,
 )
 _REQUEST_WRITERS: Final[tuple[Callable[[bytearray, EnvelopeRequest], None], ...]] = (
@@ -73,7 +74,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> EnvelopeRequest:
     if not 0 <= version <= 0:
         raise unsupported_version("EnvelopeRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("EnvelopeRequest is cut short") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_bytes,
     read_compact_bytes,
@@ -39,7 +40,7 @@ class ExpireDelegationTokenResponse(msgspec.Struct, frozen=True, kw_only=True, g
     throttle_time_ms: int = 0
 
 
-def _read_expire_delegation_token_request_v1(buf: Buffer, pos: int) -> tuple[ExpireDelegationTokenRequest, int]:
+def _read_expire_delegation_token_request_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[ExpireDelegationTokenRequest, int]:
     hmac, pos = read_bytes(buf, pos)
     expiry_time_period_ms = _PACKED_q.unpack_from(buf, pos)[0]
     pos += 8
@@ -51,14 +52,14 @@ def _write_expire_delegation_token_request_v1(out: bytearray, message: ExpireDel
     out += _PACKED_q.pack(message.expiry_time_period_ms)
 
 
-def _read_expire_delegation_token_request_v2(buf: Buffer, pos: int) -> tuple[ExpireDelegationTokenRequest, int]:
+def _read_expire_delegation_token_request_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[ExpireDelegationTokenRequest, int]:
     hmac, pos = read_compact_bytes(buf, pos)
     expiry_time_period_ms = _PACKED_q.unpack_from(buf, pos)[0]
     pos += 8
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return ExpireDelegationTokenRequest(hmac=hmac, expiry_time_period_ms=expiry_time_period_ms), pos
 
 
@@ -68,7 +69,7 @@ def _write_expire_delegation_token_request_v2(out: bytearray, message: ExpireDel
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[ExpireDelegationTokenRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[ExpireDelegationTokenRequest, int]], ...]] = (
     _read_expire_delegation_token_request_v1,
     _read_expire_delegation_token_request_v2,
 )
@@ -82,7 +83,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> ExpireDelegationT
     if not 1 <= version <= 2:
         raise unsupported_version("ExpireDelegationTokenRequest", version)
     try:
-        return _REQUEST_READERS[version - 1](buf, pos)[0]
+        return _REQUEST_READERS[version - 1](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("ExpireDelegationTokenRequest is cut short") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     RecordsBuffer,
     ZERO_UUID,
@@ -168,13 +169,13 @@ _DEFAULT_REPLICA_STATE: Final = ReplicaState()
 _DEFAULT_SNAPSHOT_ID: Final = SnapshotId()
 
 
-def _read_replica_state_v15(buf: Buffer, pos: int) -> tuple[ReplicaState, int]:
+def _read_replica_state_v15(buf: Buffer, pos: int, budget: Budget) -> tuple[ReplicaState, int]:
     replica_id, replica_epoch = _PACKED_iq.unpack_from(buf, pos)
     pos += 12
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return ReplicaState(replica_id=replica_id, replica_epoch=replica_epoch), pos
 
 
@@ -183,7 +184,7 @@ def _write_replica_state_v15(out: bytearray, message: ReplicaState) -> None:
     out.append(0)
 
 
-def _read_fetch_partition_v4(buf: Buffer, pos: int) -> tuple[FetchPartition, int]:
+def _read_fetch_partition_v4(buf: Buffer, pos: int, budget: Budget) -> tuple[FetchPartition, int]:
     partition, fetch_offset, partition_max_bytes = _PACKED_iqi.unpack_from(buf, pos)
     pos += 16
     value = FetchPartition(
@@ -200,7 +201,7 @@ def _write_fetch_partition_v4(out: bytearray, message: FetchPartition) -> None:
     out += _PACKED_iqi.pack(message.partition, message.fetch_offset, message.partition_max_bytes)
 
 
-def _read_fetch_partition_v5(buf: Buffer, pos: int) -> tuple[FetchPartition, int]:
+def _read_fetch_partition_v5(buf: Buffer, pos: int, budget: Budget) -> tuple[FetchPartition, int]:
     partition, fetch_offset, log_start_offset, partition_max_bytes = _PACKED_iqqi.unpack_from(buf, pos)
     pos += 24
     value = FetchPartition(
@@ -218,7 +219,7 @@ def _write_fetch_partition_v5(out: bytearray, message: FetchPartition) -> None:
     out += _PACKED_iqqi.pack(message.partition, message.fetch_offset, message.log_start_offset, message.partition_max_bytes)
 
 
-def _read_fetch_partition_v9(buf: Buffer, pos: int) -> tuple[FetchPartition, int]:
+def _read_fetch_partition_v9(buf: Buffer, pos: int, budget: Budget) -> tuple[FetchPartition, int]:
     partition, current_leader_epoch, fetch_offset, log_start_offset, partition_max_bytes = _PACKED_iiqqi.unpack_from(buf, pos)
     pos += 28
     value = FetchPartition(
@@ -237,13 +238,13 @@ def _write_fetch_partition_v9(out: bytearray, message: FetchPartition) -> None:
     out += _PACKED_iiqqi.pack(message.partition, message.current_leader_epoch, message.fetch_offset, message.log_start_offset, message.partition_max_bytes)
 
 
-def _read_fetch_partition_v12(buf: Buffer, pos: int) -> tuple[FetchPartition, int]:
+def _read_fetch_partition_v12(buf: Buffer, pos: int, budget: Budget) -> tuple[FetchPartition, int]:
     partition, current_leader_epoch, fetch_offset, last_fetched_epoch, log_start_offset, partition_max_bytes = _PACKED_iiqiqi.unpack_from(buf, pos)
     pos += 32
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = FetchPartition(
         partition=partition,
         current_leader_epoch=current_leader_epoch,
@@ -260,7 +261,7 @@ def _write_fetch_partition_v12(out: bytearray, message: FetchPartition) -> None:
     out.append(0)
 
 
-def _read_fetch_partition_v17(buf: Buffer, pos: int) -> tuple[FetchPartition, int]:
+def _read_fetch_partition_v17(buf: Buffer, pos: int, budget: Budget) -> tuple[FetchPartition, int]:
     partition, current_leader_epoch, fetch_offset, last_fetched_epoch, log_start_offset, partition_max_bytes = _PACKED_iiqiqi.unpack_from(buf, pos)
     pos += 32
     replica_directory_id: bytes = ZERO_UUID
@@ -268,6 +269,7 @@ def _read_fetch_partition_v17(buf: Buffer, pos: int) -> tuple[FetchPartition, in
         pos += 1
     else:
         count, pos = read_uvarint(buf, pos)
+        budget.take(count)
         for _ in range(count):
             tag, pos, end = read_tag(buf, pos)
             if tag == 0:
@@ -299,7 +301,7 @@ def _write_fetch_partition_v17(out: bytearray, message: FetchPartition) -> None:
     write_tagged_fields(out, tagged)
 
 
-def _read_fetch_partition_v18(buf: Buffer, pos: int) -> tuple[FetchPartition, int]:
+def _read_fetch_partition_v18(buf: Buffer, pos: int, budget: Budget) -> tuple[FetchPartition, int]:
     partition, current_leader_epoch, fetch_offset, last_fetched_epoch, log_start_offset, partition_max_bytes = _PACKED_iiqiqi.unpack_from(buf, pos)
     pos += 32
     replica_directory_id: bytes = ZERO_UUID
@@ -308,6 +310,7 @@ def _read_fetch_partition_v18(buf: Buffer, pos: int) -> tuple[FetchPartition, in
         pos += 1
     else:
         count, pos = read_uvarint(buf, pos)
+        budget.take(count)
         for _ in range(count):
             tag, pos, end = read_tag(buf, pos)
             if tag == 0:
@@ -347,12 +350,13 @@ def _write_fetch_partition_v18(out: bytearray, message: FetchPartition) -> None:
     write_tagged_fields(out, tagged)
 
 
-def _read_fetch_topic_v4(buf: Buffer, pos: int) -> tuple[FetchTopic, int]:
+def _read_fetch_topic_v4(buf: Buffer, pos: int, budget: Budget) -> tuple[FetchTopic, int]:
     topic, pos = read_string(buf, pos)
     count, pos = read_array_length(buf, pos, 16)
+    budget.take(count)
     partitions: list[FetchPartition] = []
     for _ in range(count):
-        partitions_item, pos = _read_fetch_partition_v4(buf, pos)
+        partitions_item, pos = _read_fetch_partition_v4(buf, pos, budget)
         partitions.append(partitions_item)
     return FetchTopic(topic=topic, partitions=partitions), pos
 
@@ -365,12 +369,13 @@ def _write_fetch_topic_v4(out: bytearray, message: FetchTopic) -> None:
         _write_fetch_partition_v4(out, partitions_item)
 
 
-def _read_fetch_topic_v5(buf: Buffer, pos: int) -> tuple[FetchTopic, int]:
+def _read_fetch_topic_v5(buf: Buffer, pos: int, budget: Budget) -> tuple[FetchTopic, int]:
     topic, pos = read_string(buf, pos)
     count, pos = read_array_length(buf, pos, 24)
+    budget.take(count)
     partitions: list[FetchPartition] = []
     for _ in range(count):
-        partitions_item, pos = _read_fetch_partition_v5(buf, pos)
+        partitions_item, pos = _read_fetch_partition_v5(buf, pos, budget)
         partitions.append(partitions_item)
     return FetchTopic(topic=topic, partitions=partitions), pos
 
@@ -383,12 +388,13 @@ def _write_fetch_topic_v5(out: bytearray, message: FetchTopic) -> None:
         _write_fetch_partition_v5(out, partitions_item)
 
 
-def _read_fetch_topic_v9(buf: Buffer, pos: int) -> tuple[FetchTopic, int]:
+def _read_fetch_topic_v9(buf: Buffer, pos: int, budget: Budget) -> tuple[FetchTopic, int]:
     topic, pos = read_string(buf, pos)
     count, pos = read_array_length(buf, pos, 28)
+    budget.take(count)
     partitions: list[FetchPartition] = []
     for _ in range(count):
-        partitions_item, pos = _read_fetch_partition_v9(buf, pos)
+        partitions_item, pos = _read_fetch_partition_v9(buf, pos, budget)
         partitions.append(partitions_item)
     return FetchTopic(topic=topic, partitions=partitions), pos
 
@@ -401,17 +407,18 @@ def _write_fetch_topic_v9(out: bytearray, message: FetchTopic) -> None:
         _write_fetch_partition_v9(out, partitions_item)
 
 
-def _read_fetch_topic_v12(buf: Buffer, pos: int) -> tuple[FetchTopic, int]:
+def _read_fetch_topic_v12(buf: Buffer, pos: int, budget: Budget) -> tuple[FetchTopic, int]:
     topic, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 33)
+    budget.take(count)
     partitions: list[FetchPartition] = []
     for _ in range(count):
-        partitions_item, pos = _read_fetch_partition_v12(buf, pos)
+        partitions_item, pos = _read_fetch_partition_v12(buf, pos, budget)
         partitions.append(partitions_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return FetchTopic(topic=topic, partitions=partitions), pos
 
 
@@ -424,18 +431,19 @@ def _write_fetch_topic_v12(out: bytearray, message: FetchTopic) -> None:
     out.append(0)
 
 
-def _read_fetch_topic_v13(buf: Buffer, pos: int) -> tuple[FetchTopic, int]:
+def _read_fetch_topic_v13(buf: Buffer, pos: int, budget: Budget) -> tuple[FetchTopic, int]:
     topic_id = _PACKED_u.unpack_from(buf, pos)[0]
     pos += 16
     count, pos = read_compact_array_length(buf, pos, 33)
+    budget.take(count)
     partitions: list[FetchPartition] = []
     for _ in range(count):
-        partitions_item, pos = _read_fetch_partition_v12(buf, pos)
+        partitions_item, pos = _read_fetch_partition_v12(buf, pos, budget)
         partitions.append(partitions_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return FetchTopic(topic_id=topic_id, partitions=partitions), pos
 
 
@@ -448,18 +456,19 @@ def _write_fetch_topic_v13(out: bytearray, message: FetchTopic) -> None:
     out.append(0)
 
 
-def _read_fetch_topic_v17(buf: Buffer, pos: int) -> tuple[FetchTopic, int]:
+def _read_fetch_topic_v17(buf: Buffer, pos: int, budget: Budget) -> tuple[FetchTopic, int]:
     topic_id = _PACKED_u.unpack_from(buf, pos)[0]
     pos += 16
     count, pos = read_compact_array_length(buf, pos, 33)
+    budget.take(count)
     partitions: list[FetchPartition] = []
     for _ in range(count):
-        partitions_item, pos = _read_fetch_partition_v17(buf, pos)
+        partitions_item, pos = _read_fetch_partition_v17(buf, pos, budget)
         partitions.append(partitions_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return FetchTopic(topic_id=topic_id, partitions=partitions), pos
 
 
@@ -472,18 +481,19 @@ def _write_fetch_topic_v17(out: bytearray, message: FetchTopic) -> None:
     out.append(0)
 
 
-def _read_fetch_topic_v18(buf: Buffer, pos: int) -> tuple[FetchTopic, int]:
+def _read_fetch_topic_v18(buf: Buffer, pos: int, budget: Budget) -> tuple[FetchTopic, int]:
     topic_id = _PACKED_u.unpack_from(buf, pos)[0]
     pos += 16
     count, pos = read_compact_array_length(buf, pos, 33)
+    budget.take(count)
     partitions: list[FetchPartition] = []
     for _ in range(count):
-        partitions_item, pos = _read_fetch_partition_v18(buf, pos)
+        partitions_item, pos = _read_fetch_partition_v18(buf, pos, budget)
         partitions.append(partitions_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return FetchTopic(topic_id=topic_id, partitions=partitions), pos
 
 
@@ -496,9 +506,10 @@ def _write_fetch_topic_v18(out: bytearray, message: FetchTopic) -> None:
     out.append(0)
 
 
-def _read_forgotten_topic_v7(buf: Buffer, pos: int) -> tuple[ForgottenTopic, int]:
+def _read_forgotten_topic_v7(buf: Buffer, pos: int, budget: Budget) -> tuple[ForgottenTopic, int]:
     topic, pos = read_string(buf, pos)
     count, pos = read_array_length(buf, pos, 4)
+    budget.take(count)
     partitions, pos = read_int32s(buf, pos, count)
     return ForgottenTopic(topic=topic, partitions=partitions), pos
 
@@ -510,14 +521,15 @@ def _write_forgotten_topic_v7(out: bytearray, message: ForgottenTopic) -> None:
     write_int32s(out, partitions)
 
 
-def _read_forgotten_topic_v12(buf: Buffer, pos: int) -> tuple[ForgottenTopic, int]:
+def _read_forgotten_topic_v12(buf: Buffer, pos: int, budget: Budget) -> tuple[ForgottenTopic, int]:
     topic, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 4)
+    budget.take(count)
     partitions, pos = read_int32s(buf, pos, count)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return ForgottenTopic(topic=topic, partitions=partitions), pos
 
 
@@ -529,15 +541,16 @@ def _write_forgotten_topic_v12(out: bytearray, message: ForgottenTopic) -> None:
     out.append(0)
 
 
-def _read_forgotten_topic_v13(buf: Buffer, pos: int) -> tuple[ForgottenTopic, int]:
+def _read_forgotten_topic_v13(buf: Buffer, pos: int, budget: Budget) -> tuple[ForgottenTopic, int]:
     topic_id = _PACKED_u.unpack_from(buf, pos)[0]
     pos += 16
     count, pos = read_compact_array_length(buf, pos, 4)
+    budget.take(count)
     partitions, pos = read_int32s(buf, pos, count)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return ForgottenTopic(topic_id=topic_id, partitions=partitions), pos
 
 
@@ -549,13 +562,14 @@ def _write_forgotten_topic_v13(out: bytearray, message: ForgottenTopic) -> None:
     out.append(0)
 
 
-def _read_fetch_request_v4(buf: Buffer, pos: int) -> tuple[FetchRequest, int]:
+def _read_fetch_request_v4(buf: Buffer, pos: int, budget: Budget) -> tuple[FetchRequest, int]:
     replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level = _PACKED_iiiib.unpack_from(buf, pos)
     pos += 17
     count, pos = read_array_length(buf, pos, 6)
+    budget.take(count)
     topics: list[FetchTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_fetch_topic_v4(buf, pos)
+        topics_item, pos = _read_fetch_topic_v4(buf, pos, budget)
         topics.append(topics_item)
     value = FetchRequest(
         replica_id=replica_id,
@@ -580,13 +594,14 @@ def _write_fetch_request_v4(out: bytearray, message: FetchRequest) -> None:
         _write_fetch_topic_v4(out, topics_item)
 
 
-def _read_fetch_request_v5(buf: Buffer, pos: int) -> tuple[FetchRequest, int]:
+def _read_fetch_request_v5(buf: Buffer, pos: int, budget: Budget) -> tuple[FetchRequest, int]:
     replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level = _PACKED_iiiib.unpack_from(buf, pos)
     pos += 17
     count, pos = read_array_length(buf, pos, 6)
+    budget.take(count)
     topics: list[FetchTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_fetch_topic_v5(buf, pos)
+        topics_item, pos = _read_fetch_topic_v5(buf, pos, budget)
         topics.append(topics_item)
     value = FetchRequest(
         replica_id=replica_id,
@@ -611,18 +626,20 @@ def _write_fetch_request_v5(out: bytearray, message: FetchRequest) -> None:
         _write_fetch_topic_v5(out, topics_item)
 
 
-def _read_fetch_request_v7(buf: Buffer, pos: int) -> tuple[FetchRequest, int]:
+def _read_fetch_request_v7(buf: Buffer, pos: int, budget: Budget) -> tuple[FetchRequest, int]:
     replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch = _PACKED_iiiibii.unpack_from(buf, pos)
     pos += 25
     count, pos = read_array_length(buf, pos, 6)
+    budget.take(count)
     topics: list[FetchTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_fetch_topic_v5(buf, pos)
+        topics_item, pos = _read_fetch_topic_v5(buf, pos, budget)
         topics.append(topics_item)
     count, pos = read_array_length(buf, pos, 6)
+    budget.take(count)
     forgotten_topics_data: list[ForgottenTopic] = []
     for _ in range(count):
-        forgotten_topics_data_item, pos = _read_forgotten_topic_v7(buf, pos)
+        forgotten_topics_data_item, pos = _read_forgotten_topic_v7(buf, pos, budget)
         forgotten_topics_data.append(forgotten_topics_data_item)
     value = FetchRequest(
         replica_id=replica_id,
@@ -652,18 +669,20 @@ def _write_fetch_request_v7(out: bytearray, message: FetchRequest) -> None:
         _write_forgotten_topic_v7(out, forgotten_topics_data_item)
 
 
-def _read_fetch_request_v9(buf: Buffer, pos: int) -> tuple[FetchRequest, int]:
+def _read_fetch_request_v9(buf: Buffer, pos: int, budget: Budget) -> tuple[FetchRequest, int]:
     replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch = _PACKED_iiiibii.unpack_from(buf, pos)
     pos += 25
     count, pos = read_array_length(buf, pos, 6)
+    budget.take(count)
     topics: list[FetchTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_fetch_topic_v9(buf, pos)
+        topics_item, pos = _read_fetch_topic_v9(buf, pos, budget)
         topics.append(topics_item)
     count, pos = read_array_length(buf, pos, 6)
+    budget.take(count)
     forgotten_topics_data: list[ForgottenTopic] = []
     for _ in range(count):
-        forgotten_topics_data_item, pos = _read_forgotten_topic_v7(buf, pos)
+        forgotten_topics_data_item, pos = _read_forgotten_topic_v7(buf, pos, budget)
         forgotten_topics_data.append(forgotten_topics_data_item)
     value = FetchRequest(
         replica_id=replica_id,
@@ -693,18 +712,20 @@ def _write_fetch_request_v9(out: bytearray, message: FetchRequest) -> None:
         _write_forgotten_topic_v7(out, forgotten_topics_data_item)
 
 
-def _read_fetch_request_v11(buf: Buffer, pos: int) -> tuple[FetchRequest, int]:
+def _read_fetch_request_v11(buf: Buffer, pos: int, budget: Budget) -> tuple[FetchRequest, int]:
     replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch = _PACKED_iiiibii.unpack_from(buf, pos)
     pos += 25
     count, pos = read_array_length(buf, pos, 6)
+    budget.take(count)
     topics: list[FetchTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_fetch_topic_v9(buf, pos)
+        topics_item, pos = _read_fetch_topic_v9(buf, pos, budget)
         topics.append(topics_item)
     count, pos = read_array_length(buf, pos, 6)
+    budget.take(count)
     forgotten_topics_data: list[ForgottenTopic] = []
     for _ in range(count):
-        forgotten_topics_data_item, pos = _read_forgotten_topic_v7(buf, pos)
+        forgotten_topics_data_item, pos = _read_forgotten_topic_v7(buf, pos, budget)
         forgotten_topics_data.append(forgotten_topics_data_item)
     rack_id, pos = read_string(buf, pos)
     value = FetchRequest(
@@ -737,18 +758,20 @@ def _write_fetch_request_v11(out: bytearray, message: FetchRequest) -> None:
     write_string(out, message.rack_id)
 
 
-def _read_fetch_request_v12(buf: Buffer, pos: int) -> tuple[FetchRequest, int]:
+def _read_fetch_request_v12(buf: Buffer, pos: int, budget: Budget) -> tuple[FetchRequest, int]:
     replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch = _PACKED_iiiibii.unpack_from(buf, pos)
     pos += 25
     count, pos = read_compact_array_length(buf, pos, 3)
+    budget.take(count)
     topics: list[FetchTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_fetch_topic_v12(buf, pos)
+        topics_item, pos = _read_fetch_topic_v12(buf, pos, budget)
         topics.append(topics_item)
     count, pos = read_compact_array_length(buf, pos, 3)
+    budget.take(count)
     forgotten_topics_data: list[ForgottenTopic] = []
     for _ in range(count):
-        forgotten_topics_data_item, pos = _read_forgotten_topic_v12(buf, pos)
+        forgotten_topics_data_item, pos = _read_forgotten_topic_v12(buf, pos, budget)
         forgotten_topics_data.append(forgotten_topics_data_item)
     rack_id, pos = read_compact_string(buf, pos)
     cluster_id: str | None = None
@@ -756,6 +779,7 @@ def _read_fetch_request_v12(buf: Buffer, pos: int) -> tuple[FetchRequest, int]:
         pos += 1
     else:
         count, pos = read_uvarint(buf, pos)
+        budget.take(count)
         for _ in range(count):
             tag, pos, end = read_tag(buf, pos)
             if tag == 0:
@@ -801,18 +825,20 @@ def _write_fetch_request_v12(out: bytearray, message: FetchRequest) -> None:
     write_tagged_fields(out, tagged)
 
 
-def _read_fetch_request_v13(buf: Buffer, pos: int) -> tuple[FetchRequest, int]:
+def _read_fetch_request_v13(buf: Buffer, pos: int, budget: Budget) -> tuple[FetchRequest, int]:
     replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch = _PACKED_iiiibii.unpack_from(buf, pos)
     pos += 25
     count, pos = read_compact_array_length(buf, pos, 18)
+    budget.take(count)
     topics: list[FetchTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_fetch_topic_v13(buf, pos)
+        topics_item, pos = _read_fetch_topic_v13(buf, pos, budget)
         topics.append(topics_item)
     count, pos = read_compact_array_length(buf, pos, 18)
+    budget.take(count)
     forgotten_topics_data: list[ForgottenTopic] = []
     for _ in range(count):
-        forgotten_topics_data_item, pos = _read_forgotten_topic_v13(buf, pos)
+        forgotten_topics_data_item, pos = _read_forgotten_topic_v13(buf, pos, budget)
         forgotten_topics_data.append(forgotten_topics_data_item)
     rack_id, pos = read_compact_string(buf, pos)
     cluster_id: str | None = None
@@ -820,6 +846,7 @@ def _read_fetch_request_v13(buf: Buffer, pos: int) -> tuple[FetchRequest, int]:
         pos += 1
     else:
         count, pos = read_uvarint(buf, pos)
+        budget.take(count)
         for _ in range(count):
             tag, pos, end = read_tag(buf, pos)
             if tag == 0:
@@ -865,18 +892,20 @@ def _write_fetch_request_v13(out: bytearray, message: FetchRequest) -> None:
     write_tagged_fields(out, tagged)
 
 
-def _read_fetch_request_v15(buf: Buffer, pos: int) -> tuple[FetchRequest, int]:
+def _read_fetch_request_v15(buf: Buffer, pos: int, budget: Budget) -> tuple[FetchRequest, int]:
     max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch = _PACKED_iiibii.unpack_from(buf, pos)
     pos += 21
     count, pos = read_compact_array_length(buf, pos, 18)
+    budget.take(count)
     topics: list[FetchTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_fetch_topic_v13(buf, pos)
+        topics_item, pos = _read_fetch_topic_v13(buf, pos, budget)
         topics.append(topics_item)
     count, pos = read_compact_array_length(buf, pos, 18)
+    budget.take(count)
     forgotten_topics_data: list[ForgottenTopic] = []
     for _ in range(count):
-        forgotten_topics_data_item, pos = _read_forgotten_topic_v13(buf, pos)
+        forgotten_topics_data_item, pos = _read_forgotten_topic_v13(buf, pos, budget)
         forgotten_topics_data.append(forgotten_topics_data_item)
     rack_id, pos = read_compact_string(buf, pos)
     cluster_id: str | None = None
@@ -885,12 +914,13 @@ def _read_fetch_request_v15(buf: Buffer, pos: int) -> tuple[FetchRequest, int]:
         pos += 1
     else:
         count, pos = read_uvarint(buf, pos)
+        budget.take(count)
         for _ in range(count):
             tag, pos, end = read_tag(buf, pos)
             if tag == 0:
                 cluster_id, pos = read_compact_nullable_string(buf, pos)
             elif tag == 1:
-                replica_state, pos = _read_replica_state_v15(buf, pos)
+                replica_state, pos = _read_replica_state_v15(buf, pos, budget)
             else:
                 pos = end
             if pos != end:
@@ -936,18 +966,20 @@ def _write_fetch_request_v15(out: bytearray, message: FetchRequest) -> None:
     write_tagged_fields(out, tagged)
 
 
-def _read_fetch_request_v17(buf: Buffer, pos: int) -> tuple[FetchRequest, int]:
+def _read_fetch_request_v17(buf: Buffer, pos: int, budget: Budget) -> tuple[FetchRequest, int]:
     max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch = _PACKED_iiibii.unpack_from(buf, pos)
     pos += 21
     count, pos = read_compact_array_length(buf, pos, 18)
+    budget.take(count)
     topics: list[FetchTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_fetch_topic_v17(buf, pos)
+        topics_item, pos = _read_fetch_topic_v17(buf, pos, budget)
         topics.append(topics_item)
     count, pos = read_compact_array_length(buf, pos, 18)
+    budget.take(count)
     forgotten_topics_data: list[ForgottenTopic] = []
     for _ in range(count):
-        forgotten_topics_data_item, pos = _read_forgotten_topic_v13(buf, pos)
+        forgotten_topics_data_item, pos = _read_forgotten_topic_v13(buf, pos, budget)
         forgotten_topics_data.append(forgotten_topics_data_item)
     rack_id, pos = read_compact_string(buf, pos)
     cluster_id: str | None = None
@@ -956,12 +988,13 @@ def _read_fetch_request_v17(buf: Buffer, pos: int) -> tuple[FetchRequest, int]:
         pos += 1
     else:
         count, pos = read_uvarint(buf, pos)
+        budget.take(count)
         for _ in range(count):
             tag, pos, end = read_tag(buf, pos)
             if tag == 0:
                 cluster_id, pos = read_compact_nullable_string(buf, pos)
             elif tag == 1:
-                replica_state, pos = _read_replica_state_v15(buf, pos)
+                replica_state, pos = _read_replica_state_v15(buf, pos, budget)
             else:
                 pos = end
             if pos != end:
@@ -1007,18 +1040,20 @@ def _write_fetch_request_v17(out: bytearray, message: FetchRequest) -> None:
     write_tagged_fields(out, tagged)
 
 
-def _read_fetch_request_v18(buf: Buffer, pos: int) -> tuple[FetchRequest, int]:
+def _read_fetch_request_v18(buf: Buffer, pos: int, budget: Budget) -> tuple[FetchRequest, int]:
     max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch = _PACKED_iiibii.unpack_from(buf, pos)
     pos += 21
     count, pos = read_compact_array_length(buf, pos, 18)
+    budget.take(count)
     topics: list[FetchTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_fetch_topic_v18(buf, pos)
+        topics_item, pos = _read_fetch_topic_v18(buf, pos, budget)
         topics.append(topics_item)
     count, pos = read_compact_array_length(buf, pos, 18)
+    budget.take(count)
     forgotten_topics_data: list[ForgottenTopic] = []
     for _ in range(count):
-        forgotten_topics_data_item, pos = _read_forgotten_topic_v13(buf, pos)
+        forgotten_topics_data_item, pos = _read_forgotten_topic_v13(buf, pos, budget)
         forgotten_topics_data.append(forgotten_topics_data_item)
     rack_id, pos = read_compact_string(buf, pos)
     cluster_id: str | None = None
@@ -1027,12 +1062,13 @@ def _read_fetch_request_v18(buf: Buffer, pos: int) -> tuple[FetchRequest, int]:
         pos += 1
     else:
         count, pos = read_uvarint(buf, pos)
+        budget.take(count)
         for _ in range(count):
             tag, pos, end = read_tag(buf, pos)
             if tag == 0:
                 cluster_id, pos = read_compact_nullable_string(buf, pos)
             elif tag == 1:
-                replica_state, pos = _read_replica_state_v15(buf, pos)
+                replica_state, pos = _read_replica_state_v15(buf, pos, budget)
             else:
                 pos = end
             if pos != end:
@@ -1078,7 +1114,7 @@ def _write_fetch_request_v18(out: bytearray, message: FetchRequest) -> None:
     write_tagged_fields(out, tagged)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[FetchRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[FetchRequest, int]], ...]] = (
     _read_fetch_request_v4,
     _read_fetch_request_v5,
     _read_fetch_request_v5,
@@ -1118,7 +1154,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> FetchRequest:
     if not 4 <= version <= 18:
         raise unsupported_version("FetchRequest", version)
     try:
-        return _REQUEST_READERS[version - 4](buf, pos)[0]
+        return _REQUEST_READERS[version - 4](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("FetchRequest is cut short") from error
 

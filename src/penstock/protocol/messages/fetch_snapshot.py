@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     RecordsBuffer,
     ZERO_UUID,
@@ -112,13 +113,13 @@ class FetchSnapshotResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False)
 _DEFAULT_LEADER_ID_AND_EPOCH: Final = LeaderIdAndEpoch()
 
 
-def _read_request_snapshot_id_v0(buf: Buffer, pos: int) -> tuple[RequestSnapshotId, int]:
+def _read_request_snapshot_id_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[RequestSnapshotId, int]:
     end_offset, epoch = _PACKED_qi.unpack_from(buf, pos)
     pos += 12
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return RequestSnapshotId(end_offset=end_offset, epoch=epoch), pos
 
 
@@ -127,16 +128,16 @@ def _write_request_snapshot_id_v0(out: bytearray, message: RequestSnapshotId) ->
     out.append(0)
 
 
-def _read_request_partition_snapshot_v0(buf: Buffer, pos: int) -> tuple[RequestPartitionSnapshot, int]:
+def _read_request_partition_snapshot_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[RequestPartitionSnapshot, int]:
     partition, current_leader_epoch = _PACKED_ii.unpack_from(buf, pos)
     pos += 8
-    snapshot_id, pos = _read_request_snapshot_id_v0(buf, pos)
+    snapshot_id, pos = _read_request_snapshot_id_v0(buf, pos, budget)
     position = _PACKED_q.unpack_from(buf, pos)[0]
     pos += 8
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = RequestPartitionSnapshot(
         partition=partition,
         current_leader_epoch=current_leader_epoch,
@@ -153,10 +154,10 @@ def _write_request_partition_snapshot_v0(out: bytearray, message: RequestPartiti
     out.append(0)
 
 
-def _read_request_partition_snapshot_v1(buf: Buffer, pos: int) -> tuple[RequestPartitionSnapshot, int]:
+def _read_request_partition_snapshot_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[RequestPartitionSnapshot, int]:
     partition, current_leader_epoch = _PACKED_ii.unpack_from(buf, pos)
     pos += 8
-    snapshot_id, pos = _read_request_snapshot_id_v0(buf, pos)
+    snapshot_id, pos = _read_request_snapshot_id_v0(buf, pos, budget)
     position = _PACKED_q.unpack_from(buf, pos)[0]
     pos += 8
     replica_directory_id: bytes = ZERO_UUID
@@ -164,6 +165,7 @@ def _read_request_partition_snapshot_v1(buf: Buffer, pos: int) -> tuple[RequestP
         pos += 1
     else:
         count, pos = read_uvarint(buf, pos)
+        budget.take(count)
         for _ in range(count):
             tag, pos, end = read_tag(buf, pos)
             if tag == 0:
@@ -195,17 +197,18 @@ def _write_request_partition_snapshot_v1(out: bytearray, message: RequestPartiti
     write_tagged_fields(out, tagged)
 
 
-def _read_request_topic_snapshot_v0(buf: Buffer, pos: int) -> tuple[RequestTopicSnapshot, int]:
+def _read_request_topic_snapshot_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[RequestTopicSnapshot, int]:
     name, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 30)
+    budget.take(count)
     partitions: list[RequestPartitionSnapshot] = []
     for _ in range(count):
-        partitions_item, pos = _read_request_partition_snapshot_v0(buf, pos)
+        partitions_item, pos = _read_request_partition_snapshot_v0(buf, pos, budget)
         partitions.append(partitions_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return RequestTopicSnapshot(name=name, partitions=partitions), pos
 
 
@@ -218,17 +221,18 @@ def _write_request_topic_snapshot_v0(out: bytearray, message: RequestTopicSnapsh
     out.append(0)
 
 
-def _read_request_topic_snapshot_v1(buf: Buffer, pos: int) -> tuple[RequestTopicSnapshot, int]:
+def _read_request_topic_snapshot_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[RequestTopicSnapshot, int]:
     name, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 30)
+    budget.take(count)
     partitions: list[RequestPartitionSnapshot] = []
     for _ in range(count):
-        partitions_item, pos = _read_request_partition_snapshot_v1(buf, pos)
+        partitions_item, pos = _read_request_partition_snapshot_v1(buf, pos, budget)
         partitions.append(partitions_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return RequestTopicSnapshot(name=name, partitions=partitions), pos
 
 
@@ -241,19 +245,21 @@ def _write_request_topic_snapshot_v1(out: bytearray, message: RequestTopicSnapsh
     out.append(0)
 
 
-def _read_fetch_snapshot_request_v0(buf: Buffer, pos: int) -> tuple[FetchSnapshotRequest, int]:
+def _read_fetch_snapshot_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[FetchSnapshotRequest, int]:
     replica_id, max_bytes = _PACKED_ii.unpack_from(buf, pos)
     pos += 8
     count, pos = read_compact_array_length(buf, pos, 3)
+    budget.take(count)
     topics: list[RequestTopicSnapshot] = []
     for _ in range(count):
-        topics_item, pos = _read_request_topic_snapshot_v0(buf, pos)
+        topics_item, pos = _read_request_topic_snapshot_v0(buf, pos, budget)
         topics.append(topics_item)
     cluster_id: str | None = None
     if buf[pos] == 0:
         pos += 1
     else:
         count, pos = read_uvarint(buf, pos)
+        budget.take(count)
         for _ in range(count):
             tag, pos, end = read_tag(buf, pos)
             if tag == 0:
@@ -285,19 +291,21 @@ def _write_fetch_snapshot_request_v0(out: bytearray, message: FetchSnapshotReque
     write_tagged_fields(out, tagged)
 
 
-def _read_fetch_snapshot_request_v1(buf: Buffer, pos: int) -> tuple[FetchSnapshotRequest, int]:
+def _read_fetch_snapshot_request_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[FetchSnapshotRequest, int]:
     replica_id, max_bytes = _PACKED_ii.unpack_from(buf, pos)
     pos += 8
     count, pos = read_compact_array_length(buf, pos, 3)
+    budget.take(count)
     topics: list[RequestTopicSnapshot] = []
     for _ in range(count):
-        topics_item, pos = _read_request_topic_snapshot_v1(buf, pos)
+        topics_item, pos = _read_request_topic_snapshot_v1(buf, pos, budget)
         topics.append(topics_item)
     cluster_id: str | None = None
     if buf[pos] == 0:
         pos += 1
     else:
         count, pos = read_uvarint(buf, pos)
+        budget.take(count)
         for _ in range(count):
             tag, pos, end = read_tag(buf, pos)
             if tag == 0:
@@ -329,7 +337,7 @@ def _write_fetch_snapshot_request_v1(out: bytearray, message: FetchSnapshotReque
     write_tagged_fields(out, tagged)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[FetchSnapshotRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[FetchSnapshotRequest, int]], ...]] = (
     _read_fetch_snapshot_request_v0,
     _read_fetch_snapshot_request_v1,
 )
@@ -343,7 +351,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> FetchSnapshotRequ
     if not 0 <= version <= 1:
         raise unsupported_version("FetchSnapshotRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("FetchSnapshotRequest is cut short") from error
 

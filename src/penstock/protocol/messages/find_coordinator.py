@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_compact_array_length,
     read_compact_nullable_string,
@@ -64,7 +65,7 @@ class FindCoordinatorResponse(msgspec.Struct, frozen=True, kw_only=True, gc=Fals
     coordinators: list[Coordinator] = []
 
 
-def _read_find_coordinator_request_v0(buf: Buffer, pos: int) -> tuple[FindCoordinatorRequest, int]:
+def _read_find_coordinator_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[FindCoordinatorRequest, int]:
     key, pos = read_string(buf, pos)
     return FindCoordinatorRequest(key=key), pos
 
@@ -77,7 +78,7 @@ def _write_find_coordinator_request_v0(out: bytearray, message: FindCoordinatorR
     write_string(out, message.key)
 
 
-def _read_find_coordinator_request_v1(buf: Buffer, pos: int) -> tuple[FindCoordinatorRequest, int]:
+def _read_find_coordinator_request_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[FindCoordinatorRequest, int]:
     key, pos = read_string(buf, pos)
     key_type = _PACKED_b.unpack_from(buf, pos)[0]
     pos += 1
@@ -91,14 +92,14 @@ def _write_find_coordinator_request_v1(out: bytearray, message: FindCoordinatorR
     out += _PACKED_b.pack(message.key_type)
 
 
-def _read_find_coordinator_request_v3(buf: Buffer, pos: int) -> tuple[FindCoordinatorRequest, int]:
+def _read_find_coordinator_request_v3(buf: Buffer, pos: int, budget: Budget) -> tuple[FindCoordinatorRequest, int]:
     key, pos = read_compact_string(buf, pos)
     key_type = _PACKED_b.unpack_from(buf, pos)[0]
     pos += 1
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return FindCoordinatorRequest(key=key, key_type=key_type), pos
 
 
@@ -110,15 +111,16 @@ def _write_find_coordinator_request_v3(out: bytearray, message: FindCoordinatorR
     out.append(0)
 
 
-def _read_find_coordinator_request_v4(buf: Buffer, pos: int) -> tuple[FindCoordinatorRequest, int]:
+def _read_find_coordinator_request_v4(buf: Buffer, pos: int, budget: Budget) -> tuple[FindCoordinatorRequest, int]:
     key_type = _PACKED_b.unpack_from(buf, pos)[0]
     pos += 1
     count, pos = read_compact_array_length(buf, pos, 1)
+    budget.take(count)
     coordinator_keys, pos = read_compact_strings(buf, pos, count)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return FindCoordinatorRequest(key_type=key_type, coordinator_keys=coordinator_keys), pos
 
 
@@ -132,7 +134,7 @@ def _write_find_coordinator_request_v4(out: bytearray, message: FindCoordinatorR
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[FindCoordinatorRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[FindCoordinatorRequest, int]], ...]] = (
     _read_find_coordinator_request_v0,
     _read_find_coordinator_request_v1,
     _read_find_coordinator_request_v1,
@@ -156,7 +158,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> FindCoordinatorRe
     if not 0 <= version <= 6:
         raise unsupported_version("FindCoordinatorRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("FindCoordinatorRequest is cut short") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     ZERO_UUID,
     read_compact_array_length,
@@ -48,13 +49,13 @@ class GetTelemetrySubscriptionsResponse(msgspec.Struct, frozen=True, kw_only=Tru
     requested_metrics: list[str] = []
 
 
-def _read_get_telemetry_subscriptions_request_v0(buf: Buffer, pos: int) -> tuple[GetTelemetrySubscriptionsRequest, int]:
+def _read_get_telemetry_subscriptions_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[GetTelemetrySubscriptionsRequest, int]:
     client_instance_id = _PACKED_u.unpack_from(buf, pos)[0]
     pos += 16
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return GetTelemetrySubscriptionsRequest(client_instance_id=client_instance_id), pos
 
 
@@ -63,7 +64,7 @@ def _write_get_telemetry_subscriptions_request_v0(out: bytearray, message: GetTe
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[GetTelemetrySubscriptionsRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[GetTelemetrySubscriptionsRequest, int]], ...]] = (
     _read_get_telemetry_subscriptions_request_v0,
 )
 _REQUEST_WRITERS: Final[tuple[Callable[[bytearray, GetTelemetrySubscriptionsRequest], None], ...]] = (
@@ -75,7 +76,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> GetTelemetrySubsc
     if not 0 <= version <= 0:
         raise unsupported_version("GetTelemetrySubscriptionsRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("GetTelemetrySubscriptionsRequest is cut short") from error
 

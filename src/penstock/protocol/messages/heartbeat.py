@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_compact_nullable_string,
     read_compact_string,
@@ -46,7 +47,7 @@ class HeartbeatResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     error_code: int = 0
 
 
-def _read_heartbeat_request_v0(buf: Buffer, pos: int) -> tuple[HeartbeatRequest, int]:
+def _read_heartbeat_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[HeartbeatRequest, int]:
     group_id, pos = read_string(buf, pos)
     generation_id = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
@@ -62,7 +63,7 @@ def _write_heartbeat_request_v0(out: bytearray, message: HeartbeatRequest) -> No
     write_string(out, message.member_id)
 
 
-def _read_heartbeat_request_v3(buf: Buffer, pos: int) -> tuple[HeartbeatRequest, int]:
+def _read_heartbeat_request_v3(buf: Buffer, pos: int, budget: Budget) -> tuple[HeartbeatRequest, int]:
     group_id, pos = read_string(buf, pos)
     generation_id = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
@@ -84,7 +85,7 @@ def _write_heartbeat_request_v3(out: bytearray, message: HeartbeatRequest) -> No
     write_nullable_string(out, message.group_instance_id)
 
 
-def _read_heartbeat_request_v4(buf: Buffer, pos: int) -> tuple[HeartbeatRequest, int]:
+def _read_heartbeat_request_v4(buf: Buffer, pos: int, budget: Budget) -> tuple[HeartbeatRequest, int]:
     group_id, pos = read_compact_string(buf, pos)
     generation_id = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
@@ -93,7 +94,7 @@ def _read_heartbeat_request_v4(buf: Buffer, pos: int) -> tuple[HeartbeatRequest,
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = HeartbeatRequest(
         group_id=group_id,
         generation_id=generation_id,
@@ -111,7 +112,7 @@ def _write_heartbeat_request_v4(out: bytearray, message: HeartbeatRequest) -> No
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[HeartbeatRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[HeartbeatRequest, int]], ...]] = (
     _read_heartbeat_request_v0,
     _read_heartbeat_request_v0,
     _read_heartbeat_request_v0,
@@ -131,7 +132,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> HeartbeatRequest:
     if not 0 <= version <= 4:
         raise unsupported_version("HeartbeatRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("HeartbeatRequest is cut short") from error
 

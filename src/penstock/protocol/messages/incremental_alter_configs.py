@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_array_length,
     read_compact_array_length,
@@ -67,7 +68,7 @@ class IncrementalAlterConfigsResponse(msgspec.Struct, frozen=True, kw_only=True,
     responses: list[AlterConfigsResourceResponse] = []
 
 
-def _read_alterable_config_v0(buf: Buffer, pos: int) -> tuple[AlterableConfig, int]:
+def _read_alterable_config_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[AlterableConfig, int]:
     name, pos = read_string(buf, pos)
     config_operation = _PACKED_b.unpack_from(buf, pos)[0]
     pos += 1
@@ -81,7 +82,7 @@ def _write_alterable_config_v0(out: bytearray, message: AlterableConfig) -> None
     write_nullable_string(out, message.value)
 
 
-def _read_alterable_config_v1(buf: Buffer, pos: int) -> tuple[AlterableConfig, int]:
+def _read_alterable_config_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[AlterableConfig, int]:
     name, pos = read_compact_string(buf, pos)
     config_operation = _PACKED_b.unpack_from(buf, pos)[0]
     pos += 1
@@ -89,7 +90,7 @@ def _read_alterable_config_v1(buf: Buffer, pos: int) -> tuple[AlterableConfig, i
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return AlterableConfig(name=name, config_operation=config_operation, value=value_), pos
 
 
@@ -100,14 +101,15 @@ def _write_alterable_config_v1(out: bytearray, message: AlterableConfig) -> None
     out.append(0)
 
 
-def _read_alter_configs_resource_v0(buf: Buffer, pos: int) -> tuple[AlterConfigsResource, int]:
+def _read_alter_configs_resource_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[AlterConfigsResource, int]:
     resource_type = _PACKED_b.unpack_from(buf, pos)[0]
     pos += 1
     resource_name, pos = read_string(buf, pos)
     count, pos = read_array_length(buf, pos, 5)
+    budget.take(count)
     configs: list[AlterableConfig] = []
     for _ in range(count):
-        configs_item, pos = _read_alterable_config_v0(buf, pos)
+        configs_item, pos = _read_alterable_config_v0(buf, pos, budget)
         configs.append(configs_item)
     value = AlterConfigsResource(
         resource_type=resource_type,
@@ -126,19 +128,20 @@ def _write_alter_configs_resource_v0(out: bytearray, message: AlterConfigsResour
         _write_alterable_config_v0(out, configs_item)
 
 
-def _read_alter_configs_resource_v1(buf: Buffer, pos: int) -> tuple[AlterConfigsResource, int]:
+def _read_alter_configs_resource_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[AlterConfigsResource, int]:
     resource_type = _PACKED_b.unpack_from(buf, pos)[0]
     pos += 1
     resource_name, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 4)
+    budget.take(count)
     configs: list[AlterableConfig] = []
     for _ in range(count):
-        configs_item, pos = _read_alterable_config_v1(buf, pos)
+        configs_item, pos = _read_alterable_config_v1(buf, pos, budget)
         configs.append(configs_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = AlterConfigsResource(
         resource_type=resource_type,
         resource_name=resource_name,
@@ -157,11 +160,12 @@ def _write_alter_configs_resource_v1(out: bytearray, message: AlterConfigsResour
     out.append(0)
 
 
-def _read_incremental_alter_configs_request_v0(buf: Buffer, pos: int) -> tuple[IncrementalAlterConfigsRequest, int]:
+def _read_incremental_alter_configs_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[IncrementalAlterConfigsRequest, int]:
     count, pos = read_array_length(buf, pos, 7)
+    budget.take(count)
     resources: list[AlterConfigsResource] = []
     for _ in range(count):
-        resources_item, pos = _read_alter_configs_resource_v0(buf, pos)
+        resources_item, pos = _read_alter_configs_resource_v0(buf, pos, budget)
         resources.append(resources_item)
     validate_only = _PACKED_o.unpack_from(buf, pos)[0]
     pos += 1
@@ -176,18 +180,19 @@ def _write_incremental_alter_configs_request_v0(out: bytearray, message: Increme
     out += _PACKED_o.pack(message.validate_only)
 
 
-def _read_incremental_alter_configs_request_v1(buf: Buffer, pos: int) -> tuple[IncrementalAlterConfigsRequest, int]:
+def _read_incremental_alter_configs_request_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[IncrementalAlterConfigsRequest, int]:
     count, pos = read_compact_array_length(buf, pos, 4)
+    budget.take(count)
     resources: list[AlterConfigsResource] = []
     for _ in range(count):
-        resources_item, pos = _read_alter_configs_resource_v1(buf, pos)
+        resources_item, pos = _read_alter_configs_resource_v1(buf, pos, budget)
         resources.append(resources_item)
     validate_only = _PACKED_o.unpack_from(buf, pos)[0]
     pos += 1
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return IncrementalAlterConfigsRequest(resources=resources, validate_only=validate_only), pos
 
 
@@ -200,7 +205,7 @@ def _write_incremental_alter_configs_request_v1(out: bytearray, message: Increme
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[IncrementalAlterConfigsRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[IncrementalAlterConfigsRequest, int]], ...]] = (
     _read_incremental_alter_configs_request_v0,
     _read_incremental_alter_configs_request_v1,
 )
@@ -214,7 +219,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> IncrementalAlterC
     if not 0 <= version <= 1:
         raise unsupported_version("IncrementalAlterConfigsRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("IncrementalAlterConfigsRequest is cut short") from error
 

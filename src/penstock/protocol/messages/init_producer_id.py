@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_compact_nullable_string,
     read_nullable_string,
@@ -50,7 +51,7 @@ class InitProducerIdResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False
     ongoing_txn_producer_epoch: int = -1
 
 
-def _read_init_producer_id_request_v0(buf: Buffer, pos: int) -> tuple[InitProducerIdRequest, int]:
+def _read_init_producer_id_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[InitProducerIdRequest, int]:
     transactional_id, pos = read_nullable_string(buf, pos)
     transaction_timeout_ms = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
@@ -74,14 +75,14 @@ def _write_init_producer_id_request_v0(out: bytearray, message: InitProducerIdRe
     out += _PACKED_i.pack(message.transaction_timeout_ms)
 
 
-def _read_init_producer_id_request_v2(buf: Buffer, pos: int) -> tuple[InitProducerIdRequest, int]:
+def _read_init_producer_id_request_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[InitProducerIdRequest, int]:
     transactional_id, pos = read_compact_nullable_string(buf, pos)
     transaction_timeout_ms = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = InitProducerIdRequest(
         transactional_id=transactional_id,
         transaction_timeout_ms=transaction_timeout_ms,
@@ -103,14 +104,14 @@ def _write_init_producer_id_request_v2(out: bytearray, message: InitProducerIdRe
     out.append(0)
 
 
-def _read_init_producer_id_request_v3(buf: Buffer, pos: int) -> tuple[InitProducerIdRequest, int]:
+def _read_init_producer_id_request_v3(buf: Buffer, pos: int, budget: Budget) -> tuple[InitProducerIdRequest, int]:
     transactional_id, pos = read_compact_nullable_string(buf, pos)
     transaction_timeout_ms, producer_id, producer_epoch = _PACKED_iqh.unpack_from(buf, pos)
     pos += 14
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = InitProducerIdRequest(
         transactional_id=transactional_id,
         transaction_timeout_ms=transaction_timeout_ms,
@@ -130,14 +131,14 @@ def _write_init_producer_id_request_v3(out: bytearray, message: InitProducerIdRe
     out.append(0)
 
 
-def _read_init_producer_id_request_v6(buf: Buffer, pos: int) -> tuple[InitProducerIdRequest, int]:
+def _read_init_producer_id_request_v6(buf: Buffer, pos: int, budget: Budget) -> tuple[InitProducerIdRequest, int]:
     transactional_id, pos = read_compact_nullable_string(buf, pos)
     transaction_timeout_ms, producer_id, producer_epoch, enable2_pc, keep_prepared_txn = _PACKED_iqhoo.unpack_from(buf, pos)
     pos += 16
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = InitProducerIdRequest(
         transactional_id=transactional_id,
         transaction_timeout_ms=transaction_timeout_ms,
@@ -155,7 +156,7 @@ def _write_init_producer_id_request_v6(out: bytearray, message: InitProducerIdRe
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[InitProducerIdRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[InitProducerIdRequest, int]], ...]] = (
     _read_init_producer_id_request_v0,
     _read_init_producer_id_request_v0,
     _read_init_producer_id_request_v2,
@@ -179,7 +180,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> InitProducerIdReq
     if not 0 <= version <= 6:
         raise unsupported_version("InitProducerIdRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("InitProducerIdRequest is cut short") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     ZERO_UUID,
     read_compact_array_length,
@@ -63,13 +64,13 @@ class InitializeShareGroupStateResponse(msgspec.Struct, frozen=True, kw_only=Tru
     results: list[InitializeStateResult] = []
 
 
-def _read_partition_data_v0(buf: Buffer, pos: int) -> tuple[PartitionData, int]:
+def _read_partition_data_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[PartitionData, int]:
     partition, state_epoch, start_offset = _PACKED_iiq.unpack_from(buf, pos)
     pos += 16
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return PartitionData(partition=partition, state_epoch=state_epoch, start_offset=start_offset), pos
 
 
@@ -78,18 +79,19 @@ def _write_partition_data_v0(out: bytearray, message: PartitionData) -> None:
     out.append(0)
 
 
-def _read_initialize_state_data_v0(buf: Buffer, pos: int) -> tuple[InitializeStateData, int]:
+def _read_initialize_state_data_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[InitializeStateData, int]:
     topic_id = _PACKED_u.unpack_from(buf, pos)[0]
     pos += 16
     count, pos = read_compact_array_length(buf, pos, 17)
+    budget.take(count)
     partitions: list[PartitionData] = []
     for _ in range(count):
-        partitions_item, pos = _read_partition_data_v0(buf, pos)
+        partitions_item, pos = _read_partition_data_v0(buf, pos, budget)
         partitions.append(partitions_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return InitializeStateData(topic_id=topic_id, partitions=partitions), pos
 
 
@@ -102,17 +104,18 @@ def _write_initialize_state_data_v0(out: bytearray, message: InitializeStateData
     out.append(0)
 
 
-def _read_initialize_share_group_state_request_v0(buf: Buffer, pos: int) -> tuple[InitializeShareGroupStateRequest, int]:
+def _read_initialize_share_group_state_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[InitializeShareGroupStateRequest, int]:
     group_id, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 18)
+    budget.take(count)
     topics: list[InitializeStateData] = []
     for _ in range(count):
-        topics_item, pos = _read_initialize_state_data_v0(buf, pos)
+        topics_item, pos = _read_initialize_state_data_v0(buf, pos, budget)
         topics.append(topics_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return InitializeShareGroupStateRequest(group_id=group_id, topics=topics), pos
 
 
@@ -125,7 +128,7 @@ def _write_initialize_share_group_state_request_v0(out: bytearray, message: Init
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[InitializeShareGroupStateRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[InitializeShareGroupStateRequest, int]], ...]] = (
     _read_initialize_share_group_state_request_v0,
 )
 _REQUEST_WRITERS: Final[tuple[Callable[[bytearray, InitializeShareGroupStateRequest], None], ...]] = (
@@ -137,7 +140,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> InitializeShareGr
     if not 0 <= version <= 0:
         raise unsupported_version("InitializeShareGroupStateRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("InitializeShareGroupStateRequest is cut short") from error
 

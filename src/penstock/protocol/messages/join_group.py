@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_array_length,
     read_bytes,
@@ -79,7 +80,7 @@ class JoinGroupResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     members: list[JoinGroupResponseMember] = []
 
 
-def _read_join_group_request_protocol_v0(buf: Buffer, pos: int) -> tuple[JoinGroupRequestProtocol, int]:
+def _read_join_group_request_protocol_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[JoinGroupRequestProtocol, int]:
     name, pos = read_string(buf, pos)
     metadata, pos = read_bytes(buf, pos)
     return JoinGroupRequestProtocol(name=name, metadata=metadata), pos
@@ -90,13 +91,13 @@ def _write_join_group_request_protocol_v0(out: bytearray, message: JoinGroupRequ
     write_bytes(out, message.metadata)
 
 
-def _read_join_group_request_protocol_v6(buf: Buffer, pos: int) -> tuple[JoinGroupRequestProtocol, int]:
+def _read_join_group_request_protocol_v6(buf: Buffer, pos: int, budget: Budget) -> tuple[JoinGroupRequestProtocol, int]:
     name, pos = read_compact_string(buf, pos)
     metadata, pos = read_compact_bytes(buf, pos)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return JoinGroupRequestProtocol(name=name, metadata=metadata), pos
 
 
@@ -106,16 +107,17 @@ def _write_join_group_request_protocol_v6(out: bytearray, message: JoinGroupRequ
     out.append(0)
 
 
-def _read_join_group_request_v0(buf: Buffer, pos: int) -> tuple[JoinGroupRequest, int]:
+def _read_join_group_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[JoinGroupRequest, int]:
     group_id, pos = read_string(buf, pos)
     session_timeout_ms = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     member_id, pos = read_string(buf, pos)
     protocol_type, pos = read_string(buf, pos)
     count, pos = read_array_length(buf, pos, 6)
+    budget.take(count)
     protocols: list[JoinGroupRequestProtocol] = []
     for _ in range(count):
-        protocols_item, pos = _read_join_group_request_protocol_v0(buf, pos)
+        protocols_item, pos = _read_join_group_request_protocol_v0(buf, pos, budget)
         protocols.append(protocols_item)
     value = JoinGroupRequest(
         group_id=group_id,
@@ -140,16 +142,17 @@ def _write_join_group_request_v0(out: bytearray, message: JoinGroupRequest) -> N
         _write_join_group_request_protocol_v0(out, protocols_item)
 
 
-def _read_join_group_request_v1(buf: Buffer, pos: int) -> tuple[JoinGroupRequest, int]:
+def _read_join_group_request_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[JoinGroupRequest, int]:
     group_id, pos = read_string(buf, pos)
     session_timeout_ms, rebalance_timeout_ms = _PACKED_ii.unpack_from(buf, pos)
     pos += 8
     member_id, pos = read_string(buf, pos)
     protocol_type, pos = read_string(buf, pos)
     count, pos = read_array_length(buf, pos, 6)
+    budget.take(count)
     protocols: list[JoinGroupRequestProtocol] = []
     for _ in range(count):
-        protocols_item, pos = _read_join_group_request_protocol_v0(buf, pos)
+        protocols_item, pos = _read_join_group_request_protocol_v0(buf, pos, budget)
         protocols.append(protocols_item)
     value = JoinGroupRequest(
         group_id=group_id,
@@ -175,7 +178,7 @@ def _write_join_group_request_v1(out: bytearray, message: JoinGroupRequest) -> N
         _write_join_group_request_protocol_v0(out, protocols_item)
 
 
-def _read_join_group_request_v5(buf: Buffer, pos: int) -> tuple[JoinGroupRequest, int]:
+def _read_join_group_request_v5(buf: Buffer, pos: int, budget: Budget) -> tuple[JoinGroupRequest, int]:
     group_id, pos = read_string(buf, pos)
     session_timeout_ms, rebalance_timeout_ms = _PACKED_ii.unpack_from(buf, pos)
     pos += 8
@@ -183,9 +186,10 @@ def _read_join_group_request_v5(buf: Buffer, pos: int) -> tuple[JoinGroupRequest
     group_instance_id, pos = read_nullable_string(buf, pos)
     protocol_type, pos = read_string(buf, pos)
     count, pos = read_array_length(buf, pos, 6)
+    budget.take(count)
     protocols: list[JoinGroupRequestProtocol] = []
     for _ in range(count):
-        protocols_item, pos = _read_join_group_request_protocol_v0(buf, pos)
+        protocols_item, pos = _read_join_group_request_protocol_v0(buf, pos, budget)
         protocols.append(protocols_item)
     value = JoinGroupRequest(
         group_id=group_id,
@@ -211,7 +215,7 @@ def _write_join_group_request_v5(out: bytearray, message: JoinGroupRequest) -> N
         _write_join_group_request_protocol_v0(out, protocols_item)
 
 
-def _read_join_group_request_v6(buf: Buffer, pos: int) -> tuple[JoinGroupRequest, int]:
+def _read_join_group_request_v6(buf: Buffer, pos: int, budget: Budget) -> tuple[JoinGroupRequest, int]:
     group_id, pos = read_compact_string(buf, pos)
     session_timeout_ms, rebalance_timeout_ms = _PACKED_ii.unpack_from(buf, pos)
     pos += 8
@@ -219,14 +223,15 @@ def _read_join_group_request_v6(buf: Buffer, pos: int) -> tuple[JoinGroupRequest
     group_instance_id, pos = read_compact_nullable_string(buf, pos)
     protocol_type, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 3)
+    budget.take(count)
     protocols: list[JoinGroupRequestProtocol] = []
     for _ in range(count):
-        protocols_item, pos = _read_join_group_request_protocol_v6(buf, pos)
+        protocols_item, pos = _read_join_group_request_protocol_v6(buf, pos, budget)
         protocols.append(protocols_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = JoinGroupRequest(
         group_id=group_id,
         session_timeout_ms=session_timeout_ms,
@@ -252,7 +257,7 @@ def _write_join_group_request_v6(out: bytearray, message: JoinGroupRequest) -> N
     out.append(0)
 
 
-def _read_join_group_request_v8(buf: Buffer, pos: int) -> tuple[JoinGroupRequest, int]:
+def _read_join_group_request_v8(buf: Buffer, pos: int, budget: Budget) -> tuple[JoinGroupRequest, int]:
     group_id, pos = read_compact_string(buf, pos)
     session_timeout_ms, rebalance_timeout_ms = _PACKED_ii.unpack_from(buf, pos)
     pos += 8
@@ -260,15 +265,16 @@ def _read_join_group_request_v8(buf: Buffer, pos: int) -> tuple[JoinGroupRequest
     group_instance_id, pos = read_compact_nullable_string(buf, pos)
     protocol_type, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 3)
+    budget.take(count)
     protocols: list[JoinGroupRequestProtocol] = []
     for _ in range(count):
-        protocols_item, pos = _read_join_group_request_protocol_v6(buf, pos)
+        protocols_item, pos = _read_join_group_request_protocol_v6(buf, pos, budget)
         protocols.append(protocols_item)
     reason, pos = read_compact_nullable_string(buf, pos)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = JoinGroupRequest(
         group_id=group_id,
         session_timeout_ms=session_timeout_ms,
@@ -296,7 +302,7 @@ def _write_join_group_request_v8(out: bytearray, message: JoinGroupRequest) -> N
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[JoinGroupRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[JoinGroupRequest, int]], ...]] = (
     _read_join_group_request_v0,
     _read_join_group_request_v1,
     _read_join_group_request_v1,
@@ -326,7 +332,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> JoinGroupRequest:
     if not 0 <= version <= 9:
         raise unsupported_version("JoinGroupRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("JoinGroupRequest is cut short") from error
 

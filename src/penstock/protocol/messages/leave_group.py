@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_array_length,
     read_compact_array_length,
@@ -61,7 +62,7 @@ class LeaveGroupResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     members: list[MemberResponse] = []
 
 
-def _read_member_identity_v3(buf: Buffer, pos: int) -> tuple[MemberIdentity, int]:
+def _read_member_identity_v3(buf: Buffer, pos: int, budget: Budget) -> tuple[MemberIdentity, int]:
     member_id, pos = read_string(buf, pos)
     group_instance_id, pos = read_nullable_string(buf, pos)
     return MemberIdentity(member_id=member_id, group_instance_id=group_instance_id), pos
@@ -72,13 +73,13 @@ def _write_member_identity_v3(out: bytearray, message: MemberIdentity) -> None:
     write_nullable_string(out, message.group_instance_id)
 
 
-def _read_member_identity_v4(buf: Buffer, pos: int) -> tuple[MemberIdentity, int]:
+def _read_member_identity_v4(buf: Buffer, pos: int, budget: Budget) -> tuple[MemberIdentity, int]:
     member_id, pos = read_compact_string(buf, pos)
     group_instance_id, pos = read_compact_nullable_string(buf, pos)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return MemberIdentity(member_id=member_id, group_instance_id=group_instance_id), pos
 
 
@@ -88,14 +89,14 @@ def _write_member_identity_v4(out: bytearray, message: MemberIdentity) -> None:
     out.append(0)
 
 
-def _read_member_identity_v5(buf: Buffer, pos: int) -> tuple[MemberIdentity, int]:
+def _read_member_identity_v5(buf: Buffer, pos: int, budget: Budget) -> tuple[MemberIdentity, int]:
     member_id, pos = read_compact_string(buf, pos)
     group_instance_id, pos = read_compact_nullable_string(buf, pos)
     reason, pos = read_compact_nullable_string(buf, pos)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return MemberIdentity(member_id=member_id, group_instance_id=group_instance_id, reason=reason), pos
 
 
@@ -106,7 +107,7 @@ def _write_member_identity_v5(out: bytearray, message: MemberIdentity) -> None:
     out.append(0)
 
 
-def _read_leave_group_request_v0(buf: Buffer, pos: int) -> tuple[LeaveGroupRequest, int]:
+def _read_leave_group_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[LeaveGroupRequest, int]:
     group_id, pos = read_string(buf, pos)
     member_id, pos = read_string(buf, pos)
     return LeaveGroupRequest(group_id=group_id, member_id=member_id), pos
@@ -119,12 +120,13 @@ def _write_leave_group_request_v0(out: bytearray, message: LeaveGroupRequest) ->
     write_string(out, message.member_id)
 
 
-def _read_leave_group_request_v3(buf: Buffer, pos: int) -> tuple[LeaveGroupRequest, int]:
+def _read_leave_group_request_v3(buf: Buffer, pos: int, budget: Budget) -> tuple[LeaveGroupRequest, int]:
     group_id, pos = read_string(buf, pos)
     count, pos = read_array_length(buf, pos, 4)
+    budget.take(count)
     members: list[MemberIdentity] = []
     for _ in range(count):
-        members_item, pos = _read_member_identity_v3(buf, pos)
+        members_item, pos = _read_member_identity_v3(buf, pos, budget)
         members.append(members_item)
     return LeaveGroupRequest(group_id=group_id, members=members), pos
 
@@ -139,17 +141,18 @@ def _write_leave_group_request_v3(out: bytearray, message: LeaveGroupRequest) ->
         _write_member_identity_v3(out, members_item)
 
 
-def _read_leave_group_request_v4(buf: Buffer, pos: int) -> tuple[LeaveGroupRequest, int]:
+def _read_leave_group_request_v4(buf: Buffer, pos: int, budget: Budget) -> tuple[LeaveGroupRequest, int]:
     group_id, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 3)
+    budget.take(count)
     members: list[MemberIdentity] = []
     for _ in range(count):
-        members_item, pos = _read_member_identity_v4(buf, pos)
+        members_item, pos = _read_member_identity_v4(buf, pos, budget)
         members.append(members_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return LeaveGroupRequest(group_id=group_id, members=members), pos
 
 
@@ -164,17 +167,18 @@ def _write_leave_group_request_v4(out: bytearray, message: LeaveGroupRequest) ->
     out.append(0)
 
 
-def _read_leave_group_request_v5(buf: Buffer, pos: int) -> tuple[LeaveGroupRequest, int]:
+def _read_leave_group_request_v5(buf: Buffer, pos: int, budget: Budget) -> tuple[LeaveGroupRequest, int]:
     group_id, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 4)
+    budget.take(count)
     members: list[MemberIdentity] = []
     for _ in range(count):
-        members_item, pos = _read_member_identity_v5(buf, pos)
+        members_item, pos = _read_member_identity_v5(buf, pos, budget)
         members.append(members_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return LeaveGroupRequest(group_id=group_id, members=members), pos
 
 
@@ -189,7 +193,7 @@ def _write_leave_group_request_v5(out: bytearray, message: LeaveGroupRequest) ->
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[LeaveGroupRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[LeaveGroupRequest, int]], ...]] = (
     _read_leave_group_request_v0,
     _read_leave_group_request_v0,
     _read_leave_group_request_v0,
@@ -211,7 +215,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> LeaveGroupRequest
     if not 0 <= version <= 5:
         raise unsupported_version("LeaveGroupRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("LeaveGroupRequest is cut short") from error
 

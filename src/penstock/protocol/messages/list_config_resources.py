@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_compact_array_length,
     read_compact_string,
@@ -46,11 +47,11 @@ class ListConfigResourcesResponse(msgspec.Struct, frozen=True, kw_only=True, gc=
     config_resources: list[ConfigResource] = []
 
 
-def _read_list_config_resources_request_v0(buf: Buffer, pos: int) -> tuple[ListConfigResourcesRequest, int]:
+def _read_list_config_resources_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[ListConfigResourcesRequest, int]:
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return ListConfigResourcesRequest(), pos
 
 
@@ -60,13 +61,14 @@ def _write_list_config_resources_request_v0(out: bytearray, message: ListConfigR
     out.append(0)
 
 
-def _read_list_config_resources_request_v1(buf: Buffer, pos: int) -> tuple[ListConfigResourcesRequest, int]:
+def _read_list_config_resources_request_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[ListConfigResourcesRequest, int]:
     count, pos = read_compact_array_length(buf, pos, 1)
+    budget.take(count)
     resource_types, pos = read_int8s(buf, pos, count)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return ListConfigResourcesRequest(resource_types=resource_types), pos
 
 
@@ -77,7 +79,7 @@ def _write_list_config_resources_request_v1(out: bytearray, message: ListConfigR
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[ListConfigResourcesRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[ListConfigResourcesRequest, int]], ...]] = (
     _read_list_config_resources_request_v0,
     _read_list_config_resources_request_v1,
 )
@@ -91,7 +93,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> ListConfigResourc
     if not 0 <= version <= 1:
         raise unsupported_version("ListConfigResourcesRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("ListConfigResourcesRequest is cut short") from error
 

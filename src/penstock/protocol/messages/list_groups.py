@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_array_length,
     read_compact_array_length,
@@ -53,7 +54,7 @@ class ListGroupsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     groups: list[ListedGroup] = []
 
 
-def _read_list_groups_request_v0(buf: Buffer, pos: int) -> tuple[ListGroupsRequest, int]:
+def _read_list_groups_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[ListGroupsRequest, int]:
     return ListGroupsRequest(), pos
 
 
@@ -64,11 +65,11 @@ def _write_list_groups_request_v0(out: bytearray, message: ListGroupsRequest) ->
         raise unsupported_field("ListGroupsRequest.types_filter", 0, 2)
 
 
-def _read_list_groups_request_v3(buf: Buffer, pos: int) -> tuple[ListGroupsRequest, int]:
+def _read_list_groups_request_v3(buf: Buffer, pos: int, budget: Budget) -> tuple[ListGroupsRequest, int]:
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return ListGroupsRequest(), pos
 
 
@@ -80,13 +81,14 @@ def _write_list_groups_request_v3(out: bytearray, message: ListGroupsRequest) ->
     out.append(0)
 
 
-def _read_list_groups_request_v4(buf: Buffer, pos: int) -> tuple[ListGroupsRequest, int]:
+def _read_list_groups_request_v4(buf: Buffer, pos: int, budget: Budget) -> tuple[ListGroupsRequest, int]:
     count, pos = read_compact_array_length(buf, pos, 1)
+    budget.take(count)
     states_filter, pos = read_compact_strings(buf, pos, count)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return ListGroupsRequest(states_filter=states_filter), pos
 
 
@@ -99,15 +101,17 @@ def _write_list_groups_request_v4(out: bytearray, message: ListGroupsRequest) ->
     out.append(0)
 
 
-def _read_list_groups_request_v5(buf: Buffer, pos: int) -> tuple[ListGroupsRequest, int]:
+def _read_list_groups_request_v5(buf: Buffer, pos: int, budget: Budget) -> tuple[ListGroupsRequest, int]:
     count, pos = read_compact_array_length(buf, pos, 1)
+    budget.take(count)
     states_filter, pos = read_compact_strings(buf, pos, count)
     count, pos = read_compact_array_length(buf, pos, 1)
+    budget.take(count)
     types_filter, pos = read_compact_strings(buf, pos, count)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return ListGroupsRequest(states_filter=states_filter, types_filter=types_filter), pos
 
 
@@ -121,7 +125,7 @@ def _write_list_groups_request_v5(out: bytearray, message: ListGroupsRequest) ->
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[ListGroupsRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[ListGroupsRequest, int]], ...]] = (
     _read_list_groups_request_v0,
     _read_list_groups_request_v0,
     _read_list_groups_request_v0,
@@ -143,7 +147,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> ListGroupsRequest
     if not 0 <= version <= 5:
         raise unsupported_version("ListGroupsRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("ListGroupsRequest is cut short") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_array_length,
     read_compact_array_length,
@@ -73,7 +74,7 @@ class ListOffsetsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     topics: list[ListOffsetsTopicResponse] = []
 
 
-def _read_list_offsets_partition_v1(buf: Buffer, pos: int) -> tuple[ListOffsetsPartition, int]:
+def _read_list_offsets_partition_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[ListOffsetsPartition, int]:
     partition_index, timestamp = _PACKED_iq.unpack_from(buf, pos)
     pos += 12
     return ListOffsetsPartition(partition_index=partition_index, timestamp=timestamp), pos
@@ -83,7 +84,7 @@ def _write_list_offsets_partition_v1(out: bytearray, message: ListOffsetsPartiti
     out += _PACKED_iq.pack(message.partition_index, message.timestamp)
 
 
-def _read_list_offsets_partition_v4(buf: Buffer, pos: int) -> tuple[ListOffsetsPartition, int]:
+def _read_list_offsets_partition_v4(buf: Buffer, pos: int, budget: Budget) -> tuple[ListOffsetsPartition, int]:
     partition_index, current_leader_epoch, timestamp = _PACKED_iiq.unpack_from(buf, pos)
     pos += 16
     value = ListOffsetsPartition(
@@ -98,13 +99,13 @@ def _write_list_offsets_partition_v4(out: bytearray, message: ListOffsetsPartiti
     out += _PACKED_iiq.pack(message.partition_index, message.current_leader_epoch, message.timestamp)
 
 
-def _read_list_offsets_partition_v6(buf: Buffer, pos: int) -> tuple[ListOffsetsPartition, int]:
+def _read_list_offsets_partition_v6(buf: Buffer, pos: int, budget: Budget) -> tuple[ListOffsetsPartition, int]:
     partition_index, current_leader_epoch, timestamp = _PACKED_iiq.unpack_from(buf, pos)
     pos += 16
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = ListOffsetsPartition(
         partition_index=partition_index,
         current_leader_epoch=current_leader_epoch,
@@ -118,12 +119,13 @@ def _write_list_offsets_partition_v6(out: bytearray, message: ListOffsetsPartiti
     out.append(0)
 
 
-def _read_list_offsets_topic_v1(buf: Buffer, pos: int) -> tuple[ListOffsetsTopic, int]:
+def _read_list_offsets_topic_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[ListOffsetsTopic, int]:
     name, pos = read_string(buf, pos)
     count, pos = read_array_length(buf, pos, 12)
+    budget.take(count)
     partitions: list[ListOffsetsPartition] = []
     for _ in range(count):
-        partitions_item, pos = _read_list_offsets_partition_v1(buf, pos)
+        partitions_item, pos = _read_list_offsets_partition_v1(buf, pos, budget)
         partitions.append(partitions_item)
     return ListOffsetsTopic(name=name, partitions=partitions), pos
 
@@ -136,12 +138,13 @@ def _write_list_offsets_topic_v1(out: bytearray, message: ListOffsetsTopic) -> N
         _write_list_offsets_partition_v1(out, partitions_item)
 
 
-def _read_list_offsets_topic_v4(buf: Buffer, pos: int) -> tuple[ListOffsetsTopic, int]:
+def _read_list_offsets_topic_v4(buf: Buffer, pos: int, budget: Budget) -> tuple[ListOffsetsTopic, int]:
     name, pos = read_string(buf, pos)
     count, pos = read_array_length(buf, pos, 16)
+    budget.take(count)
     partitions: list[ListOffsetsPartition] = []
     for _ in range(count):
-        partitions_item, pos = _read_list_offsets_partition_v4(buf, pos)
+        partitions_item, pos = _read_list_offsets_partition_v4(buf, pos, budget)
         partitions.append(partitions_item)
     return ListOffsetsTopic(name=name, partitions=partitions), pos
 
@@ -154,17 +157,18 @@ def _write_list_offsets_topic_v4(out: bytearray, message: ListOffsetsTopic) -> N
         _write_list_offsets_partition_v4(out, partitions_item)
 
 
-def _read_list_offsets_topic_v6(buf: Buffer, pos: int) -> tuple[ListOffsetsTopic, int]:
+def _read_list_offsets_topic_v6(buf: Buffer, pos: int, budget: Budget) -> tuple[ListOffsetsTopic, int]:
     name, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 17)
+    budget.take(count)
     partitions: list[ListOffsetsPartition] = []
     for _ in range(count):
-        partitions_item, pos = _read_list_offsets_partition_v6(buf, pos)
+        partitions_item, pos = _read_list_offsets_partition_v6(buf, pos, budget)
         partitions.append(partitions_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return ListOffsetsTopic(name=name, partitions=partitions), pos
 
 
@@ -177,13 +181,14 @@ def _write_list_offsets_topic_v6(out: bytearray, message: ListOffsetsTopic) -> N
     out.append(0)
 
 
-def _read_list_offsets_request_v1(buf: Buffer, pos: int) -> tuple[ListOffsetsRequest, int]:
+def _read_list_offsets_request_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[ListOffsetsRequest, int]:
     replica_id = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     count, pos = read_array_length(buf, pos, 6)
+    budget.take(count)
     topics: list[ListOffsetsTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_list_offsets_topic_v1(buf, pos)
+        topics_item, pos = _read_list_offsets_topic_v1(buf, pos, budget)
         topics.append(topics_item)
     return ListOffsetsRequest(replica_id=replica_id, topics=topics), pos
 
@@ -198,13 +203,14 @@ def _write_list_offsets_request_v1(out: bytearray, message: ListOffsetsRequest) 
         _write_list_offsets_topic_v1(out, topics_item)
 
 
-def _read_list_offsets_request_v2(buf: Buffer, pos: int) -> tuple[ListOffsetsRequest, int]:
+def _read_list_offsets_request_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[ListOffsetsRequest, int]:
     replica_id, isolation_level = _PACKED_ib.unpack_from(buf, pos)
     pos += 5
     count, pos = read_array_length(buf, pos, 6)
+    budget.take(count)
     topics: list[ListOffsetsTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_list_offsets_topic_v1(buf, pos)
+        topics_item, pos = _read_list_offsets_topic_v1(buf, pos, budget)
         topics.append(topics_item)
     value = ListOffsetsRequest(
         replica_id=replica_id,
@@ -222,13 +228,14 @@ def _write_list_offsets_request_v2(out: bytearray, message: ListOffsetsRequest) 
         _write_list_offsets_topic_v1(out, topics_item)
 
 
-def _read_list_offsets_request_v4(buf: Buffer, pos: int) -> tuple[ListOffsetsRequest, int]:
+def _read_list_offsets_request_v4(buf: Buffer, pos: int, budget: Budget) -> tuple[ListOffsetsRequest, int]:
     replica_id, isolation_level = _PACKED_ib.unpack_from(buf, pos)
     pos += 5
     count, pos = read_array_length(buf, pos, 6)
+    budget.take(count)
     topics: list[ListOffsetsTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_list_offsets_topic_v4(buf, pos)
+        topics_item, pos = _read_list_offsets_topic_v4(buf, pos, budget)
         topics.append(topics_item)
     value = ListOffsetsRequest(
         replica_id=replica_id,
@@ -246,18 +253,19 @@ def _write_list_offsets_request_v4(out: bytearray, message: ListOffsetsRequest) 
         _write_list_offsets_topic_v4(out, topics_item)
 
 
-def _read_list_offsets_request_v6(buf: Buffer, pos: int) -> tuple[ListOffsetsRequest, int]:
+def _read_list_offsets_request_v6(buf: Buffer, pos: int, budget: Budget) -> tuple[ListOffsetsRequest, int]:
     replica_id, isolation_level = _PACKED_ib.unpack_from(buf, pos)
     pos += 5
     count, pos = read_compact_array_length(buf, pos, 3)
+    budget.take(count)
     topics: list[ListOffsetsTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_list_offsets_topic_v6(buf, pos)
+        topics_item, pos = _read_list_offsets_topic_v6(buf, pos, budget)
         topics.append(topics_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = ListOffsetsRequest(
         replica_id=replica_id,
         isolation_level=isolation_level,
@@ -275,20 +283,21 @@ def _write_list_offsets_request_v6(out: bytearray, message: ListOffsetsRequest) 
     out.append(0)
 
 
-def _read_list_offsets_request_v10(buf: Buffer, pos: int) -> tuple[ListOffsetsRequest, int]:
+def _read_list_offsets_request_v10(buf: Buffer, pos: int, budget: Budget) -> tuple[ListOffsetsRequest, int]:
     replica_id, isolation_level = _PACKED_ib.unpack_from(buf, pos)
     pos += 5
     count, pos = read_compact_array_length(buf, pos, 3)
+    budget.take(count)
     topics: list[ListOffsetsTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_list_offsets_topic_v6(buf, pos)
+        topics_item, pos = _read_list_offsets_topic_v6(buf, pos, budget)
         topics.append(topics_item)
     timeout_ms = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = ListOffsetsRequest(
         replica_id=replica_id,
         isolation_level=isolation_level,
@@ -308,7 +317,7 @@ def _write_list_offsets_request_v10(out: bytearray, message: ListOffsetsRequest)
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[ListOffsetsRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[ListOffsetsRequest, int]], ...]] = (
     _read_list_offsets_request_v1,
     _read_list_offsets_request_v2,
     _read_list_offsets_request_v2,
@@ -340,7 +349,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> ListOffsetsReques
     if not 1 <= version <= 11:
         raise unsupported_version("ListOffsetsRequest", version)
     try:
-        return _REQUEST_READERS[version - 1](buf, pos)[0]
+        return _REQUEST_READERS[version - 1](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("ListOffsetsRequest is cut short") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_compact_array_length,
     read_compact_nullable_array_length,
@@ -62,14 +63,15 @@ class ListPartitionReassignmentsResponse(msgspec.Struct, frozen=True, kw_only=Tr
     topics: list[OngoingTopicReassignment] = []
 
 
-def _read_list_partition_reassignments_topics_v0(buf: Buffer, pos: int) -> tuple[ListPartitionReassignmentsTopics, int]:
+def _read_list_partition_reassignments_topics_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[ListPartitionReassignmentsTopics, int]:
     name, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 4)
+    budget.take(count)
     partition_indexes, pos = read_int32s(buf, pos, count)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return ListPartitionReassignmentsTopics(name=name, partition_indexes=partition_indexes), pos
 
 
@@ -81,20 +83,21 @@ def _write_list_partition_reassignments_topics_v0(out: bytearray, message: ListP
     out.append(0)
 
 
-def _read_list_partition_reassignments_request_v0(buf: Buffer, pos: int) -> tuple[ListPartitionReassignmentsRequest, int]:
+def _read_list_partition_reassignments_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[ListPartitionReassignmentsRequest, int]:
     timeout_ms = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     count, pos = read_compact_nullable_array_length(buf, pos, 3)
+    budget.take(count)
     topics: list[ListPartitionReassignmentsTopics] | None = None
     if count >= 0:
         topics = []
         for _ in range(count):
-            topics_item, pos = _read_list_partition_reassignments_topics_v0(buf, pos)
+            topics_item, pos = _read_list_partition_reassignments_topics_v0(buf, pos, budget)
             topics.append(topics_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return ListPartitionReassignmentsRequest(timeout_ms=timeout_ms, topics=topics), pos
 
 
@@ -110,7 +113,7 @@ def _write_list_partition_reassignments_request_v0(out: bytearray, message: List
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[ListPartitionReassignmentsRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[ListPartitionReassignmentsRequest, int]], ...]] = (
     _read_list_partition_reassignments_request_v0,
 )
 _REQUEST_WRITERS: Final[tuple[Callable[[bytearray, ListPartitionReassignmentsRequest], None], ...]] = (
@@ -122,7 +125,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> ListPartitionReas
     if not 0 <= version <= 0:
         raise unsupported_version("ListPartitionReassignmentsRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("ListPartitionReassignmentsRequest is cut short") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_compact_array_length,
     read_compact_nullable_string,
@@ -55,15 +56,17 @@ class ListTransactionsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=Fal
     transaction_states: list[TransactionState] = []
 
 
-def _read_list_transactions_request_v0(buf: Buffer, pos: int) -> tuple[ListTransactionsRequest, int]:
+def _read_list_transactions_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[ListTransactionsRequest, int]:
     count, pos = read_compact_array_length(buf, pos, 1)
+    budget.take(count)
     state_filters, pos = read_compact_strings(buf, pos, count)
     count, pos = read_compact_array_length(buf, pos, 8)
+    budget.take(count)
     producer_id_filters, pos = read_int64s(buf, pos, count)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = ListTransactionsRequest(
         state_filters=state_filters,
         producer_id_filters=producer_id_filters,
@@ -85,17 +88,19 @@ def _write_list_transactions_request_v0(out: bytearray, message: ListTransaction
     out.append(0)
 
 
-def _read_list_transactions_request_v1(buf: Buffer, pos: int) -> tuple[ListTransactionsRequest, int]:
+def _read_list_transactions_request_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[ListTransactionsRequest, int]:
     count, pos = read_compact_array_length(buf, pos, 1)
+    budget.take(count)
     state_filters, pos = read_compact_strings(buf, pos, count)
     count, pos = read_compact_array_length(buf, pos, 8)
+    budget.take(count)
     producer_id_filters, pos = read_int64s(buf, pos, count)
     duration_filter = _PACKED_q.unpack_from(buf, pos)[0]
     pos += 8
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = ListTransactionsRequest(
         state_filters=state_filters,
         producer_id_filters=producer_id_filters,
@@ -117,10 +122,12 @@ def _write_list_transactions_request_v1(out: bytearray, message: ListTransaction
     out.append(0)
 
 
-def _read_list_transactions_request_v2(buf: Buffer, pos: int) -> tuple[ListTransactionsRequest, int]:
+def _read_list_transactions_request_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[ListTransactionsRequest, int]:
     count, pos = read_compact_array_length(buf, pos, 1)
+    budget.take(count)
     state_filters, pos = read_compact_strings(buf, pos, count)
     count, pos = read_compact_array_length(buf, pos, 8)
+    budget.take(count)
     producer_id_filters, pos = read_int64s(buf, pos, count)
     duration_filter = _PACKED_q.unpack_from(buf, pos)[0]
     pos += 8
@@ -128,7 +135,7 @@ def _read_list_transactions_request_v2(buf: Buffer, pos: int) -> tuple[ListTrans
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = ListTransactionsRequest(
         state_filters=state_filters,
         producer_id_filters=producer_id_filters,
@@ -150,7 +157,7 @@ def _write_list_transactions_request_v2(out: bytearray, message: ListTransaction
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[ListTransactionsRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[ListTransactionsRequest, int]], ...]] = (
     _read_list_transactions_request_v0,
     _read_list_transactions_request_v1,
     _read_list_transactions_request_v2,
@@ -166,7 +173,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> ListTransactionsR
     if not 0 <= version <= 2:
         raise unsupported_version("ListTransactionsRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("ListTransactionsRequest is cut short") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     ZERO_UUID,
     read_array_length,
@@ -98,7 +99,7 @@ class MetadataResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     error_code: int = 0
 
 
-def _read_metadata_request_topic_v0(buf: Buffer, pos: int) -> tuple[MetadataRequestTopic, int]:
+def _read_metadata_request_topic_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[MetadataRequestTopic, int]:
     name, pos = read_string(buf, pos)
     return MetadataRequestTopic(name=name), pos
 
@@ -107,12 +108,12 @@ def _write_metadata_request_topic_v0(out: bytearray, message: MetadataRequestTop
     write_string(out, required(message.name, "MetadataRequestTopic.name"))
 
 
-def _read_metadata_request_topic_v9(buf: Buffer, pos: int) -> tuple[MetadataRequestTopic, int]:
+def _read_metadata_request_topic_v9(buf: Buffer, pos: int, budget: Budget) -> tuple[MetadataRequestTopic, int]:
     name, pos = read_compact_string(buf, pos)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return MetadataRequestTopic(name=name), pos
 
 
@@ -121,14 +122,14 @@ def _write_metadata_request_topic_v9(out: bytearray, message: MetadataRequestTop
     out.append(0)
 
 
-def _read_metadata_request_topic_v10(buf: Buffer, pos: int) -> tuple[MetadataRequestTopic, int]:
+def _read_metadata_request_topic_v10(buf: Buffer, pos: int, budget: Budget) -> tuple[MetadataRequestTopic, int]:
     topic_id = _PACKED_u.unpack_from(buf, pos)[0]
     pos += 16
     name, pos = read_compact_nullable_string(buf, pos)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return MetadataRequestTopic(topic_id=topic_id, name=name), pos
 
 
@@ -138,11 +139,12 @@ def _write_metadata_request_topic_v10(out: bytearray, message: MetadataRequestTo
     out.append(0)
 
 
-def _read_metadata_request_v0(buf: Buffer, pos: int) -> tuple[MetadataRequest, int]:
+def _read_metadata_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[MetadataRequest, int]:
     count, pos = read_array_length(buf, pos, 2)
+    budget.take(count)
     topics: list[MetadataRequestTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_metadata_request_topic_v0(buf, pos)
+        topics_item, pos = _read_metadata_request_topic_v0(buf, pos, budget)
         topics.append(topics_item)
     return MetadataRequest(topics=topics), pos
 
@@ -160,13 +162,14 @@ def _write_metadata_request_v0(out: bytearray, message: MetadataRequest) -> None
         _write_metadata_request_topic_v0(out, topics_item)
 
 
-def _read_metadata_request_v1(buf: Buffer, pos: int) -> tuple[MetadataRequest, int]:
+def _read_metadata_request_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[MetadataRequest, int]:
     count, pos = read_nullable_array_length(buf, pos, 2)
+    budget.take(count)
     topics: list[MetadataRequestTopic] | None = None
     if count >= 0:
         topics = []
         for _ in range(count):
-            topics_item, pos = _read_metadata_request_topic_v0(buf, pos)
+            topics_item, pos = _read_metadata_request_topic_v0(buf, pos, budget)
             topics.append(topics_item)
     return MetadataRequest(topics=topics), pos
 
@@ -187,13 +190,14 @@ def _write_metadata_request_v1(out: bytearray, message: MetadataRequest) -> None
             _write_metadata_request_topic_v0(out, topics_item)
 
 
-def _read_metadata_request_v4(buf: Buffer, pos: int) -> tuple[MetadataRequest, int]:
+def _read_metadata_request_v4(buf: Buffer, pos: int, budget: Budget) -> tuple[MetadataRequest, int]:
     count, pos = read_nullable_array_length(buf, pos, 2)
+    budget.take(count)
     topics: list[MetadataRequestTopic] | None = None
     if count >= 0:
         topics = []
         for _ in range(count):
-            topics_item, pos = _read_metadata_request_topic_v0(buf, pos)
+            topics_item, pos = _read_metadata_request_topic_v0(buf, pos, budget)
             topics.append(topics_item)
     allow_auto_topic_creation = _PACKED_o.unpack_from(buf, pos)[0]
     pos += 1
@@ -215,13 +219,14 @@ def _write_metadata_request_v4(out: bytearray, message: MetadataRequest) -> None
     out += _PACKED_o.pack(message.allow_auto_topic_creation)
 
 
-def _read_metadata_request_v8(buf: Buffer, pos: int) -> tuple[MetadataRequest, int]:
+def _read_metadata_request_v8(buf: Buffer, pos: int, budget: Budget) -> tuple[MetadataRequest, int]:
     count, pos = read_nullable_array_length(buf, pos, 2)
+    budget.take(count)
     topics: list[MetadataRequestTopic] | None = None
     if count >= 0:
         topics = []
         for _ in range(count):
-            topics_item, pos = _read_metadata_request_topic_v0(buf, pos)
+            topics_item, pos = _read_metadata_request_topic_v0(buf, pos, budget)
             topics.append(topics_item)
     allow_auto_topic_creation, include_cluster_authorized_operations, include_topic_authorized_operations = _PACKED_ooo.unpack_from(buf, pos)
     pos += 3
@@ -245,20 +250,21 @@ def _write_metadata_request_v8(out: bytearray, message: MetadataRequest) -> None
     out += _PACKED_ooo.pack(message.allow_auto_topic_creation, message.include_cluster_authorized_operations, message.include_topic_authorized_operations)
 
 
-def _read_metadata_request_v9(buf: Buffer, pos: int) -> tuple[MetadataRequest, int]:
+def _read_metadata_request_v9(buf: Buffer, pos: int, budget: Budget) -> tuple[MetadataRequest, int]:
     count, pos = read_compact_nullable_array_length(buf, pos, 2)
+    budget.take(count)
     topics: list[MetadataRequestTopic] | None = None
     if count >= 0:
         topics = []
         for _ in range(count):
-            topics_item, pos = _read_metadata_request_topic_v9(buf, pos)
+            topics_item, pos = _read_metadata_request_topic_v9(buf, pos, budget)
             topics.append(topics_item)
     allow_auto_topic_creation, include_cluster_authorized_operations, include_topic_authorized_operations = _PACKED_ooo.unpack_from(buf, pos)
     pos += 3
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = MetadataRequest(
         topics=topics,
         allow_auto_topic_creation=allow_auto_topic_creation,
@@ -280,20 +286,21 @@ def _write_metadata_request_v9(out: bytearray, message: MetadataRequest) -> None
     out.append(0)
 
 
-def _read_metadata_request_v10(buf: Buffer, pos: int) -> tuple[MetadataRequest, int]:
+def _read_metadata_request_v10(buf: Buffer, pos: int, budget: Budget) -> tuple[MetadataRequest, int]:
     count, pos = read_compact_nullable_array_length(buf, pos, 18)
+    budget.take(count)
     topics: list[MetadataRequestTopic] | None = None
     if count >= 0:
         topics = []
         for _ in range(count):
-            topics_item, pos = _read_metadata_request_topic_v10(buf, pos)
+            topics_item, pos = _read_metadata_request_topic_v10(buf, pos, budget)
             topics.append(topics_item)
     allow_auto_topic_creation, include_cluster_authorized_operations, include_topic_authorized_operations = _PACKED_ooo.unpack_from(buf, pos)
     pos += 3
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = MetadataRequest(
         topics=topics,
         allow_auto_topic_creation=allow_auto_topic_creation,
@@ -315,20 +322,21 @@ def _write_metadata_request_v10(out: bytearray, message: MetadataRequest) -> Non
     out.append(0)
 
 
-def _read_metadata_request_v11(buf: Buffer, pos: int) -> tuple[MetadataRequest, int]:
+def _read_metadata_request_v11(buf: Buffer, pos: int, budget: Budget) -> tuple[MetadataRequest, int]:
     count, pos = read_compact_nullable_array_length(buf, pos, 18)
+    budget.take(count)
     topics: list[MetadataRequestTopic] | None = None
     if count >= 0:
         topics = []
         for _ in range(count):
-            topics_item, pos = _read_metadata_request_topic_v10(buf, pos)
+            topics_item, pos = _read_metadata_request_topic_v10(buf, pos, budget)
             topics.append(topics_item)
     allow_auto_topic_creation, include_topic_authorized_operations = _PACKED_oo.unpack_from(buf, pos)
     pos += 2
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = MetadataRequest(
         topics=topics,
         allow_auto_topic_creation=allow_auto_topic_creation,
@@ -351,7 +359,7 @@ def _write_metadata_request_v11(out: bytearray, message: MetadataRequest) -> Non
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[MetadataRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[MetadataRequest, int]], ...]] = (
     _read_metadata_request_v0,
     _read_metadata_request_v1,
     _read_metadata_request_v1,
@@ -389,7 +397,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> MetadataRequest:
     if not 0 <= version <= 13:
         raise unsupported_version("MetadataRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("MetadataRequest is cut short") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     ZERO_UUID,
     read_array_length,
@@ -80,7 +81,7 @@ class OffsetCommitResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     topics: list[OffsetCommitResponseTopic] = []
 
 
-def _read_offset_commit_request_partition_v2(buf: Buffer, pos: int) -> tuple[OffsetCommitRequestPartition, int]:
+def _read_offset_commit_request_partition_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[OffsetCommitRequestPartition, int]:
     partition_index, committed_offset = _PACKED_iq.unpack_from(buf, pos)
     pos += 12
     committed_metadata, pos = read_nullable_string(buf, pos)
@@ -97,7 +98,7 @@ def _write_offset_commit_request_partition_v2(out: bytearray, message: OffsetCom
     write_nullable_string(out, message.committed_metadata)
 
 
-def _read_offset_commit_request_partition_v6(buf: Buffer, pos: int) -> tuple[OffsetCommitRequestPartition, int]:
+def _read_offset_commit_request_partition_v6(buf: Buffer, pos: int, budget: Budget) -> tuple[OffsetCommitRequestPartition, int]:
     partition_index, committed_offset, committed_leader_epoch = _PACKED_iqi.unpack_from(buf, pos)
     pos += 16
     committed_metadata, pos = read_nullable_string(buf, pos)
@@ -115,14 +116,14 @@ def _write_offset_commit_request_partition_v6(out: bytearray, message: OffsetCom
     write_nullable_string(out, message.committed_metadata)
 
 
-def _read_offset_commit_request_partition_v8(buf: Buffer, pos: int) -> tuple[OffsetCommitRequestPartition, int]:
+def _read_offset_commit_request_partition_v8(buf: Buffer, pos: int, budget: Budget) -> tuple[OffsetCommitRequestPartition, int]:
     partition_index, committed_offset, committed_leader_epoch = _PACKED_iqi.unpack_from(buf, pos)
     pos += 16
     committed_metadata, pos = read_compact_nullable_string(buf, pos)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = OffsetCommitRequestPartition(
         partition_index=partition_index,
         committed_offset=committed_offset,
@@ -138,12 +139,13 @@ def _write_offset_commit_request_partition_v8(out: bytearray, message: OffsetCom
     out.append(0)
 
 
-def _read_offset_commit_request_topic_v2(buf: Buffer, pos: int) -> tuple[OffsetCommitRequestTopic, int]:
+def _read_offset_commit_request_topic_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[OffsetCommitRequestTopic, int]:
     name, pos = read_string(buf, pos)
     count, pos = read_array_length(buf, pos, 14)
+    budget.take(count)
     partitions: list[OffsetCommitRequestPartition] = []
     for _ in range(count):
-        partitions_item, pos = _read_offset_commit_request_partition_v2(buf, pos)
+        partitions_item, pos = _read_offset_commit_request_partition_v2(buf, pos, budget)
         partitions.append(partitions_item)
     return OffsetCommitRequestTopic(name=name, partitions=partitions), pos
 
@@ -156,12 +158,13 @@ def _write_offset_commit_request_topic_v2(out: bytearray, message: OffsetCommitR
         _write_offset_commit_request_partition_v2(out, partitions_item)
 
 
-def _read_offset_commit_request_topic_v6(buf: Buffer, pos: int) -> tuple[OffsetCommitRequestTopic, int]:
+def _read_offset_commit_request_topic_v6(buf: Buffer, pos: int, budget: Budget) -> tuple[OffsetCommitRequestTopic, int]:
     name, pos = read_string(buf, pos)
     count, pos = read_array_length(buf, pos, 18)
+    budget.take(count)
     partitions: list[OffsetCommitRequestPartition] = []
     for _ in range(count):
-        partitions_item, pos = _read_offset_commit_request_partition_v6(buf, pos)
+        partitions_item, pos = _read_offset_commit_request_partition_v6(buf, pos, budget)
         partitions.append(partitions_item)
     return OffsetCommitRequestTopic(name=name, partitions=partitions), pos
 
@@ -174,17 +177,18 @@ def _write_offset_commit_request_topic_v6(out: bytearray, message: OffsetCommitR
         _write_offset_commit_request_partition_v6(out, partitions_item)
 
 
-def _read_offset_commit_request_topic_v8(buf: Buffer, pos: int) -> tuple[OffsetCommitRequestTopic, int]:
+def _read_offset_commit_request_topic_v8(buf: Buffer, pos: int, budget: Budget) -> tuple[OffsetCommitRequestTopic, int]:
     name, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 18)
+    budget.take(count)
     partitions: list[OffsetCommitRequestPartition] = []
     for _ in range(count):
-        partitions_item, pos = _read_offset_commit_request_partition_v8(buf, pos)
+        partitions_item, pos = _read_offset_commit_request_partition_v8(buf, pos, budget)
         partitions.append(partitions_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return OffsetCommitRequestTopic(name=name, partitions=partitions), pos
 
 
@@ -197,18 +201,19 @@ def _write_offset_commit_request_topic_v8(out: bytearray, message: OffsetCommitR
     out.append(0)
 
 
-def _read_offset_commit_request_topic_v10(buf: Buffer, pos: int) -> tuple[OffsetCommitRequestTopic, int]:
+def _read_offset_commit_request_topic_v10(buf: Buffer, pos: int, budget: Budget) -> tuple[OffsetCommitRequestTopic, int]:
     topic_id = _PACKED_u.unpack_from(buf, pos)[0]
     pos += 16
     count, pos = read_compact_array_length(buf, pos, 18)
+    budget.take(count)
     partitions: list[OffsetCommitRequestPartition] = []
     for _ in range(count):
-        partitions_item, pos = _read_offset_commit_request_partition_v8(buf, pos)
+        partitions_item, pos = _read_offset_commit_request_partition_v8(buf, pos, budget)
         partitions.append(partitions_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return OffsetCommitRequestTopic(topic_id=topic_id, partitions=partitions), pos
 
 
@@ -221,7 +226,7 @@ def _write_offset_commit_request_topic_v10(out: bytearray, message: OffsetCommit
     out.append(0)
 
 
-def _read_offset_commit_request_v2(buf: Buffer, pos: int) -> tuple[OffsetCommitRequest, int]:
+def _read_offset_commit_request_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[OffsetCommitRequest, int]:
     group_id, pos = read_string(buf, pos)
     generation_id_or_member_epoch = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
@@ -229,9 +234,10 @@ def _read_offset_commit_request_v2(buf: Buffer, pos: int) -> tuple[OffsetCommitR
     retention_time_ms = _PACKED_q.unpack_from(buf, pos)[0]
     pos += 8
     count, pos = read_array_length(buf, pos, 6)
+    budget.take(count)
     topics: list[OffsetCommitRequestTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_offset_commit_request_topic_v2(buf, pos)
+        topics_item, pos = _read_offset_commit_request_topic_v2(buf, pos, budget)
         topics.append(topics_item)
     value = OffsetCommitRequest(
         group_id=group_id,
@@ -256,15 +262,16 @@ def _write_offset_commit_request_v2(out: bytearray, message: OffsetCommitRequest
         _write_offset_commit_request_topic_v2(out, topics_item)
 
 
-def _read_offset_commit_request_v5(buf: Buffer, pos: int) -> tuple[OffsetCommitRequest, int]:
+def _read_offset_commit_request_v5(buf: Buffer, pos: int, budget: Budget) -> tuple[OffsetCommitRequest, int]:
     group_id, pos = read_string(buf, pos)
     generation_id_or_member_epoch = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     member_id, pos = read_string(buf, pos)
     count, pos = read_array_length(buf, pos, 6)
+    budget.take(count)
     topics: list[OffsetCommitRequestTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_offset_commit_request_topic_v2(buf, pos)
+        topics_item, pos = _read_offset_commit_request_topic_v2(buf, pos, budget)
         topics.append(topics_item)
     value = OffsetCommitRequest(
         group_id=group_id,
@@ -287,15 +294,16 @@ def _write_offset_commit_request_v5(out: bytearray, message: OffsetCommitRequest
         _write_offset_commit_request_topic_v2(out, topics_item)
 
 
-def _read_offset_commit_request_v6(buf: Buffer, pos: int) -> tuple[OffsetCommitRequest, int]:
+def _read_offset_commit_request_v6(buf: Buffer, pos: int, budget: Budget) -> tuple[OffsetCommitRequest, int]:
     group_id, pos = read_string(buf, pos)
     generation_id_or_member_epoch = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     member_id, pos = read_string(buf, pos)
     count, pos = read_array_length(buf, pos, 6)
+    budget.take(count)
     topics: list[OffsetCommitRequestTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_offset_commit_request_topic_v6(buf, pos)
+        topics_item, pos = _read_offset_commit_request_topic_v6(buf, pos, budget)
         topics.append(topics_item)
     value = OffsetCommitRequest(
         group_id=group_id,
@@ -318,16 +326,17 @@ def _write_offset_commit_request_v6(out: bytearray, message: OffsetCommitRequest
         _write_offset_commit_request_topic_v6(out, topics_item)
 
 
-def _read_offset_commit_request_v7(buf: Buffer, pos: int) -> tuple[OffsetCommitRequest, int]:
+def _read_offset_commit_request_v7(buf: Buffer, pos: int, budget: Budget) -> tuple[OffsetCommitRequest, int]:
     group_id, pos = read_string(buf, pos)
     generation_id_or_member_epoch = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     member_id, pos = read_string(buf, pos)
     group_instance_id, pos = read_nullable_string(buf, pos)
     count, pos = read_array_length(buf, pos, 6)
+    budget.take(count)
     topics: list[OffsetCommitRequestTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_offset_commit_request_topic_v6(buf, pos)
+        topics_item, pos = _read_offset_commit_request_topic_v6(buf, pos, budget)
         topics.append(topics_item)
     value = OffsetCommitRequest(
         group_id=group_id,
@@ -350,21 +359,22 @@ def _write_offset_commit_request_v7(out: bytearray, message: OffsetCommitRequest
         _write_offset_commit_request_topic_v6(out, topics_item)
 
 
-def _read_offset_commit_request_v8(buf: Buffer, pos: int) -> tuple[OffsetCommitRequest, int]:
+def _read_offset_commit_request_v8(buf: Buffer, pos: int, budget: Budget) -> tuple[OffsetCommitRequest, int]:
     group_id, pos = read_compact_string(buf, pos)
     generation_id_or_member_epoch = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     member_id, pos = read_compact_string(buf, pos)
     group_instance_id, pos = read_compact_nullable_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 3)
+    budget.take(count)
     topics: list[OffsetCommitRequestTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_offset_commit_request_topic_v8(buf, pos)
+        topics_item, pos = _read_offset_commit_request_topic_v8(buf, pos, budget)
         topics.append(topics_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = OffsetCommitRequest(
         group_id=group_id,
         generation_id_or_member_epoch=generation_id_or_member_epoch,
@@ -387,21 +397,22 @@ def _write_offset_commit_request_v8(out: bytearray, message: OffsetCommitRequest
     out.append(0)
 
 
-def _read_offset_commit_request_v10(buf: Buffer, pos: int) -> tuple[OffsetCommitRequest, int]:
+def _read_offset_commit_request_v10(buf: Buffer, pos: int, budget: Budget) -> tuple[OffsetCommitRequest, int]:
     group_id, pos = read_compact_string(buf, pos)
     generation_id_or_member_epoch = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     member_id, pos = read_compact_string(buf, pos)
     group_instance_id, pos = read_compact_nullable_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 18)
+    budget.take(count)
     topics: list[OffsetCommitRequestTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_offset_commit_request_topic_v10(buf, pos)
+        topics_item, pos = _read_offset_commit_request_topic_v10(buf, pos, budget)
         topics.append(topics_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = OffsetCommitRequest(
         group_id=group_id,
         generation_id_or_member_epoch=generation_id_or_member_epoch,
@@ -424,7 +435,7 @@ def _write_offset_commit_request_v10(out: bytearray, message: OffsetCommitReques
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[OffsetCommitRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[OffsetCommitRequest, int]], ...]] = (
     _read_offset_commit_request_v2,
     _read_offset_commit_request_v2,
     _read_offset_commit_request_v2,
@@ -452,7 +463,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> OffsetCommitReque
     if not 2 <= version <= 10:
         raise unsupported_version("OffsetCommitRequest", version)
     try:
-        return _REQUEST_READERS[version - 2](buf, pos)[0]
+        return _REQUEST_READERS[version - 2](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("OffsetCommitRequest is cut short") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_array_length,
     read_string,
@@ -58,7 +59,7 @@ class OffsetDeleteResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     topics: list[OffsetDeleteResponseTopic] = []
 
 
-def _read_offset_delete_request_partition_v0(buf: Buffer, pos: int) -> tuple[OffsetDeleteRequestPartition, int]:
+def _read_offset_delete_request_partition_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[OffsetDeleteRequestPartition, int]:
     partition_index = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     return OffsetDeleteRequestPartition(partition_index=partition_index), pos
@@ -68,12 +69,13 @@ def _write_offset_delete_request_partition_v0(out: bytearray, message: OffsetDel
     out += _PACKED_i.pack(message.partition_index)
 
 
-def _read_offset_delete_request_topic_v0(buf: Buffer, pos: int) -> tuple[OffsetDeleteRequestTopic, int]:
+def _read_offset_delete_request_topic_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[OffsetDeleteRequestTopic, int]:
     name, pos = read_string(buf, pos)
     count, pos = read_array_length(buf, pos, 4)
+    budget.take(count)
     partitions: list[OffsetDeleteRequestPartition] = []
     for _ in range(count):
-        partitions_item, pos = _read_offset_delete_request_partition_v0(buf, pos)
+        partitions_item, pos = _read_offset_delete_request_partition_v0(buf, pos, budget)
         partitions.append(partitions_item)
     return OffsetDeleteRequestTopic(name=name, partitions=partitions), pos
 
@@ -86,12 +88,13 @@ def _write_offset_delete_request_topic_v0(out: bytearray, message: OffsetDeleteR
         _write_offset_delete_request_partition_v0(out, partitions_item)
 
 
-def _read_offset_delete_request_v0(buf: Buffer, pos: int) -> tuple[OffsetDeleteRequest, int]:
+def _read_offset_delete_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[OffsetDeleteRequest, int]:
     group_id, pos = read_string(buf, pos)
     count, pos = read_array_length(buf, pos, 6)
+    budget.take(count)
     topics: list[OffsetDeleteRequestTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_offset_delete_request_topic_v0(buf, pos)
+        topics_item, pos = _read_offset_delete_request_topic_v0(buf, pos, budget)
         topics.append(topics_item)
     return OffsetDeleteRequest(group_id=group_id, topics=topics), pos
 
@@ -104,7 +107,7 @@ def _write_offset_delete_request_v0(out: bytearray, message: OffsetDeleteRequest
         _write_offset_delete_request_topic_v0(out, topics_item)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[OffsetDeleteRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[OffsetDeleteRequest, int]], ...]] = (
     _read_offset_delete_request_v0,
 )
 _REQUEST_WRITERS: Final[tuple[Callable[[bytearray, OffsetDeleteRequest], None], ...]] = (
@@ -116,7 +119,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> OffsetDeleteReque
     if not 0 <= version <= 0:
         raise unsupported_version("OffsetDeleteRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("OffsetDeleteRequest is cut short") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     ZERO_UUID,
     read_array_length,
@@ -112,9 +113,10 @@ class OffsetFetchResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     groups: list[OffsetFetchResponseGroup] = []
 
 
-def _read_offset_fetch_request_topic_v1(buf: Buffer, pos: int) -> tuple[OffsetFetchRequestTopic, int]:
+def _read_offset_fetch_request_topic_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[OffsetFetchRequestTopic, int]:
     name, pos = read_string(buf, pos)
     count, pos = read_array_length(buf, pos, 4)
+    budget.take(count)
     partition_indexes, pos = read_int32s(buf, pos, count)
     return OffsetFetchRequestTopic(name=name, partition_indexes=partition_indexes), pos
 
@@ -126,14 +128,15 @@ def _write_offset_fetch_request_topic_v1(out: bytearray, message: OffsetFetchReq
     write_int32s(out, partition_indexes)
 
 
-def _read_offset_fetch_request_topic_v6(buf: Buffer, pos: int) -> tuple[OffsetFetchRequestTopic, int]:
+def _read_offset_fetch_request_topic_v6(buf: Buffer, pos: int, budget: Budget) -> tuple[OffsetFetchRequestTopic, int]:
     name, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 4)
+    budget.take(count)
     partition_indexes, pos = read_int32s(buf, pos, count)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return OffsetFetchRequestTopic(name=name, partition_indexes=partition_indexes), pos
 
 
@@ -145,14 +148,15 @@ def _write_offset_fetch_request_topic_v6(out: bytearray, message: OffsetFetchReq
     out.append(0)
 
 
-def _read_offset_fetch_request_topics_v8(buf: Buffer, pos: int) -> tuple[OffsetFetchRequestTopics, int]:
+def _read_offset_fetch_request_topics_v8(buf: Buffer, pos: int, budget: Budget) -> tuple[OffsetFetchRequestTopics, int]:
     name, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 4)
+    budget.take(count)
     partition_indexes, pos = read_int32s(buf, pos, count)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return OffsetFetchRequestTopics(name=name, partition_indexes=partition_indexes), pos
 
 
@@ -164,15 +168,16 @@ def _write_offset_fetch_request_topics_v8(out: bytearray, message: OffsetFetchRe
     out.append(0)
 
 
-def _read_offset_fetch_request_topics_v10(buf: Buffer, pos: int) -> tuple[OffsetFetchRequestTopics, int]:
+def _read_offset_fetch_request_topics_v10(buf: Buffer, pos: int, budget: Budget) -> tuple[OffsetFetchRequestTopics, int]:
     topic_id = _PACKED_u.unpack_from(buf, pos)[0]
     pos += 16
     count, pos = read_compact_array_length(buf, pos, 4)
+    budget.take(count)
     partition_indexes, pos = read_int32s(buf, pos, count)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return OffsetFetchRequestTopics(topic_id=topic_id, partition_indexes=partition_indexes), pos
 
 
@@ -184,19 +189,20 @@ def _write_offset_fetch_request_topics_v10(out: bytearray, message: OffsetFetchR
     out.append(0)
 
 
-def _read_offset_fetch_request_group_v8(buf: Buffer, pos: int) -> tuple[OffsetFetchRequestGroup, int]:
+def _read_offset_fetch_request_group_v8(buf: Buffer, pos: int, budget: Budget) -> tuple[OffsetFetchRequestGroup, int]:
     group_id, pos = read_compact_string(buf, pos)
     count, pos = read_compact_nullable_array_length(buf, pos, 3)
+    budget.take(count)
     topics: list[OffsetFetchRequestTopics] | None = None
     if count >= 0:
         topics = []
         for _ in range(count):
-            topics_item, pos = _read_offset_fetch_request_topics_v8(buf, pos)
+            topics_item, pos = _read_offset_fetch_request_topics_v8(buf, pos, budget)
             topics.append(topics_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return OffsetFetchRequestGroup(group_id=group_id, topics=topics), pos
 
 
@@ -212,22 +218,23 @@ def _write_offset_fetch_request_group_v8(out: bytearray, message: OffsetFetchReq
     out.append(0)
 
 
-def _read_offset_fetch_request_group_v9(buf: Buffer, pos: int) -> tuple[OffsetFetchRequestGroup, int]:
+def _read_offset_fetch_request_group_v9(buf: Buffer, pos: int, budget: Budget) -> tuple[OffsetFetchRequestGroup, int]:
     group_id, pos = read_compact_string(buf, pos)
     member_id, pos = read_compact_nullable_string(buf, pos)
     member_epoch = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     count, pos = read_compact_nullable_array_length(buf, pos, 3)
+    budget.take(count)
     topics: list[OffsetFetchRequestTopics] | None = None
     if count >= 0:
         topics = []
         for _ in range(count):
-            topics_item, pos = _read_offset_fetch_request_topics_v8(buf, pos)
+            topics_item, pos = _read_offset_fetch_request_topics_v8(buf, pos, budget)
             topics.append(topics_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = OffsetFetchRequestGroup(
         group_id=group_id,
         member_id=member_id,
@@ -251,22 +258,23 @@ def _write_offset_fetch_request_group_v9(out: bytearray, message: OffsetFetchReq
     out.append(0)
 
 
-def _read_offset_fetch_request_group_v10(buf: Buffer, pos: int) -> tuple[OffsetFetchRequestGroup, int]:
+def _read_offset_fetch_request_group_v10(buf: Buffer, pos: int, budget: Budget) -> tuple[OffsetFetchRequestGroup, int]:
     group_id, pos = read_compact_string(buf, pos)
     member_id, pos = read_compact_nullable_string(buf, pos)
     member_epoch = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     count, pos = read_compact_nullable_array_length(buf, pos, 18)
+    budget.take(count)
     topics: list[OffsetFetchRequestTopics] | None = None
     if count >= 0:
         topics = []
         for _ in range(count):
-            topics_item, pos = _read_offset_fetch_request_topics_v10(buf, pos)
+            topics_item, pos = _read_offset_fetch_request_topics_v10(buf, pos, budget)
             topics.append(topics_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = OffsetFetchRequestGroup(
         group_id=group_id,
         member_id=member_id,
@@ -290,12 +298,13 @@ def _write_offset_fetch_request_group_v10(out: bytearray, message: OffsetFetchRe
     out.append(0)
 
 
-def _read_offset_fetch_request_v1(buf: Buffer, pos: int) -> tuple[OffsetFetchRequest, int]:
+def _read_offset_fetch_request_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[OffsetFetchRequest, int]:
     group_id, pos = read_string(buf, pos)
     count, pos = read_array_length(buf, pos, 6)
+    budget.take(count)
     topics: list[OffsetFetchRequestTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_offset_fetch_request_topic_v1(buf, pos)
+        topics_item, pos = _read_offset_fetch_request_topic_v1(buf, pos, budget)
         topics.append(topics_item)
     return OffsetFetchRequest(group_id=group_id, topics=topics), pos
 
@@ -312,14 +321,15 @@ def _write_offset_fetch_request_v1(out: bytearray, message: OffsetFetchRequest) 
         _write_offset_fetch_request_topic_v1(out, topics_item)
 
 
-def _read_offset_fetch_request_v2(buf: Buffer, pos: int) -> tuple[OffsetFetchRequest, int]:
+def _read_offset_fetch_request_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[OffsetFetchRequest, int]:
     group_id, pos = read_string(buf, pos)
     count, pos = read_nullable_array_length(buf, pos, 6)
+    budget.take(count)
     topics: list[OffsetFetchRequestTopic] | None = None
     if count >= 0:
         topics = []
         for _ in range(count):
-            topics_item, pos = _read_offset_fetch_request_topic_v1(buf, pos)
+            topics_item, pos = _read_offset_fetch_request_topic_v1(buf, pos, budget)
             topics.append(topics_item)
     return OffsetFetchRequest(group_id=group_id, topics=topics), pos
 
@@ -339,19 +349,20 @@ def _write_offset_fetch_request_v2(out: bytearray, message: OffsetFetchRequest) 
             _write_offset_fetch_request_topic_v1(out, topics_item)
 
 
-def _read_offset_fetch_request_v6(buf: Buffer, pos: int) -> tuple[OffsetFetchRequest, int]:
+def _read_offset_fetch_request_v6(buf: Buffer, pos: int, budget: Budget) -> tuple[OffsetFetchRequest, int]:
     group_id, pos = read_compact_string(buf, pos)
     count, pos = read_compact_nullable_array_length(buf, pos, 3)
+    budget.take(count)
     topics: list[OffsetFetchRequestTopic] | None = None
     if count >= 0:
         topics = []
         for _ in range(count):
-            topics_item, pos = _read_offset_fetch_request_topic_v6(buf, pos)
+            topics_item, pos = _read_offset_fetch_request_topic_v6(buf, pos, budget)
             topics.append(topics_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return OffsetFetchRequest(group_id=group_id, topics=topics), pos
 
 
@@ -371,21 +382,22 @@ def _write_offset_fetch_request_v6(out: bytearray, message: OffsetFetchRequest) 
     out.append(0)
 
 
-def _read_offset_fetch_request_v7(buf: Buffer, pos: int) -> tuple[OffsetFetchRequest, int]:
+def _read_offset_fetch_request_v7(buf: Buffer, pos: int, budget: Budget) -> tuple[OffsetFetchRequest, int]:
     group_id, pos = read_compact_string(buf, pos)
     count, pos = read_compact_nullable_array_length(buf, pos, 3)
+    budget.take(count)
     topics: list[OffsetFetchRequestTopic] | None = None
     if count >= 0:
         topics = []
         for _ in range(count):
-            topics_item, pos = _read_offset_fetch_request_topic_v6(buf, pos)
+            topics_item, pos = _read_offset_fetch_request_topic_v6(buf, pos, budget)
             topics.append(topics_item)
     require_stable = _PACKED_o.unpack_from(buf, pos)[0]
     pos += 1
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return OffsetFetchRequest(group_id=group_id, topics=topics, require_stable=require_stable), pos
 
 
@@ -404,18 +416,19 @@ def _write_offset_fetch_request_v7(out: bytearray, message: OffsetFetchRequest) 
     out.append(0)
 
 
-def _read_offset_fetch_request_v8(buf: Buffer, pos: int) -> tuple[OffsetFetchRequest, int]:
+def _read_offset_fetch_request_v8(buf: Buffer, pos: int, budget: Budget) -> tuple[OffsetFetchRequest, int]:
     count, pos = read_compact_array_length(buf, pos, 3)
+    budget.take(count)
     groups: list[OffsetFetchRequestGroup] = []
     for _ in range(count):
-        groups_item, pos = _read_offset_fetch_request_group_v8(buf, pos)
+        groups_item, pos = _read_offset_fetch_request_group_v8(buf, pos, budget)
         groups.append(groups_item)
     require_stable = _PACKED_o.unpack_from(buf, pos)[0]
     pos += 1
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return OffsetFetchRequest(groups=groups, require_stable=require_stable), pos
 
 
@@ -432,18 +445,19 @@ def _write_offset_fetch_request_v8(out: bytearray, message: OffsetFetchRequest) 
     out.append(0)
 
 
-def _read_offset_fetch_request_v9(buf: Buffer, pos: int) -> tuple[OffsetFetchRequest, int]:
+def _read_offset_fetch_request_v9(buf: Buffer, pos: int, budget: Budget) -> tuple[OffsetFetchRequest, int]:
     count, pos = read_compact_array_length(buf, pos, 8)
+    budget.take(count)
     groups: list[OffsetFetchRequestGroup] = []
     for _ in range(count):
-        groups_item, pos = _read_offset_fetch_request_group_v9(buf, pos)
+        groups_item, pos = _read_offset_fetch_request_group_v9(buf, pos, budget)
         groups.append(groups_item)
     require_stable = _PACKED_o.unpack_from(buf, pos)[0]
     pos += 1
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return OffsetFetchRequest(groups=groups, require_stable=require_stable), pos
 
 
@@ -460,18 +474,19 @@ def _write_offset_fetch_request_v9(out: bytearray, message: OffsetFetchRequest) 
     out.append(0)
 
 
-def _read_offset_fetch_request_v10(buf: Buffer, pos: int) -> tuple[OffsetFetchRequest, int]:
+def _read_offset_fetch_request_v10(buf: Buffer, pos: int, budget: Budget) -> tuple[OffsetFetchRequest, int]:
     count, pos = read_compact_array_length(buf, pos, 8)
+    budget.take(count)
     groups: list[OffsetFetchRequestGroup] = []
     for _ in range(count):
-        groups_item, pos = _read_offset_fetch_request_group_v10(buf, pos)
+        groups_item, pos = _read_offset_fetch_request_group_v10(buf, pos, budget)
         groups.append(groups_item)
     require_stable = _PACKED_o.unpack_from(buf, pos)[0]
     pos += 1
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return OffsetFetchRequest(groups=groups, require_stable=require_stable), pos
 
 
@@ -488,7 +503,7 @@ def _write_offset_fetch_request_v10(out: bytearray, message: OffsetFetchRequest)
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[OffsetFetchRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[OffsetFetchRequest, int]], ...]] = (
     _read_offset_fetch_request_v1,
     _read_offset_fetch_request_v2,
     _read_offset_fetch_request_v2,
@@ -518,7 +533,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> OffsetFetchReques
     if not 1 <= version <= 10:
         raise unsupported_version("OffsetFetchRequest", version)
     try:
-        return _REQUEST_READERS[version - 1](buf, pos)[0]
+        return _REQUEST_READERS[version - 1](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("OffsetFetchRequest is cut short") from error
 

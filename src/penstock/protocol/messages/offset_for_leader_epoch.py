@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_array_length,
     read_compact_array_length,
@@ -66,7 +67,7 @@ class OffsetForLeaderEpochResponse(msgspec.Struct, frozen=True, kw_only=True, gc
     topics: list[OffsetForLeaderTopicResult] = []
 
 
-def _read_offset_for_leader_partition_v2(buf: Buffer, pos: int) -> tuple[OffsetForLeaderPartition, int]:
+def _read_offset_for_leader_partition_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[OffsetForLeaderPartition, int]:
     partition, current_leader_epoch, leader_epoch = _PACKED_iii.unpack_from(buf, pos)
     pos += 12
     value = OffsetForLeaderPartition(
@@ -81,13 +82,13 @@ def _write_offset_for_leader_partition_v2(out: bytearray, message: OffsetForLead
     out += _PACKED_iii.pack(message.partition, message.current_leader_epoch, message.leader_epoch)
 
 
-def _read_offset_for_leader_partition_v4(buf: Buffer, pos: int) -> tuple[OffsetForLeaderPartition, int]:
+def _read_offset_for_leader_partition_v4(buf: Buffer, pos: int, budget: Budget) -> tuple[OffsetForLeaderPartition, int]:
     partition, current_leader_epoch, leader_epoch = _PACKED_iii.unpack_from(buf, pos)
     pos += 12
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = OffsetForLeaderPartition(
         partition=partition,
         current_leader_epoch=current_leader_epoch,
@@ -101,12 +102,13 @@ def _write_offset_for_leader_partition_v4(out: bytearray, message: OffsetForLead
     out.append(0)
 
 
-def _read_offset_for_leader_topic_v2(buf: Buffer, pos: int) -> tuple[OffsetForLeaderTopic, int]:
+def _read_offset_for_leader_topic_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[OffsetForLeaderTopic, int]:
     topic, pos = read_string(buf, pos)
     count, pos = read_array_length(buf, pos, 12)
+    budget.take(count)
     partitions: list[OffsetForLeaderPartition] = []
     for _ in range(count):
-        partitions_item, pos = _read_offset_for_leader_partition_v2(buf, pos)
+        partitions_item, pos = _read_offset_for_leader_partition_v2(buf, pos, budget)
         partitions.append(partitions_item)
     return OffsetForLeaderTopic(topic=topic, partitions=partitions), pos
 
@@ -119,17 +121,18 @@ def _write_offset_for_leader_topic_v2(out: bytearray, message: OffsetForLeaderTo
         _write_offset_for_leader_partition_v2(out, partitions_item)
 
 
-def _read_offset_for_leader_topic_v4(buf: Buffer, pos: int) -> tuple[OffsetForLeaderTopic, int]:
+def _read_offset_for_leader_topic_v4(buf: Buffer, pos: int, budget: Budget) -> tuple[OffsetForLeaderTopic, int]:
     topic, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 13)
+    budget.take(count)
     partitions: list[OffsetForLeaderPartition] = []
     for _ in range(count):
-        partitions_item, pos = _read_offset_for_leader_partition_v4(buf, pos)
+        partitions_item, pos = _read_offset_for_leader_partition_v4(buf, pos, budget)
         partitions.append(partitions_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return OffsetForLeaderTopic(topic=topic, partitions=partitions), pos
 
 
@@ -142,11 +145,12 @@ def _write_offset_for_leader_topic_v4(out: bytearray, message: OffsetForLeaderTo
     out.append(0)
 
 
-def _read_offset_for_leader_epoch_request_v2(buf: Buffer, pos: int) -> tuple[OffsetForLeaderEpochRequest, int]:
+def _read_offset_for_leader_epoch_request_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[OffsetForLeaderEpochRequest, int]:
     count, pos = read_array_length(buf, pos, 6)
+    budget.take(count)
     topics: list[OffsetForLeaderTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_offset_for_leader_topic_v2(buf, pos)
+        topics_item, pos = _read_offset_for_leader_topic_v2(buf, pos, budget)
         topics.append(topics_item)
     return OffsetForLeaderEpochRequest(topics=topics), pos
 
@@ -158,13 +162,14 @@ def _write_offset_for_leader_epoch_request_v2(out: bytearray, message: OffsetFor
         _write_offset_for_leader_topic_v2(out, topics_item)
 
 
-def _read_offset_for_leader_epoch_request_v3(buf: Buffer, pos: int) -> tuple[OffsetForLeaderEpochRequest, int]:
+def _read_offset_for_leader_epoch_request_v3(buf: Buffer, pos: int, budget: Budget) -> tuple[OffsetForLeaderEpochRequest, int]:
     replica_id = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     count, pos = read_array_length(buf, pos, 6)
+    budget.take(count)
     topics: list[OffsetForLeaderTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_offset_for_leader_topic_v2(buf, pos)
+        topics_item, pos = _read_offset_for_leader_topic_v2(buf, pos, budget)
         topics.append(topics_item)
     return OffsetForLeaderEpochRequest(replica_id=replica_id, topics=topics), pos
 
@@ -177,18 +182,19 @@ def _write_offset_for_leader_epoch_request_v3(out: bytearray, message: OffsetFor
         _write_offset_for_leader_topic_v2(out, topics_item)
 
 
-def _read_offset_for_leader_epoch_request_v4(buf: Buffer, pos: int) -> tuple[OffsetForLeaderEpochRequest, int]:
+def _read_offset_for_leader_epoch_request_v4(buf: Buffer, pos: int, budget: Budget) -> tuple[OffsetForLeaderEpochRequest, int]:
     replica_id = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     count, pos = read_compact_array_length(buf, pos, 3)
+    budget.take(count)
     topics: list[OffsetForLeaderTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_offset_for_leader_topic_v4(buf, pos)
+        topics_item, pos = _read_offset_for_leader_topic_v4(buf, pos, budget)
         topics.append(topics_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return OffsetForLeaderEpochRequest(replica_id=replica_id, topics=topics), pos
 
 
@@ -201,7 +207,7 @@ def _write_offset_for_leader_epoch_request_v4(out: bytearray, message: OffsetFor
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[OffsetForLeaderEpochRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[OffsetForLeaderEpochRequest, int]], ...]] = (
     _read_offset_for_leader_epoch_request_v2,
     _read_offset_for_leader_epoch_request_v3,
     _read_offset_for_leader_epoch_request_v4,
@@ -217,7 +223,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> OffsetForLeaderEp
     if not 2 <= version <= 4:
         raise unsupported_version("OffsetForLeaderEpochRequest", version)
     try:
-        return _REQUEST_READERS[version - 2](buf, pos)[0]
+        return _REQUEST_READERS[version - 2](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("OffsetForLeaderEpochRequest is cut short") from error
 

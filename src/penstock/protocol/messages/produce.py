@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     RecordsBuffer,
     ZERO_UUID,
@@ -112,7 +113,7 @@ class ProduceResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 _DEFAULT_LEADER_ID_AND_EPOCH: Final = LeaderIdAndEpoch()
 
 
-def _read_partition_produce_data_v3(buf: Buffer, pos: int) -> tuple[PartitionProduceData, int]:
+def _read_partition_produce_data_v3(buf: Buffer, pos: int, budget: Budget) -> tuple[PartitionProduceData, int]:
     index = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     records, pos = read_nullable_records(buf, pos)
@@ -124,14 +125,14 @@ def _write_partition_produce_data_v3(out: bytearray, message: PartitionProduceDa
     write_nullable_bytes(out, message.records)
 
 
-def _read_partition_produce_data_v9(buf: Buffer, pos: int) -> tuple[PartitionProduceData, int]:
+def _read_partition_produce_data_v9(buf: Buffer, pos: int, budget: Budget) -> tuple[PartitionProduceData, int]:
     index = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     records, pos = read_compact_nullable_records(buf, pos)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return PartitionProduceData(index=index, records=records), pos
 
 
@@ -141,12 +142,13 @@ def _write_partition_produce_data_v9(out: bytearray, message: PartitionProduceDa
     out.append(0)
 
 
-def _read_topic_produce_data_v3(buf: Buffer, pos: int) -> tuple[TopicProduceData, int]:
+def _read_topic_produce_data_v3(buf: Buffer, pos: int, budget: Budget) -> tuple[TopicProduceData, int]:
     name, pos = read_string(buf, pos)
     count, pos = read_array_length(buf, pos, 8)
+    budget.take(count)
     partition_data: list[PartitionProduceData] = []
     for _ in range(count):
-        partition_data_item, pos = _read_partition_produce_data_v3(buf, pos)
+        partition_data_item, pos = _read_partition_produce_data_v3(buf, pos, budget)
         partition_data.append(partition_data_item)
     return TopicProduceData(name=name, partition_data=partition_data), pos
 
@@ -159,17 +161,18 @@ def _write_topic_produce_data_v3(out: bytearray, message: TopicProduceData) -> N
         _write_partition_produce_data_v3(out, partition_data_item)
 
 
-def _read_topic_produce_data_v9(buf: Buffer, pos: int) -> tuple[TopicProduceData, int]:
+def _read_topic_produce_data_v9(buf: Buffer, pos: int, budget: Budget) -> tuple[TopicProduceData, int]:
     name, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 6)
+    budget.take(count)
     partition_data: list[PartitionProduceData] = []
     for _ in range(count):
-        partition_data_item, pos = _read_partition_produce_data_v9(buf, pos)
+        partition_data_item, pos = _read_partition_produce_data_v9(buf, pos, budget)
         partition_data.append(partition_data_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return TopicProduceData(name=name, partition_data=partition_data), pos
 
 
@@ -182,18 +185,19 @@ def _write_topic_produce_data_v9(out: bytearray, message: TopicProduceData) -> N
     out.append(0)
 
 
-def _read_topic_produce_data_v13(buf: Buffer, pos: int) -> tuple[TopicProduceData, int]:
+def _read_topic_produce_data_v13(buf: Buffer, pos: int, budget: Budget) -> tuple[TopicProduceData, int]:
     topic_id = _PACKED_u.unpack_from(buf, pos)[0]
     pos += 16
     count, pos = read_compact_array_length(buf, pos, 6)
+    budget.take(count)
     partition_data: list[PartitionProduceData] = []
     for _ in range(count):
-        partition_data_item, pos = _read_partition_produce_data_v9(buf, pos)
+        partition_data_item, pos = _read_partition_produce_data_v9(buf, pos, budget)
         partition_data.append(partition_data_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return TopicProduceData(topic_id=topic_id, partition_data=partition_data), pos
 
 
@@ -206,14 +210,15 @@ def _write_topic_produce_data_v13(out: bytearray, message: TopicProduceData) -> 
     out.append(0)
 
 
-def _read_produce_request_v3(buf: Buffer, pos: int) -> tuple[ProduceRequest, int]:
+def _read_produce_request_v3(buf: Buffer, pos: int, budget: Budget) -> tuple[ProduceRequest, int]:
     transactional_id, pos = read_nullable_string(buf, pos)
     acks, timeout_ms = _PACKED_hi.unpack_from(buf, pos)
     pos += 6
     count, pos = read_array_length(buf, pos, 6)
+    budget.take(count)
     topic_data: list[TopicProduceData] = []
     for _ in range(count):
-        topic_data_item, pos = _read_topic_produce_data_v3(buf, pos)
+        topic_data_item, pos = _read_topic_produce_data_v3(buf, pos, budget)
         topic_data.append(topic_data_item)
     value = ProduceRequest(
         transactional_id=transactional_id,
@@ -233,19 +238,20 @@ def _write_produce_request_v3(out: bytearray, message: ProduceRequest) -> None:
         _write_topic_produce_data_v3(out, topic_data_item)
 
 
-def _read_produce_request_v9(buf: Buffer, pos: int) -> tuple[ProduceRequest, int]:
+def _read_produce_request_v9(buf: Buffer, pos: int, budget: Budget) -> tuple[ProduceRequest, int]:
     transactional_id, pos = read_compact_nullable_string(buf, pos)
     acks, timeout_ms = _PACKED_hi.unpack_from(buf, pos)
     pos += 6
     count, pos = read_compact_array_length(buf, pos, 3)
+    budget.take(count)
     topic_data: list[TopicProduceData] = []
     for _ in range(count):
-        topic_data_item, pos = _read_topic_produce_data_v9(buf, pos)
+        topic_data_item, pos = _read_topic_produce_data_v9(buf, pos, budget)
         topic_data.append(topic_data_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = ProduceRequest(
         transactional_id=transactional_id,
         acks=acks,
@@ -265,19 +271,20 @@ def _write_produce_request_v9(out: bytearray, message: ProduceRequest) -> None:
     out.append(0)
 
 
-def _read_produce_request_v13(buf: Buffer, pos: int) -> tuple[ProduceRequest, int]:
+def _read_produce_request_v13(buf: Buffer, pos: int, budget: Budget) -> tuple[ProduceRequest, int]:
     transactional_id, pos = read_compact_nullable_string(buf, pos)
     acks, timeout_ms = _PACKED_hi.unpack_from(buf, pos)
     pos += 6
     count, pos = read_compact_array_length(buf, pos, 18)
+    budget.take(count)
     topic_data: list[TopicProduceData] = []
     for _ in range(count):
-        topic_data_item, pos = _read_topic_produce_data_v13(buf, pos)
+        topic_data_item, pos = _read_topic_produce_data_v13(buf, pos, budget)
         topic_data.append(topic_data_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = ProduceRequest(
         transactional_id=transactional_id,
         acks=acks,
@@ -297,7 +304,7 @@ def _write_produce_request_v13(out: bytearray, message: ProduceRequest) -> None:
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[ProduceRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[ProduceRequest, int]], ...]] = (
     _read_produce_request_v3,
     _read_produce_request_v3,
     _read_produce_request_v3,
@@ -329,7 +336,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> ProduceRequest:
     if not 3 <= version <= 13:
         raise unsupported_version("ProduceRequest", version)
     try:
-        return _REQUEST_READERS[version - 3](buf, pos)[0]
+        return _REQUEST_READERS[version - 3](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("ProduceRequest is cut short") from error
 

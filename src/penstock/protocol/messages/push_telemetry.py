@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     ZERO_UUID,
     read_compact_bytes,
@@ -40,14 +41,14 @@ class PushTelemetryResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False)
     error_code: int = 0
 
 
-def _read_push_telemetry_request_v0(buf: Buffer, pos: int) -> tuple[PushTelemetryRequest, int]:
+def _read_push_telemetry_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[PushTelemetryRequest, int]:
     client_instance_id, subscription_id, terminating, compression_type = _PACKED_uiob.unpack_from(buf, pos)
     pos += 22
     metrics, pos = read_compact_bytes(buf, pos)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = PushTelemetryRequest(
         client_instance_id=client_instance_id,
         subscription_id=subscription_id,
@@ -64,7 +65,7 @@ def _write_push_telemetry_request_v0(out: bytearray, message: PushTelemetryReque
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[PushTelemetryRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[PushTelemetryRequest, int]], ...]] = (
     _read_push_telemetry_request_v0,
 )
 _REQUEST_WRITERS: Final[tuple[Callable[[bytearray, PushTelemetryRequest], None], ...]] = (
@@ -76,7 +77,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> PushTelemetryRequ
     if not 0 <= version <= 0:
         raise unsupported_version("PushTelemetryRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("PushTelemetryRequest is cut short") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     ZERO_UUID,
     read_compact_array_length,
@@ -74,13 +75,13 @@ class ReadShareGroupStateResponse(msgspec.Struct, frozen=True, kw_only=True, gc=
     results: list[ReadStateResult] = []
 
 
-def _read_partition_data_v0(buf: Buffer, pos: int) -> tuple[PartitionData, int]:
+def _read_partition_data_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[PartitionData, int]:
     partition, leader_epoch = _PACKED_ii.unpack_from(buf, pos)
     pos += 8
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return PartitionData(partition=partition, leader_epoch=leader_epoch), pos
 
 
@@ -89,18 +90,19 @@ def _write_partition_data_v0(out: bytearray, message: PartitionData) -> None:
     out.append(0)
 
 
-def _read_read_state_data_v0(buf: Buffer, pos: int) -> tuple[ReadStateData, int]:
+def _read_read_state_data_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[ReadStateData, int]:
     topic_id = _PACKED_u.unpack_from(buf, pos)[0]
     pos += 16
     count, pos = read_compact_array_length(buf, pos, 9)
+    budget.take(count)
     partitions: list[PartitionData] = []
     for _ in range(count):
-        partitions_item, pos = _read_partition_data_v0(buf, pos)
+        partitions_item, pos = _read_partition_data_v0(buf, pos, budget)
         partitions.append(partitions_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return ReadStateData(topic_id=topic_id, partitions=partitions), pos
 
 
@@ -113,17 +115,18 @@ def _write_read_state_data_v0(out: bytearray, message: ReadStateData) -> None:
     out.append(0)
 
 
-def _read_read_share_group_state_request_v0(buf: Buffer, pos: int) -> tuple[ReadShareGroupStateRequest, int]:
+def _read_read_share_group_state_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[ReadShareGroupStateRequest, int]:
     group_id, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 18)
+    budget.take(count)
     topics: list[ReadStateData] = []
     for _ in range(count):
-        topics_item, pos = _read_read_state_data_v0(buf, pos)
+        topics_item, pos = _read_read_state_data_v0(buf, pos, budget)
         topics.append(topics_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return ReadShareGroupStateRequest(group_id=group_id, topics=topics), pos
 
 
@@ -136,7 +139,7 @@ def _write_read_share_group_state_request_v0(out: bytearray, message: ReadShareG
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[ReadShareGroupStateRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[ReadShareGroupStateRequest, int]], ...]] = (
     _read_read_share_group_state_request_v0,
 )
 _REQUEST_WRITERS: Final[tuple[Callable[[bytearray, ReadShareGroupStateRequest], None], ...]] = (
@@ -148,7 +151,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> ReadShareGroupSta
     if not 0 <= version <= 0:
         raise unsupported_version("ReadShareGroupStateRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("ReadShareGroupStateRequest is cut short") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     ZERO_UUID,
     read_compact_array_length,
@@ -68,13 +69,13 @@ class ReadShareGroupStateSummaryResponse(msgspec.Struct, frozen=True, kw_only=Tr
     results: list[ReadStateSummaryResult] = []
 
 
-def _read_partition_data_v0(buf: Buffer, pos: int) -> tuple[PartitionData, int]:
+def _read_partition_data_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[PartitionData, int]:
     partition, leader_epoch = _PACKED_ii.unpack_from(buf, pos)
     pos += 8
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return PartitionData(partition=partition, leader_epoch=leader_epoch), pos
 
 
@@ -83,18 +84,19 @@ def _write_partition_data_v0(out: bytearray, message: PartitionData) -> None:
     out.append(0)
 
 
-def _read_read_state_summary_data_v0(buf: Buffer, pos: int) -> tuple[ReadStateSummaryData, int]:
+def _read_read_state_summary_data_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[ReadStateSummaryData, int]:
     topic_id = _PACKED_u.unpack_from(buf, pos)[0]
     pos += 16
     count, pos = read_compact_array_length(buf, pos, 9)
+    budget.take(count)
     partitions: list[PartitionData] = []
     for _ in range(count):
-        partitions_item, pos = _read_partition_data_v0(buf, pos)
+        partitions_item, pos = _read_partition_data_v0(buf, pos, budget)
         partitions.append(partitions_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return ReadStateSummaryData(topic_id=topic_id, partitions=partitions), pos
 
 
@@ -107,17 +109,18 @@ def _write_read_state_summary_data_v0(out: bytearray, message: ReadStateSummaryD
     out.append(0)
 
 
-def _read_read_share_group_state_summary_request_v0(buf: Buffer, pos: int) -> tuple[ReadShareGroupStateSummaryRequest, int]:
+def _read_read_share_group_state_summary_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[ReadShareGroupStateSummaryRequest, int]:
     group_id, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 18)
+    budget.take(count)
     topics: list[ReadStateSummaryData] = []
     for _ in range(count):
-        topics_item, pos = _read_read_state_summary_data_v0(buf, pos)
+        topics_item, pos = _read_read_state_summary_data_v0(buf, pos, budget)
         topics.append(topics_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return ReadShareGroupStateSummaryRequest(group_id=group_id, topics=topics), pos
 
 
@@ -130,7 +133,7 @@ def _write_read_share_group_state_summary_request_v0(out: bytearray, message: Re
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[ReadShareGroupStateSummaryRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[ReadShareGroupStateSummaryRequest, int]], ...]] = (
     _read_read_share_group_state_summary_request_v0,
     _read_read_share_group_state_summary_request_v0,
 )
@@ -144,7 +147,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> ReadShareGroupSta
     if not 0 <= version <= 1:
         raise unsupported_version("ReadShareGroupStateSummaryRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("ReadShareGroupStateSummaryRequest is cut short") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     ZERO_UUID,
     read_compact_nullable_string,
@@ -39,14 +40,14 @@ class RemoveRaftVoterResponse(msgspec.Struct, frozen=True, kw_only=True, gc=Fals
     error_message: str | None = ""
 
 
-def _read_remove_raft_voter_request_v0(buf: Buffer, pos: int) -> tuple[RemoveRaftVoterRequest, int]:
+def _read_remove_raft_voter_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[RemoveRaftVoterRequest, int]:
     cluster_id, pos = read_compact_nullable_string(buf, pos)
     voter_id, voter_directory_id = _PACKED_iu.unpack_from(buf, pos)
     pos += 20
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = RemoveRaftVoterRequest(
         cluster_id=cluster_id,
         voter_id=voter_id,
@@ -61,7 +62,7 @@ def _write_remove_raft_voter_request_v0(out: bytearray, message: RemoveRaftVoter
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[RemoveRaftVoterRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[RemoveRaftVoterRequest, int]], ...]] = (
     _read_remove_raft_voter_request_v0,
 )
 _REQUEST_WRITERS: Final[tuple[Callable[[bytearray, RemoveRaftVoterRequest], None], ...]] = (
@@ -73,7 +74,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> RemoveRaftVoterRe
     if not 0 <= version <= 0:
         raise unsupported_version("RemoveRaftVoterRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("RemoveRaftVoterRequest is cut short") from error
 

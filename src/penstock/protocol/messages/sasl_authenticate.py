@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_bytes,
     read_compact_bytes,
@@ -43,7 +44,7 @@ class SaslAuthenticateResponse(msgspec.Struct, frozen=True, kw_only=True, gc=Fal
     session_lifetime_ms: int = 0
 
 
-def _read_sasl_authenticate_request_v0(buf: Buffer, pos: int) -> tuple[SaslAuthenticateRequest, int]:
+def _read_sasl_authenticate_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[SaslAuthenticateRequest, int]:
     auth_bytes, pos = read_bytes(buf, pos)
     return SaslAuthenticateRequest(auth_bytes=auth_bytes), pos
 
@@ -52,12 +53,12 @@ def _write_sasl_authenticate_request_v0(out: bytearray, message: SaslAuthenticat
     write_bytes(out, message.auth_bytes)
 
 
-def _read_sasl_authenticate_request_v2(buf: Buffer, pos: int) -> tuple[SaslAuthenticateRequest, int]:
+def _read_sasl_authenticate_request_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[SaslAuthenticateRequest, int]:
     auth_bytes, pos = read_compact_bytes(buf, pos)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return SaslAuthenticateRequest(auth_bytes=auth_bytes), pos
 
 
@@ -66,7 +67,7 @@ def _write_sasl_authenticate_request_v2(out: bytearray, message: SaslAuthenticat
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[SaslAuthenticateRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[SaslAuthenticateRequest, int]], ...]] = (
     _read_sasl_authenticate_request_v0,
     _read_sasl_authenticate_request_v0,
     _read_sasl_authenticate_request_v2,
@@ -82,7 +83,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> SaslAuthenticateR
     if not 0 <= version <= 2:
         raise unsupported_version("SaslAuthenticateRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("SaslAuthenticateRequest is cut short") from error
 

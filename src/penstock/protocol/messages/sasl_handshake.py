@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_array_length,
     read_string,
@@ -37,7 +38,7 @@ class SaslHandshakeResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False)
     mechanisms: list[str] = []
 
 
-def _read_sasl_handshake_request_v0(buf: Buffer, pos: int) -> tuple[SaslHandshakeRequest, int]:
+def _read_sasl_handshake_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[SaslHandshakeRequest, int]:
     mechanism, pos = read_string(buf, pos)
     return SaslHandshakeRequest(mechanism=mechanism), pos
 
@@ -46,7 +47,7 @@ def _write_sasl_handshake_request_v0(out: bytearray, message: SaslHandshakeReque
     write_string(out, message.mechanism)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[SaslHandshakeRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[SaslHandshakeRequest, int]], ...]] = (
     _read_sasl_handshake_request_v0,
     _read_sasl_handshake_request_v0,
 )
@@ -60,7 +61,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> SaslHandshakeRequ
     if not 0 <= version <= 1:
         raise unsupported_version("SaslHandshakeRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("SaslHandshakeRequest is cut short") from error
 

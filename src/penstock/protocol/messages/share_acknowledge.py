@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     ZERO_UUID,
     read_compact_array_length,
@@ -95,15 +96,16 @@ class ShareAcknowledgeResponse(msgspec.Struct, frozen=True, kw_only=True, gc=Fal
     node_endpoints: list[NodeEndpoint] = []
 
 
-def _read_acknowledgement_batch_v1(buf: Buffer, pos: int) -> tuple[AcknowledgementBatch, int]:
+def _read_acknowledgement_batch_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[AcknowledgementBatch, int]:
     first_offset, last_offset = _PACKED_qq.unpack_from(buf, pos)
     pos += 16
     count, pos = read_compact_array_length(buf, pos, 1)
+    budget.take(count)
     acknowledge_types, pos = read_int8s(buf, pos, count)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = AcknowledgementBatch(
         first_offset=first_offset,
         last_offset=last_offset,
@@ -120,18 +122,19 @@ def _write_acknowledgement_batch_v1(out: bytearray, message: AcknowledgementBatc
     out.append(0)
 
 
-def _read_acknowledge_partition_v1(buf: Buffer, pos: int) -> tuple[AcknowledgePartition, int]:
+def _read_acknowledge_partition_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[AcknowledgePartition, int]:
     partition_index = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     count, pos = read_compact_array_length(buf, pos, 18)
+    budget.take(count)
     acknowledgement_batches: list[AcknowledgementBatch] = []
     for _ in range(count):
-        acknowledgement_batches_item, pos = _read_acknowledgement_batch_v1(buf, pos)
+        acknowledgement_batches_item, pos = _read_acknowledgement_batch_v1(buf, pos, budget)
         acknowledgement_batches.append(acknowledgement_batches_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = AcknowledgePartition(
         partition_index=partition_index,
         acknowledgement_batches=acknowledgement_batches,
@@ -148,18 +151,19 @@ def _write_acknowledge_partition_v1(out: bytearray, message: AcknowledgePartitio
     out.append(0)
 
 
-def _read_acknowledge_topic_v1(buf: Buffer, pos: int) -> tuple[AcknowledgeTopic, int]:
+def _read_acknowledge_topic_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[AcknowledgeTopic, int]:
     topic_id = _PACKED_u.unpack_from(buf, pos)[0]
     pos += 16
     count, pos = read_compact_array_length(buf, pos, 6)
+    budget.take(count)
     partitions: list[AcknowledgePartition] = []
     for _ in range(count):
-        partitions_item, pos = _read_acknowledge_partition_v1(buf, pos)
+        partitions_item, pos = _read_acknowledge_partition_v1(buf, pos, budget)
         partitions.append(partitions_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return AcknowledgeTopic(topic_id=topic_id, partitions=partitions), pos
 
 
@@ -172,20 +176,21 @@ def _write_acknowledge_topic_v1(out: bytearray, message: AcknowledgeTopic) -> No
     out.append(0)
 
 
-def _read_share_acknowledge_request_v1(buf: Buffer, pos: int) -> tuple[ShareAcknowledgeRequest, int]:
+def _read_share_acknowledge_request_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[ShareAcknowledgeRequest, int]:
     group_id, pos = read_compact_nullable_string(buf, pos)
     member_id, pos = read_compact_nullable_string(buf, pos)
     share_session_epoch = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     count, pos = read_compact_array_length(buf, pos, 18)
+    budget.take(count)
     topics: list[AcknowledgeTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_acknowledge_topic_v1(buf, pos)
+        topics_item, pos = _read_acknowledge_topic_v1(buf, pos, budget)
         topics.append(topics_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = ShareAcknowledgeRequest(
         group_id=group_id,
         member_id=member_id,
@@ -208,20 +213,21 @@ def _write_share_acknowledge_request_v1(out: bytearray, message: ShareAcknowledg
     out.append(0)
 
 
-def _read_share_acknowledge_request_v2(buf: Buffer, pos: int) -> tuple[ShareAcknowledgeRequest, int]:
+def _read_share_acknowledge_request_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[ShareAcknowledgeRequest, int]:
     group_id, pos = read_compact_nullable_string(buf, pos)
     member_id, pos = read_compact_nullable_string(buf, pos)
     share_session_epoch, is_renew_ack = _PACKED_io.unpack_from(buf, pos)
     pos += 5
     count, pos = read_compact_array_length(buf, pos, 18)
+    budget.take(count)
     topics: list[AcknowledgeTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_acknowledge_topic_v1(buf, pos)
+        topics_item, pos = _read_acknowledge_topic_v1(buf, pos, budget)
         topics.append(topics_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = ShareAcknowledgeRequest(
         group_id=group_id,
         member_id=member_id,
@@ -243,7 +249,7 @@ def _write_share_acknowledge_request_v2(out: bytearray, message: ShareAcknowledg
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[ShareAcknowledgeRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[ShareAcknowledgeRequest, int]], ...]] = (
     _read_share_acknowledge_request_v1,
     _read_share_acknowledge_request_v2,
 )
@@ -257,7 +263,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> ShareAcknowledgeR
     if not 1 <= version <= 2:
         raise unsupported_version("ShareAcknowledgeRequest", version)
     try:
-        return _REQUEST_READERS[version - 1](buf, pos)[0]
+        return _REQUEST_READERS[version - 1](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("ShareAcknowledgeRequest is cut short") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     RecordsBuffer,
     ZERO_UUID,
@@ -127,15 +128,16 @@ class ShareFetchResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     node_endpoints: list[NodeEndpoint] = []
 
 
-def _read_acknowledgement_batch_v1(buf: Buffer, pos: int) -> tuple[AcknowledgementBatch, int]:
+def _read_acknowledgement_batch_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[AcknowledgementBatch, int]:
     first_offset, last_offset = _PACKED_qq.unpack_from(buf, pos)
     pos += 16
     count, pos = read_compact_array_length(buf, pos, 1)
+    budget.take(count)
     acknowledge_types, pos = read_int8s(buf, pos, count)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = AcknowledgementBatch(
         first_offset=first_offset,
         last_offset=last_offset,
@@ -152,18 +154,19 @@ def _write_acknowledgement_batch_v1(out: bytearray, message: AcknowledgementBatc
     out.append(0)
 
 
-def _read_fetch_partition_v1(buf: Buffer, pos: int) -> tuple[FetchPartition, int]:
+def _read_fetch_partition_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[FetchPartition, int]:
     partition_index = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     count, pos = read_compact_array_length(buf, pos, 18)
+    budget.take(count)
     acknowledgement_batches: list[AcknowledgementBatch] = []
     for _ in range(count):
-        acknowledgement_batches_item, pos = _read_acknowledgement_batch_v1(buf, pos)
+        acknowledgement_batches_item, pos = _read_acknowledgement_batch_v1(buf, pos, budget)
         acknowledgement_batches.append(acknowledgement_batches_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = FetchPartition(
         partition_index=partition_index,
         acknowledgement_batches=acknowledgement_batches,
@@ -182,18 +185,19 @@ def _write_fetch_partition_v1(out: bytearray, message: FetchPartition) -> None:
     out.append(0)
 
 
-def _read_fetch_topic_v1(buf: Buffer, pos: int) -> tuple[FetchTopic, int]:
+def _read_fetch_topic_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[FetchTopic, int]:
     topic_id = _PACKED_u.unpack_from(buf, pos)[0]
     pos += 16
     count, pos = read_compact_array_length(buf, pos, 6)
+    budget.take(count)
     partitions: list[FetchPartition] = []
     for _ in range(count):
-        partitions_item, pos = _read_fetch_partition_v1(buf, pos)
+        partitions_item, pos = _read_fetch_partition_v1(buf, pos, budget)
         partitions.append(partitions_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return FetchTopic(topic_id=topic_id, partitions=partitions), pos
 
 
@@ -206,15 +210,16 @@ def _write_fetch_topic_v1(out: bytearray, message: FetchTopic) -> None:
     out.append(0)
 
 
-def _read_forgotten_topic_v1(buf: Buffer, pos: int) -> tuple[ForgottenTopic, int]:
+def _read_forgotten_topic_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[ForgottenTopic, int]:
     topic_id = _PACKED_u.unpack_from(buf, pos)[0]
     pos += 16
     count, pos = read_compact_array_length(buf, pos, 4)
+    budget.take(count)
     partitions, pos = read_int32s(buf, pos, count)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return ForgottenTopic(topic_id=topic_id, partitions=partitions), pos
 
 
@@ -226,25 +231,27 @@ def _write_forgotten_topic_v1(out: bytearray, message: ForgottenTopic) -> None:
     out.append(0)
 
 
-def _read_share_fetch_request_v1(buf: Buffer, pos: int) -> tuple[ShareFetchRequest, int]:
+def _read_share_fetch_request_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[ShareFetchRequest, int]:
     group_id, pos = read_compact_nullable_string(buf, pos)
     member_id, pos = read_compact_nullable_string(buf, pos)
     share_session_epoch, max_wait_ms, min_bytes, max_bytes, max_records, batch_size = _PACKED_iiiiii.unpack_from(buf, pos)
     pos += 24
     count, pos = read_compact_array_length(buf, pos, 18)
+    budget.take(count)
     topics: list[FetchTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_fetch_topic_v1(buf, pos)
+        topics_item, pos = _read_fetch_topic_v1(buf, pos, budget)
         topics.append(topics_item)
     count, pos = read_compact_array_length(buf, pos, 18)
+    budget.take(count)
     forgotten_topics_data: list[ForgottenTopic] = []
     for _ in range(count):
-        forgotten_topics_data_item, pos = _read_forgotten_topic_v1(buf, pos)
+        forgotten_topics_data_item, pos = _read_forgotten_topic_v1(buf, pos, budget)
         forgotten_topics_data.append(forgotten_topics_data_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = ShareFetchRequest(
         group_id=group_id,
         member_id=member_id,
@@ -277,25 +284,27 @@ def _write_share_fetch_request_v1(out: bytearray, message: ShareFetchRequest) ->
     out.append(0)
 
 
-def _read_share_fetch_request_v2(buf: Buffer, pos: int) -> tuple[ShareFetchRequest, int]:
+def _read_share_fetch_request_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[ShareFetchRequest, int]:
     group_id, pos = read_compact_nullable_string(buf, pos)
     member_id, pos = read_compact_nullable_string(buf, pos)
     share_session_epoch, max_wait_ms, min_bytes, max_bytes, max_records, batch_size, share_acquire_mode, is_renew_ack = _PACKED_iiiiiibo.unpack_from(buf, pos)
     pos += 26
     count, pos = read_compact_array_length(buf, pos, 18)
+    budget.take(count)
     topics: list[FetchTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_fetch_topic_v1(buf, pos)
+        topics_item, pos = _read_fetch_topic_v1(buf, pos, budget)
         topics.append(topics_item)
     count, pos = read_compact_array_length(buf, pos, 18)
+    budget.take(count)
     forgotten_topics_data: list[ForgottenTopic] = []
     for _ in range(count):
-        forgotten_topics_data_item, pos = _read_forgotten_topic_v1(buf, pos)
+        forgotten_topics_data_item, pos = _read_forgotten_topic_v1(buf, pos, budget)
         forgotten_topics_data.append(forgotten_topics_data_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = ShareFetchRequest(
         group_id=group_id,
         member_id=member_id,
@@ -328,7 +337,7 @@ def _write_share_fetch_request_v2(out: bytearray, message: ShareFetchRequest) ->
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[ShareFetchRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[ShareFetchRequest, int]], ...]] = (
     _read_share_fetch_request_v1,
     _read_share_fetch_request_v2,
 )
@@ -342,7 +351,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> ShareFetchRequest
     if not 1 <= version <= 2:
         raise unsupported_version("ShareFetchRequest", version)
     try:
-        return _REQUEST_READERS[version - 1](buf, pos)[0]
+        return _REQUEST_READERS[version - 1](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("ShareFetchRequest is cut short") from error
 

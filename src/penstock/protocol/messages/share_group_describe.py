@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     ZERO_UUID,
     read_compact_array_length,
@@ -80,15 +81,16 @@ class ShareGroupDescribeResponse(msgspec.Struct, frozen=True, kw_only=True, gc=F
     groups: list[DescribedGroup] = []
 
 
-def _read_share_group_describe_request_v1(buf: Buffer, pos: int) -> tuple[ShareGroupDescribeRequest, int]:
+def _read_share_group_describe_request_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[ShareGroupDescribeRequest, int]:
     count, pos = read_compact_array_length(buf, pos, 1)
+    budget.take(count)
     group_ids, pos = read_compact_strings(buf, pos, count)
     include_authorized_operations = _PACKED_o.unpack_from(buf, pos)[0]
     pos += 1
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = ShareGroupDescribeRequest(
         group_ids=group_ids,
         include_authorized_operations=include_authorized_operations,
@@ -104,7 +106,7 @@ def _write_share_group_describe_request_v1(out: bytearray, message: ShareGroupDe
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[ShareGroupDescribeRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[ShareGroupDescribeRequest, int]], ...]] = (
     _read_share_group_describe_request_v1,
 )
 _REQUEST_WRITERS: Final[tuple[Callable[[bytearray, ShareGroupDescribeRequest], None], ...]] = (
@@ -116,7 +118,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> ShareGroupDescrib
     if not 1 <= version <= 1:
         raise unsupported_version("ShareGroupDescribeRequest", version)
     try:
-        return _REQUEST_READERS[version - 1](buf, pos)[0]
+        return _REQUEST_READERS[version - 1](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("ShareGroupDescribeRequest is cut short") from error
 

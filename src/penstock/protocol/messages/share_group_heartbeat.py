@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     ZERO_UUID,
     read_compact_array_length,
@@ -65,20 +66,21 @@ class ShareGroupHeartbeatResponse(msgspec.Struct, frozen=True, kw_only=True, gc=
     assignment: Assignment | None = None
 
 
-def _read_share_group_heartbeat_request_v1(buf: Buffer, pos: int) -> tuple[ShareGroupHeartbeatRequest, int]:
+def _read_share_group_heartbeat_request_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[ShareGroupHeartbeatRequest, int]:
     group_id, pos = read_compact_string(buf, pos)
     member_id, pos = read_compact_string(buf, pos)
     member_epoch = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     rack_id, pos = read_compact_nullable_string(buf, pos)
     count, pos = read_compact_nullable_array_length(buf, pos, 1)
+    budget.take(count)
     subscribed_topic_names: list[str] | None = None
     if count >= 0:
         subscribed_topic_names, pos = read_compact_strings(buf, pos, count)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = ShareGroupHeartbeatRequest(
         group_id=group_id,
         member_id=member_id,
@@ -103,7 +105,7 @@ def _write_share_group_heartbeat_request_v1(out: bytearray, message: ShareGroupH
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[ShareGroupHeartbeatRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[ShareGroupHeartbeatRequest, int]], ...]] = (
     _read_share_group_heartbeat_request_v1,
 )
 _REQUEST_WRITERS: Final[tuple[Callable[[bytearray, ShareGroupHeartbeatRequest], None], ...]] = (
@@ -115,7 +117,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> ShareGroupHeartbe
     if not 1 <= version <= 1:
         raise unsupported_version("ShareGroupHeartbeatRequest", version)
     try:
-        return _REQUEST_READERS[version - 1](buf, pos)[0]
+        return _REQUEST_READERS[version - 1](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("ShareGroupHeartbeatRequest is cut short") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_compact_array_length,
     read_compact_nullable_array_length,
@@ -127,15 +128,16 @@ class StreamsGroupDescribeResponse(msgspec.Struct, frozen=True, kw_only=True, gc
     groups: list[DescribedGroup] = []
 
 
-def _read_streams_group_describe_request_v0(buf: Buffer, pos: int) -> tuple[StreamsGroupDescribeRequest, int]:
+def _read_streams_group_describe_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[StreamsGroupDescribeRequest, int]:
     count, pos = read_compact_array_length(buf, pos, 1)
+    budget.take(count)
     group_ids, pos = read_compact_strings(buf, pos, count)
     include_authorized_operations = _PACKED_o.unpack_from(buf, pos)[0]
     pos += 1
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = StreamsGroupDescribeRequest(
         group_ids=group_ids,
         include_authorized_operations=include_authorized_operations,
@@ -151,7 +153,7 @@ def _write_streams_group_describe_request_v0(out: bytearray, message: StreamsGro
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[StreamsGroupDescribeRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[StreamsGroupDescribeRequest, int]], ...]] = (
     _read_streams_group_describe_request_v0,
 )
 _REQUEST_WRITERS: Final[tuple[Callable[[bytearray, StreamsGroupDescribeRequest], None], ...]] = (
@@ -163,7 +165,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> StreamsGroupDescr
     if not 0 <= version <= 0:
         raise unsupported_version("StreamsGroupDescribeRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("StreamsGroupDescribeRequest is cut short") from error
 

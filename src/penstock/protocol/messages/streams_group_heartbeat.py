@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_compact_array_length,
     read_compact_nullable_array_length,
@@ -155,13 +156,13 @@ class StreamsGroupHeartbeatResponse(msgspec.Struct, frozen=True, kw_only=True, g
     partitions_by_user_endpoint: list[EndpointToPartitions] | None = None
 
 
-def _read_key_value_v0(buf: Buffer, pos: int) -> tuple[KeyValue, int]:
+def _read_key_value_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[KeyValue, int]:
     key, pos = read_compact_string(buf, pos)
     value_, pos = read_compact_string(buf, pos)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return KeyValue(key=key, value=value_), pos
 
 
@@ -171,19 +172,20 @@ def _write_key_value_v0(out: bytearray, message: KeyValue) -> None:
     out.append(0)
 
 
-def _read_topic_info_v0(buf: Buffer, pos: int) -> tuple[TopicInfo, int]:
+def _read_topic_info_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[TopicInfo, int]:
     name, pos = read_compact_string(buf, pos)
     partitions, replication_factor = _PACKED_ih.unpack_from(buf, pos)
     pos += 6
     count, pos = read_compact_array_length(buf, pos, 3)
+    budget.take(count)
     topic_configs: list[KeyValue] = []
     for _ in range(count):
-        topic_configs_item, pos = _read_key_value_v0(buf, pos)
+        topic_configs_item, pos = _read_key_value_v0(buf, pos, budget)
         topic_configs.append(topic_configs_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = TopicInfo(
         name=name,
         partitions=partitions,
@@ -203,17 +205,20 @@ def _write_topic_info_v0(out: bytearray, message: TopicInfo) -> None:
     out.append(0)
 
 
-def _read_copartition_group_v0(buf: Buffer, pos: int) -> tuple[CopartitionGroup, int]:
+def _read_copartition_group_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[CopartitionGroup, int]:
     count, pos = read_compact_array_length(buf, pos, 2)
+    budget.take(count)
     source_topics, pos = read_int16s(buf, pos, count)
     count, pos = read_compact_array_length(buf, pos, 2)
+    budget.take(count)
     source_topic_regex, pos = read_int16s(buf, pos, count)
     count, pos = read_compact_array_length(buf, pos, 2)
+    budget.take(count)
     repartition_source_topics, pos = read_int16s(buf, pos, count)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = CopartitionGroup(
         source_topics=source_topics,
         source_topic_regex=source_topic_regex,
@@ -235,33 +240,39 @@ def _write_copartition_group_v0(out: bytearray, message: CopartitionGroup) -> No
     out.append(0)
 
 
-def _read_subtopology_v0(buf: Buffer, pos: int) -> tuple[Subtopology, int]:
+def _read_subtopology_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[Subtopology, int]:
     subtopology_id, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 1)
+    budget.take(count)
     source_topics, pos = read_compact_strings(buf, pos, count)
     count, pos = read_compact_array_length(buf, pos, 1)
+    budget.take(count)
     source_topic_regex, pos = read_compact_strings(buf, pos, count)
     count, pos = read_compact_array_length(buf, pos, 9)
+    budget.take(count)
     state_changelog_topics: list[TopicInfo] = []
     for _ in range(count):
-        state_changelog_topics_item, pos = _read_topic_info_v0(buf, pos)
+        state_changelog_topics_item, pos = _read_topic_info_v0(buf, pos, budget)
         state_changelog_topics.append(state_changelog_topics_item)
     count, pos = read_compact_array_length(buf, pos, 1)
+    budget.take(count)
     repartition_sink_topics, pos = read_compact_strings(buf, pos, count)
     count, pos = read_compact_array_length(buf, pos, 9)
+    budget.take(count)
     repartition_source_topics: list[TopicInfo] = []
     for _ in range(count):
-        repartition_source_topics_item, pos = _read_topic_info_v0(buf, pos)
+        repartition_source_topics_item, pos = _read_topic_info_v0(buf, pos, budget)
         repartition_source_topics.append(repartition_source_topics_item)
     count, pos = read_compact_array_length(buf, pos, 4)
+    budget.take(count)
     copartition_groups: list[CopartitionGroup] = []
     for _ in range(count):
-        copartition_groups_item, pos = _read_copartition_group_v0(buf, pos)
+        copartition_groups_item, pos = _read_copartition_group_v0(buf, pos, budget)
         copartition_groups.append(copartition_groups_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = Subtopology(
         subtopology_id=subtopology_id,
         source_topics=source_topics,
@@ -300,18 +311,19 @@ def _write_subtopology_v0(out: bytearray, message: Subtopology) -> None:
     out.append(0)
 
 
-def _read_topology_v0(buf: Buffer, pos: int) -> tuple[Topology, int]:
+def _read_topology_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[Topology, int]:
     epoch = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     count, pos = read_compact_array_length(buf, pos, 8)
+    budget.take(count)
     subtopologies: list[Subtopology] = []
     for _ in range(count):
-        subtopologies_item, pos = _read_subtopology_v0(buf, pos)
+        subtopologies_item, pos = _read_subtopology_v0(buf, pos, budget)
         subtopologies.append(subtopologies_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return Topology(epoch=epoch, subtopologies=subtopologies), pos
 
 
@@ -324,14 +336,15 @@ def _write_topology_v0(out: bytearray, message: Topology) -> None:
     out.append(0)
 
 
-def _read_request_task_ids_v0(buf: Buffer, pos: int) -> tuple[RequestTaskIds, int]:
+def _read_request_task_ids_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[RequestTaskIds, int]:
     subtopology_id, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 4)
+    budget.take(count)
     partitions, pos = read_int32s(buf, pos, count)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return RequestTaskIds(subtopology_id=subtopology_id, partitions=partitions), pos
 
 
@@ -343,14 +356,14 @@ def _write_request_task_ids_v0(out: bytearray, message: RequestTaskIds) -> None:
     out.append(0)
 
 
-def _read_request_endpoint_v0(buf: Buffer, pos: int) -> tuple[RequestEndpoint, int]:
+def _read_request_endpoint_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[RequestEndpoint, int]:
     host, pos = read_compact_string(buf, pos)
     port = _PACKED_H.unpack_from(buf, pos)[0]
     pos += 2
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return RequestEndpoint(host=host, port=port), pos
 
 
@@ -360,14 +373,14 @@ def _write_request_endpoint_v0(out: bytearray, message: RequestEndpoint) -> None
     out.append(0)
 
 
-def _read_task_offset_v0(buf: Buffer, pos: int) -> tuple[TaskOffset, int]:
+def _read_task_offset_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[TaskOffset, int]:
     subtopology_id, pos = read_compact_string(buf, pos)
     partition, offset = _PACKED_iq.unpack_from(buf, pos)
     pos += 12
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return TaskOffset(subtopology_id=subtopology_id, partition=partition, offset=offset), pos
 
 
@@ -377,7 +390,7 @@ def _write_task_offset_v0(out: bytearray, message: TaskOffset) -> None:
     out.append(0)
 
 
-def _read_streams_group_heartbeat_request_v0(buf: Buffer, pos: int) -> tuple[StreamsGroupHeartbeatRequest, int]:
+def _read_streams_group_heartbeat_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[StreamsGroupHeartbeatRequest, int]:
     group_id, pos = read_compact_string(buf, pos)
     member_id, pos = read_compact_string(buf, pos)
     member_epoch, endpoint_information_epoch = _PACKED_ii.unpack_from(buf, pos)
@@ -389,60 +402,66 @@ def _read_streams_group_heartbeat_request_v0(buf: Buffer, pos: int) -> tuple[Str
     topology: Topology | None = None
     pos += 1
     if buf[pos - 1] < 0x80:
-        topology, pos = _read_topology_v0(buf, pos)
+        topology, pos = _read_topology_v0(buf, pos, budget)
     count, pos = read_compact_nullable_array_length(buf, pos, 3)
+    budget.take(count)
     active_tasks: list[RequestTaskIds] | None = None
     if count >= 0:
         active_tasks = []
         for _ in range(count):
-            active_tasks_item, pos = _read_request_task_ids_v0(buf, pos)
+            active_tasks_item, pos = _read_request_task_ids_v0(buf, pos, budget)
             active_tasks.append(active_tasks_item)
     count, pos = read_compact_nullable_array_length(buf, pos, 3)
+    budget.take(count)
     standby_tasks: list[RequestTaskIds] | None = None
     if count >= 0:
         standby_tasks = []
         for _ in range(count):
-            standby_tasks_item, pos = _read_request_task_ids_v0(buf, pos)
+            standby_tasks_item, pos = _read_request_task_ids_v0(buf, pos, budget)
             standby_tasks.append(standby_tasks_item)
     count, pos = read_compact_nullable_array_length(buf, pos, 3)
+    budget.take(count)
     warmup_tasks: list[RequestTaskIds] | None = None
     if count >= 0:
         warmup_tasks = []
         for _ in range(count):
-            warmup_tasks_item, pos = _read_request_task_ids_v0(buf, pos)
+            warmup_tasks_item, pos = _read_request_task_ids_v0(buf, pos, budget)
             warmup_tasks.append(warmup_tasks_item)
     process_id, pos = read_compact_nullable_string(buf, pos)
     user_endpoint: RequestEndpoint | None = None
     pos += 1
     if buf[pos - 1] < 0x80:
-        user_endpoint, pos = _read_request_endpoint_v0(buf, pos)
+        user_endpoint, pos = _read_request_endpoint_v0(buf, pos, budget)
     count, pos = read_compact_nullable_array_length(buf, pos, 3)
+    budget.take(count)
     client_tags: list[KeyValue] | None = None
     if count >= 0:
         client_tags = []
         for _ in range(count):
-            client_tags_item, pos = _read_key_value_v0(buf, pos)
+            client_tags_item, pos = _read_key_value_v0(buf, pos, budget)
             client_tags.append(client_tags_item)
     count, pos = read_compact_nullable_array_length(buf, pos, 14)
+    budget.take(count)
     task_offsets: list[TaskOffset] | None = None
     if count >= 0:
         task_offsets = []
         for _ in range(count):
-            task_offsets_item, pos = _read_task_offset_v0(buf, pos)
+            task_offsets_item, pos = _read_task_offset_v0(buf, pos, budget)
             task_offsets.append(task_offsets_item)
     count, pos = read_compact_nullable_array_length(buf, pos, 14)
+    budget.take(count)
     task_end_offsets: list[TaskOffset] | None = None
     if count >= 0:
         task_end_offsets = []
         for _ in range(count):
-            task_end_offsets_item, pos = _read_task_offset_v0(buf, pos)
+            task_end_offsets_item, pos = _read_task_offset_v0(buf, pos, budget)
             task_end_offsets.append(task_end_offsets_item)
     shutdown_application = _PACKED_o.unpack_from(buf, pos)[0]
     pos += 1
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = StreamsGroupHeartbeatRequest(
         group_id=group_id,
         member_id=member_id,
@@ -529,7 +548,7 @@ def _write_streams_group_heartbeat_request_v0(out: bytearray, message: StreamsGr
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[StreamsGroupHeartbeatRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[StreamsGroupHeartbeatRequest, int]], ...]] = (
     _read_streams_group_heartbeat_request_v0,
 )
 _REQUEST_WRITERS: Final[tuple[Callable[[bytearray, StreamsGroupHeartbeatRequest], None], ...]] = (
@@ -541,7 +560,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> StreamsGroupHeart
     if not 0 <= version <= 0:
         raise unsupported_version("StreamsGroupHeartbeatRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("StreamsGroupHeartbeatRequest is cut short") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_array_length,
     read_bytes,
@@ -65,7 +66,7 @@ class SyncGroupResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     assignment: bytes = b""
 
 
-def _read_sync_group_request_assignment_v0(buf: Buffer, pos: int) -> tuple[SyncGroupRequestAssignment, int]:
+def _read_sync_group_request_assignment_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[SyncGroupRequestAssignment, int]:
     member_id, pos = read_string(buf, pos)
     assignment, pos = read_bytes(buf, pos)
     return SyncGroupRequestAssignment(member_id=member_id, assignment=assignment), pos
@@ -76,13 +77,13 @@ def _write_sync_group_request_assignment_v0(out: bytearray, message: SyncGroupRe
     write_bytes(out, message.assignment)
 
 
-def _read_sync_group_request_assignment_v4(buf: Buffer, pos: int) -> tuple[SyncGroupRequestAssignment, int]:
+def _read_sync_group_request_assignment_v4(buf: Buffer, pos: int, budget: Budget) -> tuple[SyncGroupRequestAssignment, int]:
     member_id, pos = read_compact_string(buf, pos)
     assignment, pos = read_compact_bytes(buf, pos)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return SyncGroupRequestAssignment(member_id=member_id, assignment=assignment), pos
 
 
@@ -92,15 +93,16 @@ def _write_sync_group_request_assignment_v4(out: bytearray, message: SyncGroupRe
     out.append(0)
 
 
-def _read_sync_group_request_v0(buf: Buffer, pos: int) -> tuple[SyncGroupRequest, int]:
+def _read_sync_group_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[SyncGroupRequest, int]:
     group_id, pos = read_string(buf, pos)
     generation_id = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     member_id, pos = read_string(buf, pos)
     count, pos = read_array_length(buf, pos, 6)
+    budget.take(count)
     assignments: list[SyncGroupRequestAssignment] = []
     for _ in range(count):
-        assignments_item, pos = _read_sync_group_request_assignment_v0(buf, pos)
+        assignments_item, pos = _read_sync_group_request_assignment_v0(buf, pos, budget)
         assignments.append(assignments_item)
     value = SyncGroupRequest(
         group_id=group_id,
@@ -123,16 +125,17 @@ def _write_sync_group_request_v0(out: bytearray, message: SyncGroupRequest) -> N
         _write_sync_group_request_assignment_v0(out, assignments_item)
 
 
-def _read_sync_group_request_v3(buf: Buffer, pos: int) -> tuple[SyncGroupRequest, int]:
+def _read_sync_group_request_v3(buf: Buffer, pos: int, budget: Budget) -> tuple[SyncGroupRequest, int]:
     group_id, pos = read_string(buf, pos)
     generation_id = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     member_id, pos = read_string(buf, pos)
     group_instance_id, pos = read_nullable_string(buf, pos)
     count, pos = read_array_length(buf, pos, 6)
+    budget.take(count)
     assignments: list[SyncGroupRequestAssignment] = []
     for _ in range(count):
-        assignments_item, pos = _read_sync_group_request_assignment_v0(buf, pos)
+        assignments_item, pos = _read_sync_group_request_assignment_v0(buf, pos, budget)
         assignments.append(assignments_item)
     value = SyncGroupRequest(
         group_id=group_id,
@@ -155,21 +158,22 @@ def _write_sync_group_request_v3(out: bytearray, message: SyncGroupRequest) -> N
         _write_sync_group_request_assignment_v0(out, assignments_item)
 
 
-def _read_sync_group_request_v4(buf: Buffer, pos: int) -> tuple[SyncGroupRequest, int]:
+def _read_sync_group_request_v4(buf: Buffer, pos: int, budget: Budget) -> tuple[SyncGroupRequest, int]:
     group_id, pos = read_compact_string(buf, pos)
     generation_id = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     member_id, pos = read_compact_string(buf, pos)
     group_instance_id, pos = read_compact_nullable_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 3)
+    budget.take(count)
     assignments: list[SyncGroupRequestAssignment] = []
     for _ in range(count):
-        assignments_item, pos = _read_sync_group_request_assignment_v4(buf, pos)
+        assignments_item, pos = _read_sync_group_request_assignment_v4(buf, pos, budget)
         assignments.append(assignments_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = SyncGroupRequest(
         group_id=group_id,
         generation_id=generation_id,
@@ -192,7 +196,7 @@ def _write_sync_group_request_v4(out: bytearray, message: SyncGroupRequest) -> N
     out.append(0)
 
 
-def _read_sync_group_request_v5(buf: Buffer, pos: int) -> tuple[SyncGroupRequest, int]:
+def _read_sync_group_request_v5(buf: Buffer, pos: int, budget: Budget) -> tuple[SyncGroupRequest, int]:
     group_id, pos = read_compact_string(buf, pos)
     generation_id = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
@@ -201,14 +205,15 @@ def _read_sync_group_request_v5(buf: Buffer, pos: int) -> tuple[SyncGroupRequest
     protocol_type, pos = read_compact_nullable_string(buf, pos)
     protocol_name, pos = read_compact_nullable_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 3)
+    budget.take(count)
     assignments: list[SyncGroupRequestAssignment] = []
     for _ in range(count):
-        assignments_item, pos = _read_sync_group_request_assignment_v4(buf, pos)
+        assignments_item, pos = _read_sync_group_request_assignment_v4(buf, pos, budget)
         assignments.append(assignments_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = SyncGroupRequest(
         group_id=group_id,
         generation_id=generation_id,
@@ -235,7 +240,7 @@ def _write_sync_group_request_v5(out: bytearray, message: SyncGroupRequest) -> N
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[SyncGroupRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[SyncGroupRequest, int]], ...]] = (
     _read_sync_group_request_v0,
     _read_sync_group_request_v0,
     _read_sync_group_request_v0,
@@ -257,7 +262,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> SyncGroupRequest:
     if not 0 <= version <= 5:
         raise unsupported_version("SyncGroupRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("SyncGroupRequest is cut short") from error
 

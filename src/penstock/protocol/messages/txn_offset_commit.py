@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_array_length,
     read_compact_array_length,
@@ -79,7 +80,7 @@ class TxnOffsetCommitResponse(msgspec.Struct, frozen=True, kw_only=True, gc=Fals
     topics: list[TxnOffsetCommitResponseTopic] = []
 
 
-def _read_txn_offset_commit_request_partition_v0(buf: Buffer, pos: int) -> tuple[TxnOffsetCommitRequestPartition, int]:
+def _read_txn_offset_commit_request_partition_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[TxnOffsetCommitRequestPartition, int]:
     partition_index, committed_offset = _PACKED_iq.unpack_from(buf, pos)
     pos += 12
     committed_metadata, pos = read_nullable_string(buf, pos)
@@ -96,7 +97,7 @@ def _write_txn_offset_commit_request_partition_v0(out: bytearray, message: TxnOf
     write_nullable_string(out, message.committed_metadata)
 
 
-def _read_txn_offset_commit_request_partition_v2(buf: Buffer, pos: int) -> tuple[TxnOffsetCommitRequestPartition, int]:
+def _read_txn_offset_commit_request_partition_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[TxnOffsetCommitRequestPartition, int]:
     partition_index, committed_offset, committed_leader_epoch = _PACKED_iqi.unpack_from(buf, pos)
     pos += 16
     committed_metadata, pos = read_nullable_string(buf, pos)
@@ -114,14 +115,14 @@ def _write_txn_offset_commit_request_partition_v2(out: bytearray, message: TxnOf
     write_nullable_string(out, message.committed_metadata)
 
 
-def _read_txn_offset_commit_request_partition_v3(buf: Buffer, pos: int) -> tuple[TxnOffsetCommitRequestPartition, int]:
+def _read_txn_offset_commit_request_partition_v3(buf: Buffer, pos: int, budget: Budget) -> tuple[TxnOffsetCommitRequestPartition, int]:
     partition_index, committed_offset, committed_leader_epoch = _PACKED_iqi.unpack_from(buf, pos)
     pos += 16
     committed_metadata, pos = read_compact_nullable_string(buf, pos)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = TxnOffsetCommitRequestPartition(
         partition_index=partition_index,
         committed_offset=committed_offset,
@@ -137,12 +138,13 @@ def _write_txn_offset_commit_request_partition_v3(out: bytearray, message: TxnOf
     out.append(0)
 
 
-def _read_txn_offset_commit_request_topic_v0(buf: Buffer, pos: int) -> tuple[TxnOffsetCommitRequestTopic, int]:
+def _read_txn_offset_commit_request_topic_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[TxnOffsetCommitRequestTopic, int]:
     name, pos = read_string(buf, pos)
     count, pos = read_array_length(buf, pos, 14)
+    budget.take(count)
     partitions: list[TxnOffsetCommitRequestPartition] = []
     for _ in range(count):
-        partitions_item, pos = _read_txn_offset_commit_request_partition_v0(buf, pos)
+        partitions_item, pos = _read_txn_offset_commit_request_partition_v0(buf, pos, budget)
         partitions.append(partitions_item)
     return TxnOffsetCommitRequestTopic(name=name, partitions=partitions), pos
 
@@ -155,12 +157,13 @@ def _write_txn_offset_commit_request_topic_v0(out: bytearray, message: TxnOffset
         _write_txn_offset_commit_request_partition_v0(out, partitions_item)
 
 
-def _read_txn_offset_commit_request_topic_v2(buf: Buffer, pos: int) -> tuple[TxnOffsetCommitRequestTopic, int]:
+def _read_txn_offset_commit_request_topic_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[TxnOffsetCommitRequestTopic, int]:
     name, pos = read_string(buf, pos)
     count, pos = read_array_length(buf, pos, 18)
+    budget.take(count)
     partitions: list[TxnOffsetCommitRequestPartition] = []
     for _ in range(count):
-        partitions_item, pos = _read_txn_offset_commit_request_partition_v2(buf, pos)
+        partitions_item, pos = _read_txn_offset_commit_request_partition_v2(buf, pos, budget)
         partitions.append(partitions_item)
     return TxnOffsetCommitRequestTopic(name=name, partitions=partitions), pos
 
@@ -173,17 +176,18 @@ def _write_txn_offset_commit_request_topic_v2(out: bytearray, message: TxnOffset
         _write_txn_offset_commit_request_partition_v2(out, partitions_item)
 
 
-def _read_txn_offset_commit_request_topic_v3(buf: Buffer, pos: int) -> tuple[TxnOffsetCommitRequestTopic, int]:
+def _read_txn_offset_commit_request_topic_v3(buf: Buffer, pos: int, budget: Budget) -> tuple[TxnOffsetCommitRequestTopic, int]:
     name, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 18)
+    budget.take(count)
     partitions: list[TxnOffsetCommitRequestPartition] = []
     for _ in range(count):
-        partitions_item, pos = _read_txn_offset_commit_request_partition_v3(buf, pos)
+        partitions_item, pos = _read_txn_offset_commit_request_partition_v3(buf, pos, budget)
         partitions.append(partitions_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return TxnOffsetCommitRequestTopic(name=name, partitions=partitions), pos
 
 
@@ -196,15 +200,16 @@ def _write_txn_offset_commit_request_topic_v3(out: bytearray, message: TxnOffset
     out.append(0)
 
 
-def _read_txn_offset_commit_request_v0(buf: Buffer, pos: int) -> tuple[TxnOffsetCommitRequest, int]:
+def _read_txn_offset_commit_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[TxnOffsetCommitRequest, int]:
     transactional_id, pos = read_string(buf, pos)
     group_id, pos = read_string(buf, pos)
     producer_id, producer_epoch = _PACKED_qh.unpack_from(buf, pos)
     pos += 10
     count, pos = read_array_length(buf, pos, 6)
+    budget.take(count)
     topics: list[TxnOffsetCommitRequestTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_txn_offset_commit_request_topic_v0(buf, pos)
+        topics_item, pos = _read_txn_offset_commit_request_topic_v0(buf, pos, budget)
         topics.append(topics_item)
     value = TxnOffsetCommitRequest(
         transactional_id=transactional_id,
@@ -232,15 +237,16 @@ def _write_txn_offset_commit_request_v0(out: bytearray, message: TxnOffsetCommit
         _write_txn_offset_commit_request_topic_v0(out, topics_item)
 
 
-def _read_txn_offset_commit_request_v2(buf: Buffer, pos: int) -> tuple[TxnOffsetCommitRequest, int]:
+def _read_txn_offset_commit_request_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[TxnOffsetCommitRequest, int]:
     transactional_id, pos = read_string(buf, pos)
     group_id, pos = read_string(buf, pos)
     producer_id, producer_epoch = _PACKED_qh.unpack_from(buf, pos)
     pos += 10
     count, pos = read_array_length(buf, pos, 6)
+    budget.take(count)
     topics: list[TxnOffsetCommitRequestTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_txn_offset_commit_request_topic_v2(buf, pos)
+        topics_item, pos = _read_txn_offset_commit_request_topic_v2(buf, pos, budget)
         topics.append(topics_item)
     value = TxnOffsetCommitRequest(
         transactional_id=transactional_id,
@@ -268,7 +274,7 @@ def _write_txn_offset_commit_request_v2(out: bytearray, message: TxnOffsetCommit
         _write_txn_offset_commit_request_topic_v2(out, topics_item)
 
 
-def _read_txn_offset_commit_request_v3(buf: Buffer, pos: int) -> tuple[TxnOffsetCommitRequest, int]:
+def _read_txn_offset_commit_request_v3(buf: Buffer, pos: int, budget: Budget) -> tuple[TxnOffsetCommitRequest, int]:
     transactional_id, pos = read_compact_string(buf, pos)
     group_id, pos = read_compact_string(buf, pos)
     producer_id, producer_epoch, generation_id = _PACKED_qhi.unpack_from(buf, pos)
@@ -276,14 +282,15 @@ def _read_txn_offset_commit_request_v3(buf: Buffer, pos: int) -> tuple[TxnOffset
     member_id, pos = read_compact_string(buf, pos)
     group_instance_id, pos = read_compact_nullable_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 3)
+    budget.take(count)
     topics: list[TxnOffsetCommitRequestTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_txn_offset_commit_request_topic_v3(buf, pos)
+        topics_item, pos = _read_txn_offset_commit_request_topic_v3(buf, pos, budget)
         topics.append(topics_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = TxnOffsetCommitRequest(
         transactional_id=transactional_id,
         group_id=group_id,
@@ -310,7 +317,7 @@ def _write_txn_offset_commit_request_v3(out: bytearray, message: TxnOffsetCommit
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[TxnOffsetCommitRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[TxnOffsetCommitRequest, int]], ...]] = (
     _read_txn_offset_commit_request_v0,
     _read_txn_offset_commit_request_v0,
     _read_txn_offset_commit_request_v2,
@@ -332,7 +339,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> TxnOffsetCommitRe
     if not 0 <= version <= 5:
         raise unsupported_version("TxnOffsetCommitRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("TxnOffsetCommitRequest is cut short") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_compact_nullable_string,
     skip_tagged_fields,
@@ -36,13 +37,13 @@ class UnregisterBrokerResponse(msgspec.Struct, frozen=True, kw_only=True, gc=Fal
     error_message: str | None = ""
 
 
-def _read_unregister_broker_request_v0(buf: Buffer, pos: int) -> tuple[UnregisterBrokerRequest, int]:
+def _read_unregister_broker_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[UnregisterBrokerRequest, int]:
     broker_id = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return UnregisterBrokerRequest(broker_id=broker_id), pos
 
 
@@ -51,7 +52,7 @@ def _write_unregister_broker_request_v0(out: bytearray, message: UnregisterBroke
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[UnregisterBrokerRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[UnregisterBrokerRequest, int]], ...]] = (
     _read_unregister_broker_request_v0,
 )
 _REQUEST_WRITERS: Final[tuple[Callable[[bytearray, UnregisterBrokerRequest], None], ...]] = (
@@ -63,7 +64,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> UnregisterBrokerR
     if not 0 <= version <= 0:
         raise unsupported_version("UnregisterBrokerRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("UnregisterBrokerRequest is cut short") from error
 

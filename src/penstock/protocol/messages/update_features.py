@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_compact_array_length,
     read_compact_nullable_string,
@@ -61,14 +62,14 @@ class UpdateFeaturesResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False
     results: list[UpdatableFeatureResult] = []
 
 
-def _read_feature_update_key_v0(buf: Buffer, pos: int) -> tuple[FeatureUpdateKey, int]:
+def _read_feature_update_key_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[FeatureUpdateKey, int]:
     feature, pos = read_compact_string(buf, pos)
     max_version_level, allow_downgrade = _PACKED_ho.unpack_from(buf, pos)
     pos += 3
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = FeatureUpdateKey(
         feature=feature,
         max_version_level=max_version_level,
@@ -85,14 +86,14 @@ def _write_feature_update_key_v0(out: bytearray, message: FeatureUpdateKey) -> N
     out.append(0)
 
 
-def _read_feature_update_key_v1(buf: Buffer, pos: int) -> tuple[FeatureUpdateKey, int]:
+def _read_feature_update_key_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[FeatureUpdateKey, int]:
     feature, pos = read_compact_string(buf, pos)
     max_version_level, upgrade_type = _PACKED_hb.unpack_from(buf, pos)
     pos += 3
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = FeatureUpdateKey(
         feature=feature,
         max_version_level=max_version_level,
@@ -109,18 +110,19 @@ def _write_feature_update_key_v1(out: bytearray, message: FeatureUpdateKey) -> N
     out.append(0)
 
 
-def _read_update_features_request_v0(buf: Buffer, pos: int) -> tuple[UpdateFeaturesRequest, int]:
+def _read_update_features_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[UpdateFeaturesRequest, int]:
     timeout_ms = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     count, pos = read_compact_array_length(buf, pos, 5)
+    budget.take(count)
     feature_updates: list[FeatureUpdateKey] = []
     for _ in range(count):
-        feature_updates_item, pos = _read_feature_update_key_v0(buf, pos)
+        feature_updates_item, pos = _read_feature_update_key_v0(buf, pos, budget)
         feature_updates.append(feature_updates_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return UpdateFeaturesRequest(timeout_ms=timeout_ms, feature_updates=feature_updates), pos
 
 
@@ -135,20 +137,21 @@ def _write_update_features_request_v0(out: bytearray, message: UpdateFeaturesReq
     out.append(0)
 
 
-def _read_update_features_request_v1(buf: Buffer, pos: int) -> tuple[UpdateFeaturesRequest, int]:
+def _read_update_features_request_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[UpdateFeaturesRequest, int]:
     timeout_ms = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     count, pos = read_compact_array_length(buf, pos, 5)
+    budget.take(count)
     feature_updates: list[FeatureUpdateKey] = []
     for _ in range(count):
-        feature_updates_item, pos = _read_feature_update_key_v1(buf, pos)
+        feature_updates_item, pos = _read_feature_update_key_v1(buf, pos, budget)
         feature_updates.append(feature_updates_item)
     validate_only = _PACKED_o.unpack_from(buf, pos)[0]
     pos += 1
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = UpdateFeaturesRequest(
         timeout_ms=timeout_ms,
         feature_updates=feature_updates,
@@ -167,7 +170,7 @@ def _write_update_features_request_v1(out: bytearray, message: UpdateFeaturesReq
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[UpdateFeaturesRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[UpdateFeaturesRequest, int]], ...]] = (
     _read_update_features_request_v0,
     _read_update_features_request_v1,
     _read_update_features_request_v1,
@@ -183,7 +186,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> UpdateFeaturesReq
     if not 0 <= version <= 2:
         raise unsupported_version("UpdateFeaturesRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("UpdateFeaturesRequest is cut short") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     ZERO_UUID,
     read_compact_array_length,
@@ -75,7 +76,7 @@ class UpdateRaftVoterResponse(msgspec.Struct, frozen=True, kw_only=True, gc=Fals
 _DEFAULT_CURRENT_LEADER: Final = CurrentLeader()
 
 
-def _read_listener_v0(buf: Buffer, pos: int) -> tuple[Listener, int]:
+def _read_listener_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[Listener, int]:
     name, pos = read_compact_string(buf, pos)
     host, pos = read_compact_string(buf, pos)
     port = _PACKED_H.unpack_from(buf, pos)[0]
@@ -83,7 +84,7 @@ def _read_listener_v0(buf: Buffer, pos: int) -> tuple[Listener, int]:
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return Listener(name=name, host=host, port=port), pos
 
 
@@ -94,13 +95,13 @@ def _write_listener_v0(out: bytearray, message: Listener) -> None:
     out.append(0)
 
 
-def _read_kraft_version_feature_v0(buf: Buffer, pos: int) -> tuple[KRaftVersionFeature, int]:
+def _read_kraft_version_feature_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[KRaftVersionFeature, int]:
     min_supported_version, max_supported_version = _PACKED_hh.unpack_from(buf, pos)
     pos += 4
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = KRaftVersionFeature(
         min_supported_version=min_supported_version,
         max_supported_version=max_supported_version,
@@ -113,20 +114,21 @@ def _write_kraft_version_feature_v0(out: bytearray, message: KRaftVersionFeature
     out.append(0)
 
 
-def _read_update_raft_voter_request_v0(buf: Buffer, pos: int) -> tuple[UpdateRaftVoterRequest, int]:
+def _read_update_raft_voter_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[UpdateRaftVoterRequest, int]:
     cluster_id, pos = read_compact_nullable_string(buf, pos)
     current_leader_epoch, voter_id, voter_directory_id = _PACKED_iiu.unpack_from(buf, pos)
     pos += 24
     count, pos = read_compact_array_length(buf, pos, 5)
+    budget.take(count)
     listeners: list[Listener] = []
     for _ in range(count):
-        listeners_item, pos = _read_listener_v0(buf, pos)
+        listeners_item, pos = _read_listener_v0(buf, pos, budget)
         listeners.append(listeners_item)
-    kraft_version_feature, pos = _read_kraft_version_feature_v0(buf, pos)
+    kraft_version_feature, pos = _read_kraft_version_feature_v0(buf, pos, budget)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = UpdateRaftVoterRequest(
         cluster_id=cluster_id,
         current_leader_epoch=current_leader_epoch,
@@ -149,7 +151,7 @@ def _write_update_raft_voter_request_v0(out: bytearray, message: UpdateRaftVoter
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[UpdateRaftVoterRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[UpdateRaftVoterRequest, int]], ...]] = (
     _read_update_raft_voter_request_v0,
 )
 _REQUEST_WRITERS: Final[tuple[Callable[[bytearray, UpdateRaftVoterRequest], None], ...]] = (
@@ -161,7 +163,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> UpdateRaftVoterRe
     if not 0 <= version <= 0:
         raise unsupported_version("UpdateRaftVoterRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("UpdateRaftVoterRequest is cut short") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     ZERO_UUID,
     read_compact_array_length,
@@ -88,13 +89,13 @@ class VoteResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     node_endpoints: list[NodeEndpoint] = []
 
 
-def _read_request_partition_data_v0(buf: Buffer, pos: int) -> tuple[RequestPartitionData, int]:
+def _read_request_partition_data_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[RequestPartitionData, int]:
     partition_index, replica_epoch, replica_id, last_offset_epoch, last_offset = _PACKED_iiiiq.unpack_from(buf, pos)
     pos += 24
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = RequestPartitionData(
         partition_index=partition_index,
         replica_epoch=replica_epoch,
@@ -112,13 +113,13 @@ def _write_request_partition_data_v0(out: bytearray, message: RequestPartitionDa
     out.append(0)
 
 
-def _read_request_partition_data_v1(buf: Buffer, pos: int) -> tuple[RequestPartitionData, int]:
+def _read_request_partition_data_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[RequestPartitionData, int]:
     partition_index, replica_epoch, replica_id, replica_directory_id, voter_directory_id, last_offset_epoch, last_offset = _PACKED_iiiuuiq.unpack_from(buf, pos)
     pos += 56
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = RequestPartitionData(
         partition_index=partition_index,
         replica_epoch=replica_epoch,
@@ -138,13 +139,13 @@ def _write_request_partition_data_v1(out: bytearray, message: RequestPartitionDa
     out.append(0)
 
 
-def _read_request_partition_data_v2(buf: Buffer, pos: int) -> tuple[RequestPartitionData, int]:
+def _read_request_partition_data_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[RequestPartitionData, int]:
     partition_index, replica_epoch, replica_id, replica_directory_id, voter_directory_id, last_offset_epoch, last_offset, pre_vote = _PACKED_iiiuuiqo.unpack_from(buf, pos)
     pos += 57
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = RequestPartitionData(
         partition_index=partition_index,
         replica_epoch=replica_epoch,
@@ -163,17 +164,18 @@ def _write_request_partition_data_v2(out: bytearray, message: RequestPartitionDa
     out.append(0)
 
 
-def _read_request_topic_data_v0(buf: Buffer, pos: int) -> tuple[RequestTopicData, int]:
+def _read_request_topic_data_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[RequestTopicData, int]:
     topic_name, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 25)
+    budget.take(count)
     partitions: list[RequestPartitionData] = []
     for _ in range(count):
-        partitions_item, pos = _read_request_partition_data_v0(buf, pos)
+        partitions_item, pos = _read_request_partition_data_v0(buf, pos, budget)
         partitions.append(partitions_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return RequestTopicData(topic_name=topic_name, partitions=partitions), pos
 
 
@@ -186,17 +188,18 @@ def _write_request_topic_data_v0(out: bytearray, message: RequestTopicData) -> N
     out.append(0)
 
 
-def _read_request_topic_data_v1(buf: Buffer, pos: int) -> tuple[RequestTopicData, int]:
+def _read_request_topic_data_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[RequestTopicData, int]:
     topic_name, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 57)
+    budget.take(count)
     partitions: list[RequestPartitionData] = []
     for _ in range(count):
-        partitions_item, pos = _read_request_partition_data_v1(buf, pos)
+        partitions_item, pos = _read_request_partition_data_v1(buf, pos, budget)
         partitions.append(partitions_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return RequestTopicData(topic_name=topic_name, partitions=partitions), pos
 
 
@@ -209,17 +212,18 @@ def _write_request_topic_data_v1(out: bytearray, message: RequestTopicData) -> N
     out.append(0)
 
 
-def _read_request_topic_data_v2(buf: Buffer, pos: int) -> tuple[RequestTopicData, int]:
+def _read_request_topic_data_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[RequestTopicData, int]:
     topic_name, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 58)
+    budget.take(count)
     partitions: list[RequestPartitionData] = []
     for _ in range(count):
-        partitions_item, pos = _read_request_partition_data_v2(buf, pos)
+        partitions_item, pos = _read_request_partition_data_v2(buf, pos, budget)
         partitions.append(partitions_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return RequestTopicData(topic_name=topic_name, partitions=partitions), pos
 
 
@@ -232,17 +236,18 @@ def _write_request_topic_data_v2(out: bytearray, message: RequestTopicData) -> N
     out.append(0)
 
 
-def _read_vote_request_v0(buf: Buffer, pos: int) -> tuple[VoteRequest, int]:
+def _read_vote_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[VoteRequest, int]:
     cluster_id, pos = read_compact_nullable_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 3)
+    budget.take(count)
     topics: list[RequestTopicData] = []
     for _ in range(count):
-        topics_item, pos = _read_request_topic_data_v0(buf, pos)
+        topics_item, pos = _read_request_topic_data_v0(buf, pos, budget)
         topics.append(topics_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return VoteRequest(cluster_id=cluster_id, topics=topics), pos
 
 
@@ -255,19 +260,20 @@ def _write_vote_request_v0(out: bytearray, message: VoteRequest) -> None:
     out.append(0)
 
 
-def _read_vote_request_v1(buf: Buffer, pos: int) -> tuple[VoteRequest, int]:
+def _read_vote_request_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[VoteRequest, int]:
     cluster_id, pos = read_compact_nullable_string(buf, pos)
     voter_id = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     count, pos = read_compact_array_length(buf, pos, 3)
+    budget.take(count)
     topics: list[RequestTopicData] = []
     for _ in range(count):
-        topics_item, pos = _read_request_topic_data_v1(buf, pos)
+        topics_item, pos = _read_request_topic_data_v1(buf, pos, budget)
         topics.append(topics_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return VoteRequest(cluster_id=cluster_id, voter_id=voter_id, topics=topics), pos
 
 
@@ -281,19 +287,20 @@ def _write_vote_request_v1(out: bytearray, message: VoteRequest) -> None:
     out.append(0)
 
 
-def _read_vote_request_v2(buf: Buffer, pos: int) -> tuple[VoteRequest, int]:
+def _read_vote_request_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[VoteRequest, int]:
     cluster_id, pos = read_compact_nullable_string(buf, pos)
     voter_id = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     count, pos = read_compact_array_length(buf, pos, 3)
+    budget.take(count)
     topics: list[RequestTopicData] = []
     for _ in range(count):
-        topics_item, pos = _read_request_topic_data_v2(buf, pos)
+        topics_item, pos = _read_request_topic_data_v2(buf, pos, budget)
         topics.append(topics_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return VoteRequest(cluster_id=cluster_id, voter_id=voter_id, topics=topics), pos
 
 
@@ -307,7 +314,7 @@ def _write_vote_request_v2(out: bytearray, message: VoteRequest) -> None:
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[VoteRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[VoteRequest, int]], ...]] = (
     _read_vote_request_v0,
     _read_vote_request_v1,
     _read_vote_request_v2,
@@ -323,7 +330,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> VoteRequest:
     if not 0 <= version <= 2:
         raise unsupported_version("VoteRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("VoteRequest is cut short") from error
 

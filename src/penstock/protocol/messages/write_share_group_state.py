@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     ZERO_UUID,
     read_compact_array_length,
@@ -75,13 +76,13 @@ class WriteShareGroupStateResponse(msgspec.Struct, frozen=True, kw_only=True, gc
     results: list[WriteStateResult] = []
 
 
-def _read_state_batch_v0(buf: Buffer, pos: int) -> tuple[StateBatch, int]:
+def _read_state_batch_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[StateBatch, int]:
     first_offset, last_offset, delivery_state, delivery_count = _PACKED_qqbh.unpack_from(buf, pos)
     pos += 19
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = StateBatch(
         first_offset=first_offset,
         last_offset=last_offset,
@@ -96,18 +97,19 @@ def _write_state_batch_v0(out: bytearray, message: StateBatch) -> None:
     out.append(0)
 
 
-def _read_partition_data_v0(buf: Buffer, pos: int) -> tuple[PartitionData, int]:
+def _read_partition_data_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[PartitionData, int]:
     partition, state_epoch, leader_epoch, start_offset = _PACKED_iiiq.unpack_from(buf, pos)
     pos += 20
     count, pos = read_compact_array_length(buf, pos, 20)
+    budget.take(count)
     state_batches: list[StateBatch] = []
     for _ in range(count):
-        state_batches_item, pos = _read_state_batch_v0(buf, pos)
+        state_batches_item, pos = _read_state_batch_v0(buf, pos, budget)
         state_batches.append(state_batches_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = PartitionData(
         partition=partition,
         state_epoch=state_epoch,
@@ -127,18 +129,19 @@ def _write_partition_data_v0(out: bytearray, message: PartitionData) -> None:
     out.append(0)
 
 
-def _read_partition_data_v1(buf: Buffer, pos: int) -> tuple[PartitionData, int]:
+def _read_partition_data_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[PartitionData, int]:
     partition, state_epoch, leader_epoch, start_offset, delivery_complete_count = _PACKED_iiiqi.unpack_from(buf, pos)
     pos += 24
     count, pos = read_compact_array_length(buf, pos, 20)
+    budget.take(count)
     state_batches: list[StateBatch] = []
     for _ in range(count):
-        state_batches_item, pos = _read_state_batch_v0(buf, pos)
+        state_batches_item, pos = _read_state_batch_v0(buf, pos, budget)
         state_batches.append(state_batches_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = PartitionData(
         partition=partition,
         state_epoch=state_epoch,
@@ -159,18 +162,19 @@ def _write_partition_data_v1(out: bytearray, message: PartitionData) -> None:
     out.append(0)
 
 
-def _read_write_state_data_v0(buf: Buffer, pos: int) -> tuple[WriteStateData, int]:
+def _read_write_state_data_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[WriteStateData, int]:
     topic_id = _PACKED_u.unpack_from(buf, pos)[0]
     pos += 16
     count, pos = read_compact_array_length(buf, pos, 22)
+    budget.take(count)
     partitions: list[PartitionData] = []
     for _ in range(count):
-        partitions_item, pos = _read_partition_data_v0(buf, pos)
+        partitions_item, pos = _read_partition_data_v0(buf, pos, budget)
         partitions.append(partitions_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return WriteStateData(topic_id=topic_id, partitions=partitions), pos
 
 
@@ -183,18 +187,19 @@ def _write_write_state_data_v0(out: bytearray, message: WriteStateData) -> None:
     out.append(0)
 
 
-def _read_write_state_data_v1(buf: Buffer, pos: int) -> tuple[WriteStateData, int]:
+def _read_write_state_data_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[WriteStateData, int]:
     topic_id = _PACKED_u.unpack_from(buf, pos)[0]
     pos += 16
     count, pos = read_compact_array_length(buf, pos, 26)
+    budget.take(count)
     partitions: list[PartitionData] = []
     for _ in range(count):
-        partitions_item, pos = _read_partition_data_v1(buf, pos)
+        partitions_item, pos = _read_partition_data_v1(buf, pos, budget)
         partitions.append(partitions_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return WriteStateData(topic_id=topic_id, partitions=partitions), pos
 
 
@@ -207,17 +212,18 @@ def _write_write_state_data_v1(out: bytearray, message: WriteStateData) -> None:
     out.append(0)
 
 
-def _read_write_share_group_state_request_v0(buf: Buffer, pos: int) -> tuple[WriteShareGroupStateRequest, int]:
+def _read_write_share_group_state_request_v0(buf: Buffer, pos: int, budget: Budget) -> tuple[WriteShareGroupStateRequest, int]:
     group_id, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 18)
+    budget.take(count)
     topics: list[WriteStateData] = []
     for _ in range(count):
-        topics_item, pos = _read_write_state_data_v0(buf, pos)
+        topics_item, pos = _read_write_state_data_v0(buf, pos, budget)
         topics.append(topics_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return WriteShareGroupStateRequest(group_id=group_id, topics=topics), pos
 
 
@@ -230,17 +236,18 @@ def _write_write_share_group_state_request_v0(out: bytearray, message: WriteShar
     out.append(0)
 
 
-def _read_write_share_group_state_request_v1(buf: Buffer, pos: int) -> tuple[WriteShareGroupStateRequest, int]:
+def _read_write_share_group_state_request_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[WriteShareGroupStateRequest, int]:
     group_id, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 18)
+    budget.take(count)
     topics: list[WriteStateData] = []
     for _ in range(count):
-        topics_item, pos = _read_write_state_data_v1(buf, pos)
+        topics_item, pos = _read_write_state_data_v1(buf, pos, budget)
         topics.append(topics_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return WriteShareGroupStateRequest(group_id=group_id, topics=topics), pos
 
 
@@ -253,7 +260,7 @@ def _write_write_share_group_state_request_v1(out: bytearray, message: WriteShar
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[WriteShareGroupStateRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[WriteShareGroupStateRequest, int]], ...]] = (
     _read_write_share_group_state_request_v0,
     _read_write_share_group_state_request_v1,
 )
@@ -267,7 +274,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> WriteShareGroupSt
     if not 0 <= version <= 1:
         raise unsupported_version("WriteShareGroupStateRequest", version)
     try:
-        return _REQUEST_READERS[version](buf, pos)[0]
+        return _REQUEST_READERS[version](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("WriteShareGroupStateRequest is cut short") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.wire import (
+    Budget,
     Buffer,
     read_compact_array_length,
     read_compact_string,
@@ -70,14 +71,15 @@ class WriteTxnMarkersResponse(msgspec.Struct, frozen=True, kw_only=True, gc=Fals
     markers: list[WritableTxnMarkerResult] = []
 
 
-def _read_writable_txn_marker_topic_v1(buf: Buffer, pos: int) -> tuple[WritableTxnMarkerTopic, int]:
+def _read_writable_txn_marker_topic_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[WritableTxnMarkerTopic, int]:
     name, pos = read_compact_string(buf, pos)
     count, pos = read_compact_array_length(buf, pos, 4)
+    budget.take(count)
     partition_indexes, pos = read_int32s(buf, pos, count)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return WritableTxnMarkerTopic(name=name, partition_indexes=partition_indexes), pos
 
 
@@ -89,20 +91,21 @@ def _write_writable_txn_marker_topic_v1(out: bytearray, message: WritableTxnMark
     out.append(0)
 
 
-def _read_writable_txn_marker_v1(buf: Buffer, pos: int) -> tuple[WritableTxnMarker, int]:
+def _read_writable_txn_marker_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[WritableTxnMarker, int]:
     producer_id, producer_epoch, transaction_result = _PACKED_qho.unpack_from(buf, pos)
     pos += 11
     count, pos = read_compact_array_length(buf, pos, 3)
+    budget.take(count)
     topics: list[WritableTxnMarkerTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_writable_txn_marker_topic_v1(buf, pos)
+        topics_item, pos = _read_writable_txn_marker_topic_v1(buf, pos, budget)
         topics.append(topics_item)
     coordinator_epoch = _PACKED_i.unpack_from(buf, pos)[0]
     pos += 4
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = WritableTxnMarker(
         producer_id=producer_id,
         producer_epoch=producer_epoch,
@@ -123,20 +126,21 @@ def _write_writable_txn_marker_v1(out: bytearray, message: WritableTxnMarker) ->
     out.append(0)
 
 
-def _read_writable_txn_marker_v2(buf: Buffer, pos: int) -> tuple[WritableTxnMarker, int]:
+def _read_writable_txn_marker_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[WritableTxnMarker, int]:
     producer_id, producer_epoch, transaction_result = _PACKED_qho.unpack_from(buf, pos)
     pos += 11
     count, pos = read_compact_array_length(buf, pos, 3)
+    budget.take(count)
     topics: list[WritableTxnMarkerTopic] = []
     for _ in range(count):
-        topics_item, pos = _read_writable_txn_marker_topic_v1(buf, pos)
+        topics_item, pos = _read_writable_txn_marker_topic_v1(buf, pos, budget)
         topics.append(topics_item)
     coordinator_epoch, transaction_version = _PACKED_ib.unpack_from(buf, pos)
     pos += 5
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     value = WritableTxnMarker(
         producer_id=producer_id,
         producer_epoch=producer_epoch,
@@ -158,16 +162,17 @@ def _write_writable_txn_marker_v2(out: bytearray, message: WritableTxnMarker) ->
     out.append(0)
 
 
-def _read_write_txn_markers_request_v1(buf: Buffer, pos: int) -> tuple[WriteTxnMarkersRequest, int]:
+def _read_write_txn_markers_request_v1(buf: Buffer, pos: int, budget: Budget) -> tuple[WriteTxnMarkersRequest, int]:
     count, pos = read_compact_array_length(buf, pos, 17)
+    budget.take(count)
     markers: list[WritableTxnMarker] = []
     for _ in range(count):
-        markers_item, pos = _read_writable_txn_marker_v1(buf, pos)
+        markers_item, pos = _read_writable_txn_marker_v1(buf, pos, budget)
         markers.append(markers_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return WriteTxnMarkersRequest(markers=markers), pos
 
 
@@ -179,16 +184,17 @@ def _write_write_txn_markers_request_v1(out: bytearray, message: WriteTxnMarkers
     out.append(0)
 
 
-def _read_write_txn_markers_request_v2(buf: Buffer, pos: int) -> tuple[WriteTxnMarkersRequest, int]:
+def _read_write_txn_markers_request_v2(buf: Buffer, pos: int, budget: Budget) -> tuple[WriteTxnMarkersRequest, int]:
     count, pos = read_compact_array_length(buf, pos, 18)
+    budget.take(count)
     markers: list[WritableTxnMarker] = []
     for _ in range(count):
-        markers_item, pos = _read_writable_txn_marker_v2(buf, pos)
+        markers_item, pos = _read_writable_txn_marker_v2(buf, pos, budget)
         markers.append(markers_item)
     if buf[pos] == 0:
         pos += 1
     else:
-        pos = skip_tagged_fields(buf, pos)
+        pos = skip_tagged_fields(buf, pos, budget)
     return WriteTxnMarkersRequest(markers=markers), pos
 
 
@@ -200,7 +206,7 @@ def _write_write_txn_markers_request_v2(out: bytearray, message: WriteTxnMarkers
     out.append(0)
 
 
-_REQUEST_READERS: Final[tuple[Callable[[Buffer, int], tuple[WriteTxnMarkersRequest, int]], ...]] = (
+_REQUEST_READERS: Final[tuple[Callable[[Buffer, int, Budget], tuple[WriteTxnMarkersRequest, int]], ...]] = (
     _read_write_txn_markers_request_v1,
     _read_write_txn_markers_request_v2,
 )
@@ -214,7 +220,7 @@ def decode_request(buf: Buffer, version: int, pos: int = 0) -> WriteTxnMarkersRe
     if not 1 <= version <= 2:
         raise unsupported_version("WriteTxnMarkersRequest", version)
     try:
-        return _REQUEST_READERS[version - 1](buf, pos)[0]
+        return _REQUEST_READERS[version - 1](buf, pos, Budget())[0]
     except (IndexError, struct.error) as error:
         raise ProtocolError("WriteTxnMarkersRequest is cut short") from error
 
