@@ -46,9 +46,10 @@ def prepare_produced(
     The batches' data is writable and their offsets are not assigned yet. Raises `AppendRejected`, or `CheckElsewhere`
     where the rules say so.
     """
-    parts = (records,) if is_from_client else tuple(_split(records))
     try:
-        return [_prepare(part, rules, now_ms, is_from_client) for part in parts]
+        if is_from_client:
+            return [_prepare(records, rules, now_ms, True)]
+        return [_prepare(part, rules, now_ms, False) for part in tuple(_split(records))]
     except InvalidBatch as error:
         raise AppendRejected(error.code, error.message, error.record_errors) from None
 
@@ -57,7 +58,7 @@ def _prepare(batch: Buffer, rules: ValidationRules, now_ms: int, is_from_client:
     validated = validate_batch(batch, rules, now_ms, is_from_client=is_from_client)
     header = validated.header
     data = batch if validated.rewrite is Rewrite.NONE else rewrite_batch(batch, validated, rules)
-    if isinstance(data, bytes) or (isinstance(data, memoryview) and data.readonly):
+    if data.readonly if isinstance(data, memoryview) else isinstance(data, bytes):
         data = bytearray(data)
     return StorableBatch(data, header, 0, header.last_offset_delta, validated.max_timestamp, len(data))
 

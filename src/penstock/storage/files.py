@@ -95,8 +95,12 @@ class RealFile:
         self._fd = fd
 
     def write(self, buffers: Sequence[Buffer], position: int) -> None:
-        total = sum(len(b) for b in buffers)
-        written = os.pwritev(self._fd, buffers, position)
+        if len(buffers) == 1:  # as nearly always; it is the cheaper call
+            total = len(buffers[0])
+            written = os.pwrite(self._fd, buffers[0], position)
+        else:
+            total = sum(map(len, buffers))
+            written = os.pwritev(self._fd, buffers, position)
         if written == total:
             return
         rest = memoryview(b"".join(buffers))  # rare: a full disk, or more than the kernel takes at once

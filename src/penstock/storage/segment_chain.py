@@ -178,12 +178,13 @@ class SegmentChain:
             age_ms = max_timestamp - indexes.first_timestamp
         else:
             age_ms = now_ms - self._rolled_at_ms if self._rolled_at_ms >= 0 else 0
-        return age_ms > config.segment_ms - self._jitter_ms()
+        limit_ms = config.segment_ms
+        return age_ms > (limit_ms if config.segment_jitter_ms == 0 else limit_ms - self._jitter_ms())
 
     def _jitter_ms(self) -> int:
         """Differs from segment to segment, so that not all partitions roll at once."""
         limit_ms = min(self._config.segment_jitter_ms, self._config.segment_ms)
-        return zlib.crc32(self.active.log_path.encode()) % (limit_ms + 1) if limit_ms > 0 else 0
+        return zlib.crc32(self.active.log_path.encode()) % (limit_ms + 1)
 
     def roll(self, now_ms: int) -> bool:
         """Seal the active segment and begin another; nothing to do while the active one is empty."""

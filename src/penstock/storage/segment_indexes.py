@@ -116,8 +116,8 @@ class SegmentIndexes:
         return scan.next_offset
 
     def has_room(self, size_bytes_max: int) -> bool:
-        """Whether another entry fits into each file, and the one that `close_times` adds."""
-        return (
+        """Whether the entries of the next batch, if it gets any, fit into each file with those of `close_times`."""
+        return self._bytes_since_entry <= self.interval_bytes or (
             self.offsets.size_bytes + OFFSET_ENTRY_SIZE <= size_bytes_max
             and self.times.size_bytes + 2 * TIME_ENTRY_SIZE <= size_bytes_max
         )
