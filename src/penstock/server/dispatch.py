@@ -131,7 +131,7 @@ class Dispatcher:
         answer = route.encode(header, response)
         counts = route.counts
         counts.request_bytes += ctx.request_bytes
-        counts.response_bytes += sum(map(len, answer))
+        counts.response_bytes += len(answer[0]) if len(answer) == 1 else sum(map(len, answer))
         counts.seconds.observe((services.clock.monotonic_ms() - ctx.began_ms) / 1000)
         return answer
 
