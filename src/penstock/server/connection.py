@@ -140,6 +140,8 @@ class Connection(asyncio.BufferedProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         log.debug("%s disconnected%s", self.peer, f": {exc}" if exc else "")
         self._host.connections.discard(self)
+        self._body = None  # this object may live on until the collector of cycles comes, which is seldom
+        self._unparsed = b""
         self._drop_requests()
         self._note_unsent(0)
         self._memory.forget(self)
