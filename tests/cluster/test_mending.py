@@ -103,6 +103,20 @@ def test_what_rotted_is_replaced_by_what_the_leader_has(tmp_path: Path, offsets:
     run(tmp_path, scenario)
 
 
+def test_what_recovery_could_not_tell_of_producers_is_settled_with_the_last_batch(tmp_path: Path) -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.replica.log.producers.doubt(2)
+        stage.peers[1].error = stage.peers[3].error = ErrorCode.NOT_LEADER_OR_FOLLOWER
+        await stage.rots(2)
+        assert stage.replica.last_stable_offset == 2
+        stage.peers[1].error = None
+        await stage.pass_time(60_000)
+        assert stage.is_sound
+        assert stage.replica.last_stable_offset == COUNT
+
+    run(tmp_path, scenario)
+
+
 @pytest.mark.parametrize("error", [ConnectionResetError(), ErrorCode.NOT_LEADER_OR_FOLLOWER])
 def test_another_is_asked_when_the_first_does_not_answer(
     tmp_path: Path, error: ErrorCode | Exception
@@ -179,3 +193,15 @@ def test_what_is_not_committed_is_not_mended_for_another_may_take_its_place(tmp_
         assert stage.is_sound
 
     run(tmp_path, scenario)
+
+
+def test_what_a_lone_replica_knows_of_producers_has_to_do(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        alone = Rotting(tmp_path, replicas=(NODE,))
+        alone.replica.log.producers.doubt(2)
+        assert alone.replica.last_stable_offset == 2
+        alone.replica.settle_doubt()
+        assert alone.replica.last_stable_offset == COUNT
+        await alone.store.close()
+
+    asyncio.run(scenario())

@@ -104,3 +104,15 @@ def test_a_read_that_meets_rot_makes_its_log_suspect(tmp_path: Path) -> None:
         assert (offsets(stage), stage.told) == ([2], [stage.replica])
 
     run(tmp_path, scenario)
+
+
+def test_a_log_whose_producers_are_in_doubt_is_told_of_though_nothing_in_it_is_damaged(
+    tmp_path: Path,
+) -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.replica.log.producers.doubt(2)
+        stage.scrubber.suspect(stage.replica)
+        await stage.pass_time(0)
+        assert stage.told == [stage.replica]
+
+    run(tmp_path, scenario)

@@ -9,6 +9,7 @@ from penstock.protocol.records.batch import HEADER_SIZE
 from penstock.storage.damage import Damage, SegmentCheck, mends
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import RealFileSystem
+from penstock.storage.leader_epochs import EpochEntry, LeaderEpochs
 from penstock.storage.log import Log
 from penstock.storage.log_errors import LogCorrupt
 from penstock.storage.recovery import Checkpointed, load_log
@@ -26,7 +27,7 @@ from tests.storage.logs import (
 
 COUNT = 10
 SIZE = len(batch_of("0"))
-CONTENT, LENGTH, MAGIC, BASE_OFFSET = HEADER_SIZE + 3, 9, 16, 6
+CONTENT, LENGTH, MAGIC, BASE_OFFSET, EPOCH = HEADER_SIZE + 3, 9, 16, 6, 13
 LAST_OFFSET = 24
 """How many offsets a batch takes: seed 252 of the simulated clusters believed it, and cut what came behind."""
 
@@ -80,13 +81,13 @@ def found_in(data: bytearray, end_offset: int = COUNT) -> list[Damage]:
     def read_at(size_bytes: int, position: int) -> bytes:
         return bytes(data[position : position + size_bytes])
 
-    looking = SegmentCheck(read_at, 0, len(data), end_offset)
+    looking = SegmentCheck(read_at, 0, len(data), end_offset, LeaderEpochs([EpochEntry(0, 0)]))
     while not looking.is_complete:
         looking.run()
     return looking.found
 
 
-@pytest.mark.parametrize("place", [CONTENT, LENGTH, MAGIC, BASE_OFFSET])
+@pytest.mark.parametrize("place", [CONTENT, LENGTH, MAGIC, BASE_OFFSET, EPOCH])
 @pytest.mark.parametrize("offset", [0, 4, COUNT - 1])
 def test_one_bad_batch_is_found_and_those_around_it_are_not(log: Log, offset: int, place: int) -> None:
     data = content(log)
@@ -199,7 +200,7 @@ def reopened_with(log: Log, committed_offset: int) -> Log:
     return Log(log.topic, log.partition, log.directory, log.config, cache=cache, loaded=loaded)
 
 
-@pytest.mark.parametrize("place", [CONTENT, LENGTH, LAST_OFFSET])
+@pytest.mark.parametrize("place", [CONTENT, LENGTH, LAST_OFFSET, BASE_OFFSET])
 def test_recovery_does_not_cut_what_was_committed_for_a_torn_write(log: Log, place: int) -> None:
     append(log, "new epoch", epoch=3)
     sync(log)
@@ -218,6 +219,24 @@ def test_a_leader_epoch_that_begins_with_a_damaged_batch_is_known_all_the_same(l
     assert [each.start_offset for each in again.epochs.entries] == [0, COUNT]
 
 
+def test_a_leader_epoch_that_has_rotted_is_not_believed(log: Log) -> None:
+    rot(log, 4, EPOCH)
+    again = reopened_with(log, committed_offset=COUNT)
+    assert again.damaged == [damage(4, 5)]  # either of the two may be the one whose epoch is wrong
+    assert again.epochs.entries == [(0, 0)]
+
+
+@pytest.mark.parametrize("place", [CONTENT, LENGTH, MAGIC, BASE_OFFSET])
+def test_a_rotten_batch_at_the_end_of_a_segment_is_no_torn_write(log: Log, place: int) -> None:
+    log.roll(now_ms=NOW_MS)
+    append(log, "next")
+    sync(log)
+    rot(log, COUNT - 1, place)
+    again = reopened_with(log, committed_offset=COUNT + 1)
+    assert (again.log_end_offset, again.damaged) == (COUNT + 1, [damage(COUNT - 1, COUNT - 1)])
+    assert values_in(read(again, COUNT)) == ["next"]
+
+
 def test_recovery_cuts_what_was_not_committed_and_what_nothing_follows(log: Log) -> None:
     rot(log, 7)
     assert reopened_with(log, committed_offset=7).log_end_offset == 7
@@ -225,7 +244,7 @@ def test_recovery_cuts_what_was_not_committed_and_what_nothing_follows(log: Log)
     assert reopened_with(log, committed_offset=7).log_end_offset == 6
 
 
-@pytest.mark.parametrize("place", [CONTENT, LENGTH, LAST_OFFSET])
+@pytest.mark.parametrize("place", [CONTENT, LENGTH, LAST_OFFSET, BASE_OFFSET])
 def test_recovery_steps_over_damage_in_what_was_durable_and_tells_where_it_is(log: Log, place: int) -> None:
     checkpoint(log)
     rot(log, 4, place)
@@ -236,7 +255,7 @@ def test_recovery_steps_over_damage_in_what_was_durable_and_tells_where_it_is(lo
     assert len(again.damage) == 1
 
 
-@pytest.mark.parametrize("place", [CONTENT, LAST_OFFSET])
+@pytest.mark.parametrize("place", [CONTENT, LAST_OFFSET, BASE_OFFSET])
 def test_recovery_knows_where_a_log_ends_whose_last_batch_is_damaged(log: Log, place: int) -> None:
     checkpoint(log)
     rot(log, COUNT - 1, place)

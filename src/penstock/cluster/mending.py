@@ -82,6 +82,7 @@ class Mender:
                     break
             else:
                 self._report(replica, damage)
+        replica.settle_doubt()
 
     def _others(self, replica: Replica) -> list[int]:
         """Who holds all that is committed, the leader first."""

@@ -160,7 +160,9 @@ class Replica:
             opened.producers.advance_high_watermark(self.high_watermark)  # recovery has replayed the markers
             opened.on_durable = self._own_log_advanced
             opened.on_suspicion = self._suspect
-            if opened.damaged:
+            if not self.is_replicated:
+                opened.producers.trust()
+            if opened.damaged or opened.producers.doubtful_from is not None:
                 self._suspect()
             if self.is_leader:
                 self._begin_epoch(opened)
@@ -192,6 +194,14 @@ class Replica:
             self._surroundings.flusher.sync(self.log)
             self.wake_readers()
         return is_mended
+
+    def settle_doubt(self) -> None:
+        """What recovery could not tell of producers is told anew, when what it had to pass over is mended."""
+        if not self.is_replicated:
+            self.log.producers.trust()
+        if self.log.settle_doubt(now_ms=self._surroundings.clock.now_ms()):
+            self.log.producers.advance_high_watermark(self.high_watermark)
+            self.wake_readers()
 
     def close(self, reason: str) -> None:
         """The partition is deleted or handed over: nobody waits for it any more."""
@@ -365,6 +375,7 @@ class Replica:
     def truncated(self, end_offset: int) -> None:
         """The log was cut: after an unclean election even what had been committed may be gone."""
         self.high_watermark = min(self.high_watermark, end_offset)
+        self.log.producers.advance_high_watermark(self.high_watermark)  # the markers were replayed
 
     # -- the high watermark ---------------------------------------------------------------------------
 

@@ -83,7 +83,7 @@ class Scrubber:
         for damage in replica.log.damaged:
             if damage not in known:
                 log.error("%s is damaged: %s are not what was written", replica.log.directory, damage)
-        if replica.log.damaged:
+        if replica.log.damaged or replica.log.producers.doubtful_from is not None:
             self._on_damage(replica)
 
     async def _look_through(self, checked: Log, rest_factor: int) -> None:

@@ -1,8 +1,9 @@
 """Finding what has rotted in a segment: bytes that are not the batches that were written there.
 
 A batch whose checksum does not match is damaged, and so is everything from a header that makes no sense to the next
-place where a sound batch stands. What lies behind is good and stays readable. Pure but for the `read` function it is
-given, which may wait for the disk: run it on a thread.
+place where a sound batch stands. So is one with an offset or a leader epoch that does not belong there, of which the
+checksum says nothing. What lies behind is good and stays readable. Pure but for the `read` function it is given, which
+may wait for the disk: run it on a thread.
 """
 
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from penstock.protocol.records.batch import (
 )
 from penstock.protocol.records.errors import CorruptRecords
 from penstock.storage.files import Buffer
+from penstock.storage.leader_epochs import LeaderEpochs
 from penstock.storage.segment_scan import SegmentScan
 
 Read = Callable[[int, int], Buffer]
@@ -54,6 +56,7 @@ class SegmentCheck:
     __slots__ = (
         "_before",
         "_end_offset",
+        "_epochs",
         "_next_offset",
         "_position",
         "_read",
@@ -62,9 +65,12 @@ class SegmentCheck:
         "found",
     )
 
-    def __init__(self, read: Read, segment: int, size_bytes: int, end_offset: int) -> None:
-        """`segment` is its base offset, `end_offset` that of the next one, or of the log."""
+    def __init__(
+        self, read: Read, segment: int, size_bytes: int, end_offset: int, epochs: LeaderEpochs
+    ) -> None:
+        """`segment` is its base offset, `end_offset` that of the next one, or of the log. `epochs` do not change."""
         self._read = read
+        self._epochs = epochs
         self._segment = segment
         self._size_bytes = size_bytes
         self._end_offset = end_offset
@@ -83,8 +89,8 @@ class SegmentCheck:
         scan = SegmentScan(self._read, self._position, self._size_bytes, self._next_offset, check_crc=True)
         bound = self._position + _SLICE_BYTES
         for count, (position, header) in enumerate(scan, 1):
-            if header.next_offset > self._end_offset:
-                self._step_over(None)
+            if header.next_offset > self._end_offset or not self._is_of_its_epoch(header):
+                self._step_over(header)
                 return
             self._before = (position, self._next_offset)
             self._position = position + header.size_bytes
@@ -93,6 +99,10 @@ class SegmentCheck:
                 return
         if scan.reason is not None and not self._step_back():
             self._step_over(scan.bad_header)
+
+    def _is_of_its_epoch(self, header: BatchHeader) -> bool:
+        epoch = self._epochs.epoch_for(header.base_offset)
+        return epoch is None or header.leader_epoch < 0 or header.leader_epoch == epoch
 
     def _step_back(self) -> bool:
         """Offsets are not part of the checksum: when this batch fits behind the one before last, the last is bad."""

@@ -153,6 +153,9 @@ class DurableLog(ReadableLog):
         is_up_to_date = end_offset == self.recovery_point and not self._has_deletable
         if is_up_to_date or self.failure is not None:
             return None
+        if self.producers.doubtful_from is not None:
+            self._wait_for_next_checkpoint()
+            return None  # doubts are not to be written down for facts
         index_paths: list[str] = []
         for segment in self.chain.segments[self.chain.number_of(self.recovery_point) :]:
             paths = segment.index_files_to_sync()
@@ -164,10 +167,13 @@ class DurableLog(ReadableLog):
         if not self._epochs_are_saved:
             contents[f"{self.directory}/{LEADER_EPOCHS}"] = encode_checkpoint(self.epochs.entries)
             self._epochs_are_saved = True
-        self._bytes_at_checkpoint = self.chain.bytes_written
-        self._batches_at_checkpoint = self.chain.batches_written
+        self._wait_for_next_checkpoint()
         self._checkpoint = CheckpointJob(self._cache.files, sync, index_paths, contents)
         return self._checkpoint
+
+    def _wait_for_next_checkpoint(self) -> None:
+        self._bytes_at_checkpoint = self.chain.bytes_written
+        self._batches_at_checkpoint = self.chain.batches_written
 
     @property
     def _has_deletable(self) -> bool:
@@ -182,7 +188,8 @@ class DurableLog(ReadableLog):
             _log.warning(
                 "the checkpoint of %s failed (%s): recovery would take longer", self.directory, job.error
             )
-        if error is not None or job.error is not None or job.sync.generation != self._generation:
+        is_void = error is not None or job.error is not None or job.sync.generation != self._generation
+        if is_void or self.producers.doubtful_from is not None:
             self._epochs_are_saved = False
             return
         self.recovery_point = job.sync.end_offset

@@ -29,10 +29,12 @@ from penstock.storage.damage import Damage, SegmentCheck, mends
 from penstock.storage.durable_log import DurableLog
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import Buffer
+from penstock.storage.leader_epochs import LeaderEpochs
 from penstock.storage.log_errors import OffsetOutOfRange, StorageFailure
 from penstock.storage.log_producers import check_producers, note_stored
 from penstock.storage.log_sync import CheckpointJob
 from penstock.storage.log_values import Appended, Cold, LoadedLog, LogSlice, Origin
+from penstock.storage.producer_state import CompletedTransaction
 from penstock.storage.segment import Segment
 from penstock.storage.segment_chain import Discard, SegmentChain
 from penstock.storage.storable_batch import StorableBatch
@@ -215,6 +217,8 @@ class Log(DurableLog):
             end_offset=end_offset,
             now_ms=now_ms,
         )
+        if self.producers.doubtful_from is not None:
+            self.on_suspicion()
         return end_offset
 
     def lower_recovery_point(self, offset: int) -> None:
@@ -256,6 +260,7 @@ class Log(DurableLog):
 
     def _start_at(self, offset: int) -> None:
         self.log_start_offset = offset
+        self.damaged = [each for each in self.damaged if each.next_offset > offset]
         if self.epochs.truncate_from_start(offset):
             self._epochs_are_saved = False
         self.producers.advance_log_start(offset)
@@ -295,7 +300,13 @@ class Log(DurableLog):
         following = self.chain.segments[self.chain.segments.index(segment) + 1 :]
         end_offset = following[0].base_offset if following else self.chain.end_offset
         handle = self._cache.pin(segment.log_path)
-        check = SegmentCheck(handle.file.read, segment.base_offset, segment.size_bytes, end_offset)
+        check = SegmentCheck(
+            handle.file.read,
+            segment.base_offset,
+            segment.size_bytes,
+            end_offset,
+            LeaderEpochs(self.epochs.entries),
+        )
         try:
             while not check.is_complete and layout == self._layout:
                 await self._offload.run(check.run)
@@ -321,6 +332,37 @@ class Log(DurableLog):
             segment.install_indexes(segment.rebuilt_indexes(), replace=True)
         self.damaged.remove(damage)
         return True
+
+    def settle_doubt(self, *, now_ms: int) -> bool:
+        """Tell the producers and aborted transactions anew, if they were in doubt and all that is needed is mended.
+
+        Whether it was so. Waits for the disk, as long as a recovery of what was appended since the last checkpoint.
+        """
+        if self.producers.doubtful_from is None:
+            return False
+        begin = max(self._snapshots.newest or 0, self.log_start_offset)
+        if any(each.next_offset > begin for each in self.damaged):
+            return False
+        aborted: list[AbortedTransaction] = []
+
+        def note(completed: CompletedTransaction) -> None:
+            # What ended below the recovery point was told when nothing was in doubt.
+            if completed.is_aborted and completed.last_offset >= self.recovery_point:
+                aborted.append(AbortedTransaction.of(completed))
+
+        self._snapshots.restore(
+            self.producers,
+            self.chain.segments,
+            log_start_offset=self.log_start_offset,
+            end_offset=self.chain.end_offset,
+            now_ms=now_ms,
+            on_completed=note,
+        )
+        for segment in self.chain.segments[self.chain.number_of(self.recovery_point) :]:
+            segment.indexes().forget_transactions(self.recovery_point)
+        for each in aborted:
+            self.chain.segments[self.chain.number_of(each.last_offset)].note_aborted(each)
+        return self.producers.doubtful_from is None
 
     # -- the end --------------------------------------------------------------------------------------
 

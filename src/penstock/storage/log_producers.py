@@ -34,6 +34,12 @@ def check_producers(
         header = batch.header
         if not header.has_producer_id:
             continue
+        if producers.doubtful_from is not None:
+            raise AppendRejected(
+                ErrorCode.KAFKA_STORAGE_ERROR,
+                f"a batch behind offset {producers.doubtful_from} has rotted, and with it what is known of producers: "
+                "try again when it is mended",
+            )
         if header.is_control:
             judgement: Duplicate | Refusal | None = _check_control(producers, batch)
         else:

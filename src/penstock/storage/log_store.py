@@ -423,7 +423,7 @@ class LogStore:
         await self.save_offsets()
         # Whoever still appends, as a follower that fetches, may have done so while that was written.
         is_clean = all(
-            log.failure is None and log.log_end_offset == point
+            log.failure is None and log.log_end_offset == point and log.producers.doubtful_from is None
             for log, point in zip(logs, saved, strict=True)
         )
         if is_clean and (self.was_clean or not self._unopened):

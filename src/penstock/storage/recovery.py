@@ -8,7 +8,7 @@ After a clean stop everything is as the checkpoint says, and hardly a file is to
    page cache only.
 Something wrong below the recovery point is reported and left as it is: that is damage, not a torn tail. So is what was
 committed when the high watermark was last written down, if sound batches follow it: it was durable then, and other
-replicas have it.
+replicas have it. What it said of producers is in doubt until it is mended: see `producer_state`.
 """
 
 import logging
@@ -18,9 +18,10 @@ from collections.abc import Sequence
 import msgspec
 
 from penstock.config.topic import LONG_MAX, TopicConfig
-from penstock.protocol.records.batch import HEADER_SIZE, BatchHeader, crc_is_valid, parse_header
+from penstock.protocol.records.batch import HEADER_SIZE, crc_is_valid, parse_header
 from penstock.protocol.records.errors import CorruptRecords
 from penstock.storage import compaction_swap
+from penstock.storage.confirmed_scan import Confirmed, ConfirmedScan
 from penstock.storage.damage import Damage, next_sound_batch
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import FileSystem, read_whole
@@ -184,11 +185,11 @@ class _Loader:
         self._epochs.clear()
         for segment in self._segments:
             for _, header in _headers(segment, 0):
-                self._note_epoch(header)
+                self._note_epoch(header.leader_epoch, header.base_offset)
 
-    def _note_epoch(self, header: BatchHeader) -> None:
-        if header.leader_epoch >= 0 and header.leader_epoch != self._epochs.latest_epoch:
-            self._epochs.assign(header.leader_epoch, header.base_offset)
+    def _note_epoch(self, epoch: int, start_offset: int) -> None:
+        if epoch >= 0 and epoch != self._epochs.latest_epoch:
+            self._epochs.assign(epoch, start_offset)
 
     def _restore_producers(self, log_start: int, end_offset: int) -> None:
         """The producers as of `end_offset`."""
@@ -211,7 +212,7 @@ class _Loader:
         if first > 0 and self._segments[first].base_offset == point:
             self._cut_rest(self._segments[first - 1], point)
         self._restore_producers(log_start, point)
-        end_offset = self._check(self._segments[first], point)
+        end_offset = self._check(first, point)
         if end_offset < point:
             self._report_missing(first, end_offset, point)
         for number in range(first + 1, len(self._segments)):
@@ -220,7 +221,7 @@ class _Loader:
                 self._cut_reason = f"it begins at offset {segment.base_offset} where {end_offset} belongs"
                 self._remove_from(number)
                 break
-            end_offset = self._check(segment, point)
+            end_offset = self._check(number, point)
         self._make_durable(first)
         self._snapshots.remove_above(point)
         return end_offset
@@ -234,49 +235,81 @@ class _Loader:
         newest = self._snapshots.newest
         return not self._was_cut and newest is not None and end_offset < following.base_offset <= newest
 
-    def _check(self, segment: Segment, point: int) -> int:
+    def _check(self, number: int, point: int) -> int:
         """Check the batches of a segment that lie at or above `point`, and cut it at the first bad one.
 
         Brings indexes, epochs and producers up to date; gives the offset after the last good batch.
         """
+        segment, end_offset = self._segments[number], self._begin_of_next(number)
         position, next_offset = self._begin(segment, point)
+        epoch = self._epochs.epoch_for(next_offset - 1)
         self._checked.append((segment, position))
         file_size_bytes = segment.size_bytes
         segment.shrink_to(position)
-        read = segment.file().read
         while True:
-            scan = SegmentScan(read, position, file_size_bytes, next_offset, check_crc=True)
-            for position, header in scan:
-                segment.note_batch(position, header.size_bytes, header.last_offset, header.max_timestamp)
+            scan = ConfirmedScan(
+                segment.file().read,
+                position,
+                file_size_bytes,
+                next_offset,
+                epoch=-1 if epoch is None else epoch,
+                end_offset=end_offset,
+                has_gaps="compact" in self._config.cleanup_policy,
+            )
+            for batch in scan:
+                header = batch.header
+                segment.note_batch(
+                    batch.position, header.size_bytes, header.last_offset, header.max_timestamp
+                )
                 if header.base_offset >= point:
-                    self._take_in(segment, header, scan)
+                    self._take_in(segment, batch)
             position, next_offset = scan.position, scan.next_offset
-            is_damage = next_offset < point or self._is_rot(segment, scan, file_size_bytes)
-            if scan.reason is None or not is_damage:
+            if scan.reason is None:
                 break
-            if scan.bad_header is not None and scan.bad_header.base_offset >= point:
-                self._note_epoch(scan.bad_header)  # its epoch may begin with it
-            position, next_offset = self._step_over_damage(segment, scan, file_size_bytes)
+            behind = self._behind(segment, scan, file_size_bytes, end_offset)
+            is_rot = next_offset < self._checkpointed.committed_offset and behind is not None
+            if not (next_offset < point or is_rot):
+                break
+            if scan.bad_header is not None and next_offset >= point:
+                self._note_epoch(scan.bad_header.leader_epoch, next_offset)  # it may begin there
+            position, next_offset = self._step_over_damage(segment, scan, behind)
+            epoch = self._epochs.epoch_for(next_offset - 1)
         if scan.reason is not None:
             self._cut(segment, scan, file_size_bytes)
         self._has_news = self._has_news or scan.reason is not None or next_offset > point
         return next_offset
 
-    def _is_rot(self, segment: Segment, scan: SegmentScan, size_bytes: int) -> bool:
-        """Whether the bad batch at which a walk above the recovery point ended is no torn write."""
-        return scan.next_offset < self._checkpointed.committed_offset and (
-            self._next_sound(segment, scan, size_bytes) is not None
-        )
+    def _begin_of_next(self, number: int) -> int | None:
+        """Where the next segment begins, if it holds anything."""
+        following = self._segments[number + 1 : number + 2]
+        return following[0].base_offset if following and following[0].size_bytes else None
 
-    def _next_sound(self, segment: Segment, scan: SegmentScan, size_bytes: int) -> tuple[int, int] | None:
-        return next_sound_batch(
+    def _behind(
+        self, segment: Segment, scan: ConfirmedScan, size_bytes: int, end_offset: int | None
+    ) -> tuple[int, int] | None:
+        """Position and offset of what follows a bad batch, in this segment or as the next; None for nothing.
+
+        Nothing does either when all offsets up to the next segment are there: then it is no batch.
+        """
+        if scan.behind is not None:
+            return scan.behind
+        if end_offset is not None and scan.next_offset >= end_offset:
+            return None
+        sound = next_sound_batch(
             segment.file().read,
             scan.position,
             size_bytes,
             scan.next_offset,
-            LONG_MAX,
+            LONG_MAX if end_offset is None else end_offset,
             bad_header=scan.bad_header,
         )
+        if sound is not None or end_offset is None:
+            return sound
+        if scan.bad_header is not None:
+            end = scan.position + scan.bad_header.size_bytes
+            if not any(segment.file().read(size_bytes - end, end)):
+                return end, end_offset  # the rest is room that a roll has given back
+        return size_bytes, end_offset
 
     def _cut_rest(self, segment: Segment, point: int) -> None:
         """Cut what stands behind the records of the segment before the recovery point's: room that was not used,
@@ -308,22 +341,28 @@ class _Loader:
         segment.reset_indexes(indexes)
         return 0, base_offset
 
-    def _take_in(self, segment: Segment, header: BatchHeader, scan: SegmentScan) -> None:
-        self._note_epoch(header)
+    def _take_in(self, segment: Segment, batch: Confirmed) -> None:
+        header = batch.header
+        self._note_epoch(header.leader_epoch, header.base_offset)
         if not header.has_producer_id:
             return
-        marker = marker_or_none(header, scan.batch(header)) if header.is_control else None
+        marker = marker_or_none(header, batch.content) if header.is_control else None
         completed = self._producers.replay(header, marker)
         if completed is not None and completed.is_aborted:
             segment.note_aborted(AbortedTransaction.of(completed))
 
-    def _step_over_damage(self, segment: Segment, scan: SegmentScan, size_bytes: int) -> tuple[int, int]:
+    def _step_over_damage(
+        self, segment: Segment, scan: ConfirmedScan, behind: tuple[int, int] | None
+    ) -> tuple[int, int]:
         """A bad batch that was durable: go on behind it."""
         what = f"{segment.log_path} is damaged at byte {scan.position} (offset {scan.next_offset}): {scan.reason}"
         header = scan.bad_header
-        position, next_offset = self._behind_damage(segment, scan, size_bytes, what)
+        position, next_offset = behind or self._end_of_damage(scan, what)
         if header is not None:
             segment.note_batch(scan.position, position - scan.position, next_offset - 1, header.max_timestamp)
+        point = self._checkpointed.recovery_point or 0
+        if next_offset > point:
+            self._producers.doubt(max(scan.next_offset, point))
         _log.error("%s; it was durable before the crash, and is left as it is", what)
         self._damage.append(what)
         self._damaged.append(
@@ -337,23 +376,17 @@ class _Loader:
         )
         return position, next_offset
 
-    def _behind_damage(
-        self, segment: Segment, scan: SegmentScan, size_bytes: int, what: str
-    ) -> tuple[int, int]:
-        """Where batches can be told apart again, and which offset comes there."""
-        sound = self._next_sound(segment, scan, size_bytes)
+    def _end_of_damage(self, scan: ConfirmedScan, what: str) -> tuple[int, int]:
+        """Nothing follows: what was durable ends behind it, if it says where that is."""
         header = scan.bad_header
-        if sound is None and header is not None:  # the last one: what was durable ends behind it
-            point = self._checkpointed.recovery_point or 0
-            return scan.position + header.size_bytes, min(
-                header.next_offset, max(point, scan.next_offset + 1)
-            )
-        if sound is None:
+        if header is None:
             raise LogCorrupt(
                 f"{what}. This was durable before the crash, so nothing was cut: restore the file from another "
                 "replica or a backup, or remove the partition's directory to begin anew"
             )
-        return sound
+        point = self._checkpointed.recovery_point or 0
+        end_offset = min(header.next_offset, max(point, scan.next_offset + 1))
+        return scan.position + header.size_bytes, end_offset
 
     def _report_missing(self, number: int, end_offset: int, point: int) -> None:
         what = f"{self._directory} ends at offset {end_offset}, but everything below {point} was durable"
@@ -365,7 +398,7 @@ class _Loader:
         _log.error("%s (unless the log was being truncated)", what)
         self._damage.append(what)
 
-    def _cut(self, segment: Segment, scan: SegmentScan, file_size_bytes: int) -> None:
+    def _cut(self, segment: Segment, scan: ConfirmedScan, file_size_bytes: int) -> None:
         """A segment that begins where this one now ends stays: the bytes cut were no records of this log,
         but room that a roll had given back, or the rest of a refused write.
         """

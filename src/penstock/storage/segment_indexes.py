@@ -164,6 +164,11 @@ class SegmentIndexes:
         self._saved_counts[2] = count if len(self.transactions) == count else _REWRITE
         self.mark_for_rewrite()
 
+    def forget_transactions(self, from_offset: int) -> None:
+        """Those that ended at or above `from_offset` are told anew."""
+        self.transactions.truncate_to(from_offset)
+        self._saved_counts[2] = _REWRITE
+
     def mark_for_rewrite(self) -> None:
         """Whatever the files hold, it is not this."""
         self._saved_counts[0] = self._saved_counts[1] = _REWRITE

@@ -9,11 +9,10 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from penstock.storage.files import FileSystem, read_whole
-from penstock.storage.log_producers import marker_or_none
+from penstock.storage.producer_replay import OnCompleted, ignore, replay
 from penstock.storage.producer_snapshot import CorruptSnapshot, decode_snapshot
 from penstock.storage.producer_state import ProducerStates
 from penstock.storage.segment import Segment
-from penstock.storage.segment_scan import SegmentScan
 
 SUFFIX: Final = ".snapshot"
 
@@ -72,17 +71,19 @@ class SnapshotFiles:
         log_start_offset: int,
         end_offset: int,
         now_ms: int,
+        on_completed: OnCompleted = ignore,
     ) -> None:
         """Bring `producers` to what they were at `end_offset`, from the newest usable snapshot and the log after it.
 
-        Damaged snapshots are removed, later ones left to `remove_above`. Waits for the disk.
+        They are in doubt where the log has rotted. Damaged snapshots are removed, later ones left to `remove_above`.
+        Waits for the disk.
         """
         self._restore_newest(producers, end_offset, log_start_offset, now_ms)
         for number, segment in enumerate(segments):
             if producers.end_offset >= end_offset:
                 break
             if number + 1 == len(segments) or segments[number + 1].base_offset > producers.end_offset:
-                _replay(producers, segment, end_offset)
+                replay(producers, segment, end_offset, on_completed)
         producers.advance_end_offset(end_offset)
 
     def _restore_newest(
@@ -99,19 +100,6 @@ class SnapshotFiles:
                 producers.restore(entries, end_offset=newest, now_ms=now_ms)
                 return
         producers.clear(log_start_offset)
-
-
-def _replay(producers: ProducerStates, segment: Segment, end_offset: int) -> None:
-    position = segment.indexes().offsets.position_before(producers.end_offset)
-    scan = SegmentScan(
-        segment.file().read, position, segment.size_bytes, segment.base_offset, check_crc=False
-    )
-    for _, header in scan:
-        if header.base_offset >= end_offset:
-            return
-        if header.base_offset >= producers.end_offset:
-            marker = marker_or_none(header, scan.batch(header)) if header.is_control else None
-            producers.replay(header, marker)
 
 
 def _superfluous(offsets: Sequence[int], segment_bases: Sequence[int]) -> list[int]:

@@ -14,12 +14,8 @@ GOSSIP: Final = "gossip"
 DRAFTS: Final = "drafts"
 """Elections may be unclean: it may lose anything, and must be of one mind all the same."""
 
-ROTTING: Final = (ORDERS,)
-"""Topics of which bits flip, on the disk of one node.
-
-Not the ledger: a recovery that steps over a damaged batch does not know what it would have said of its transaction, and
-mending does not make that good (seeds 1007 and 1050 with the ledger among these).
-"""
+ROTTING: Final = (ORDERS, LEDGER)
+"""Topics of which bits flip, on the disk of one node."""
 
 PARTITION_COUNTS: Final = {ORDERS: 3, LEDGER: 2, GOSSIP: 1, DRAFTS: 1}
 TOPIC_SETTINGS: Final[dict[str, dict[str, str]]] = {

@@ -1,0 +1,122 @@
+"""Walking over the batches of a segment after a crash, each given only when the next one bears it out.
+
+A batch's checksum does not cover its base offset and leader epoch, which the broker writes into it. But both only
+grow from batch to batch: where one does not go on from the batch before it, though that one goes on from those before,
+it has rotted. Where nothing follows, a gap shows it, in a log that has none: one flipped bit makes any.
+Pure but for the `read` function it is given, which may wait for the disk.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from penstock.protocol.records.batch import BatchHeader
+from penstock.storage.damage import Read, sound_header
+from penstock.storage.files import Buffer
+from penstock.storage.segment_scan import SegmentScan
+
+
+class Confirmed(NamedTuple):
+    position: int
+    header: BatchHeader
+    content: Buffer
+    """All of a control batch, nothing of another."""
+
+
+class ConfirmedScan:
+    """Iterate for batches; afterwards the rest says how far they go and why no further, as `SegmentScan` does."""
+
+    __slots__ = (
+        "_end_offset",
+        "_epoch",
+        "_has_gaps",
+        "_read",
+        "_size_bytes",
+        "bad_header",
+        "behind",
+        "is_zeros",
+        "next_offset",
+        "position",
+        "reason",
+    )
+
+    def __init__(
+        self,
+        read: Read,
+        position: int,
+        size_bytes: int,
+        next_offset: int,
+        *,
+        epoch: int,
+        end_offset: int | None,
+        has_gaps: bool,
+    ) -> None:
+        """`epoch` is that of the batch before, -1 if there is none or it is not known.
+
+        `end_offset` is where the next segment begins, if there is one. `has_gaps`: compaction may have left some.
+        """
+        self._read = read
+        self._size_bytes = size_bytes
+        self._epoch = epoch
+        self._end_offset = end_offset
+        self._has_gaps = has_gaps
+        self.position = position
+        self.next_offset = next_offset
+        self.reason: str | None = None
+        self.bad_header: BatchHeader | None = None
+        self.is_zeros = False
+        self.behind: tuple[int, int] | None = None
+        """Where batches go on that are not in doubt, and with which offset, if that is known."""
+
+    def __iter__(self) -> Iterator[Confirmed]:
+        scan = SegmentScan(self._read, self.position, self._size_bytes, self.next_offset, check_crc=True)
+        held: Confirmed | None = None
+        for position, header in scan:
+            content = scan.batch(header) if header.is_control else b""
+            found = Confirmed(position, header, content)
+            if held is not None:
+                if max(0, self._epoch) <= header.leader_epoch < held.header.leader_epoch:
+                    # Either may be the bad one.
+                    behind = position + header.size_bytes, header.next_offset
+                    self._stop_at(held, _wrong_epoch(held.header), behind)
+                    return
+                self._pass(held)
+                yield held
+            if 0 <= header.leader_epoch < self._epoch:
+                self._stop_at(found, _wrong_epoch(header), None)
+                return
+            held = found
+        if held is not None:
+            if self._is_contradicted(held, scan):
+                return
+            self._pass(held)
+            yield held
+        self.reason, self.bad_header, self.is_zeros = scan.reason, scan.bad_header, scan.is_zeros
+
+    def _is_contradicted(self, last: Confirmed, scan: SegmentScan) -> bool:
+        """Whether what follows the last batch, or that nothing does, speaks against its offset."""
+        header = last.header
+        wrong_offset = f"offset {header.base_offset} where {self.next_offset} belongs"
+        following = None if scan.reason is None else sound_header(self._read, scan.position, self._size_bytes)
+        if following is not None and self.next_offset < following.base_offset < header.next_offset:
+            self._stop_at(last, wrong_offset, (scan.position, following.base_offset))
+        elif self._end_offset is not None and header.next_offset > self._end_offset:
+            self._stop_at(last, wrong_offset, (last.position + header.size_bytes, self._end_offset))
+        elif not self._has_gaps and (header.base_offset ^ self.next_offset).bit_count() == 1:
+            self._stop_at(last, wrong_offset, None)
+            self.bad_header = header
+        return self.reason is not None
+
+    def _pass(self, batch: Confirmed) -> None:
+        header = batch.header
+        self.position = batch.position + header.size_bytes
+        self.next_offset = header.next_offset
+        self._epoch = max(self._epoch, header.leader_epoch)
+
+    def _stop_at(self, batch: Confirmed, reason: str, behind: tuple[int, int] | None) -> None:
+        self.position = batch.position
+        self.reason = reason
+        self.behind = behind
+
+
+def _wrong_epoch(header: BatchHeader) -> str:
+    return f"leader epoch {header.leader_epoch}, which the batches around it contradict"

@@ -1,0 +1,180 @@
+"""Logs that rot where producers are replayed: what is in doubt then, and what is known again when they are mended."""
+
+from pathlib import Path
+
+import pytest
+
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.records.batch import iter_batches_strict
+from penstock.protocol.records.control import EndTxnMarker, build_end_txn_batch
+from penstock.storage.file_cache import FileCache
+from penstock.storage.files import RealFileSystem
+from penstock.storage.log import Log
+from penstock.storage.log_errors import AppendRejected
+from penstock.storage.log_values import Origin
+from penstock.storage.producer_snapshot import encode_snapshot
+from penstock.storage.recovery import Checkpointed, load_log
+from penstock.storage.transaction_index import AbortedTransaction
+from tests.storage.logs import NOW_MS, append, checkpoint, new_log, sync
+
+CHECKPOINT = 2
+MARKER_OF_5 = 4
+"""The abort of producer 5, which recovery replays."""
+
+
+def end(log: Log, producer_id: int, *, is_commit: bool) -> None:
+    marker = EndTxnMarker(is_commit=is_commit, coordinator_epoch=0)
+    batch = build_end_txn_batch(marker, producer_id=producer_id, producer_epoch=0, timestamp=NOW_MS)
+    log.append(batch, leader_epoch=0, now_ms=NOW_MS, origin=Origin.COORDINATOR)
+
+
+def write(log: Log, producer_id: int, sequence: int, *, is_transactional: bool = True) -> None:
+    append(
+        log,
+        "a",
+        producer_id=producer_id,
+        producer_epoch=0,
+        base_sequence=sequence,
+        is_transactional=is_transactional,
+    )
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Log:
+    """Two producers with transactions, of which some are aborted, and one without; over several segments."""
+    log = new_log(str(tmp_path), segment_bytes=400, segment_index_bytes=1000)
+    write(log, 5, 0)
+    end(log, 5, is_commit=False)
+    checkpoint(log)
+    write(log, 5, 1)
+    write(log, 6, 0)
+    end(log, 5, is_commit=False)
+    write(log, 7, 0, is_transactional=False)
+    write(log, 5, 2)
+    end(log, 6, is_commit=False)
+    end(log, 5, is_commit=True)
+    write(log, 6, 1)
+    write(log, 7, 1, is_transactional=False)
+    end(log, 6, is_commit=True)
+    append(log, "the last")
+    sync(log)
+    log.producers.advance_high_watermark(log.log_end_offset)
+    return log
+
+
+def recovered(log: Log) -> Log:
+    cache = FileCache(RealFileSystem())
+    checkpointed = Checkpointed(
+        was_clean=False, recovery_point=log.recovery_point, committed_offset=log.log_end_offset
+    )
+    loaded = load_log(cache, log.directory, log.config, checkpointed, NOW_MS)
+    again = Log("t", 0, log.directory, log.config, cache=cache, loaded=loaded)
+    again.producers.advance_high_watermark(again.log_end_offset)
+    return again
+
+
+def rot(log: Log, offset: int) -> bytes:
+    """Gives what stood there."""
+    segment = log.segments[log.chain.number_of(offset)]
+    with open(segment.log_path, "r+b") as file:
+        content = file.read(segment.size_bytes)
+        for position, header in iter_batches_strict(content):
+            if header.base_offset == offset:
+                file.seek(position + header.size_bytes - 1)
+                file.write(bytes([content[position + header.size_bytes - 1] ^ 0x40]))
+                return content[position : position + header.size_bytes]
+    raise AssertionError(f"no batch at {offset}")
+
+
+def aborted(log: Log) -> list[AbortedTransaction]:
+    return log.aborted_transactions(0, log.log_end_offset)
+
+
+def mend(log: Log, batch: bytes) -> None:
+    [damage] = log.damaged
+    assert log.mend(damage, batch)
+    assert log.settle_doubt(now_ms=NOW_MS)
+    log.producers.advance_high_watermark(log.log_end_offset)
+
+
+def test_nothing_is_stable_behind_a_marker_that_recovery_could_not_read(log: Log) -> None:
+    rot(log, MARKER_OF_5)
+    again = recovered(log)
+    assert log.first_unstable_offset is None
+    assert again.first_unstable_offset == 2  # where the transaction began that it may have ended
+
+
+def test_producers_are_to_try_again_later_and_others_write_on(log: Log) -> None:
+    rot(log, MARKER_OF_5)
+    again = recovered(log)
+    with pytest.raises(AppendRejected) as refused:
+        write(again, 7, 2, is_transactional=False)
+    assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR
+    with pytest.raises(AppendRejected):
+        end(again, 6, is_commit=False)
+    assert append(again, "plain").base_offset == log.log_end_offset
+
+
+@pytest.mark.parametrize("offset", range(CHECKPOINT, 12))
+def test_all_is_known_again_when_a_batch_is_mended(log: Log, offset: int) -> None:
+    batch = rot(log, offset)
+    again = recovered(log)
+    mend(again, batch)
+    assert again.first_unstable_offset is None
+    assert aborted(again) == aborted(log)
+    assert encode_snapshot(again.producers.snapshot()) == encode_snapshot(log.producers.snapshot())
+    checkpoint(again)
+    assert aborted(recovered(again)) == aborted(log)
+
+
+def test_doubts_are_not_written_down_for_facts(log: Log) -> None:
+    batch = rot(log, MARKER_OF_5)
+    doubtful = recovered(log)
+    append(doubtful, "plain")
+    doubtful.close()
+    assert doubtful.recovery_point == CHECKPOINT
+    again = recovered(doubtful)
+    assert again.first_unstable_offset == 2
+    mend(again, batch)
+    assert aborted(again) == aborted(log)
+
+
+def test_a_transaction_that_is_aborted_meanwhile_is_known_when_all_is_mended(log: Log) -> None:
+    batch = rot(log, MARKER_OF_5)
+    follower = recovered(log)
+    write(log, 7, 2)
+    end(log, 7, is_commit=False)
+    found = log.read(13, 1 << 20, offset_limit=log.log_end_offset)
+    follower.append_replicated(bytes(found.records), now_ms=NOW_MS)  # type: ignore[union-attr]
+    mend(follower, batch)
+    assert aborted(follower) == aborted(log)
+
+
+def test_doubt_stays_while_another_batch_has_to_be_mended(log: Log) -> None:
+    rot(log, MARKER_OF_5)
+    rot(log, 7)
+    again = recovered(log)
+    assert not again.settle_doubt(now_ms=NOW_MS)
+    again.damaged = []  # as if it had been mended: the bytes still say otherwise
+    assert not again.settle_doubt(now_ms=NOW_MS)
+    assert again.first_unstable_offset == 2
+
+
+def test_a_truncation_that_replays_a_rotten_batch_leaves_doubt_and_says_so(log: Log) -> None:
+    batch = rot(log, 5)
+    suspected: list[bool] = []
+    log.on_suspicion = lambda: suspected.append(True)
+    log.truncate_to(10, now_ms=NOW_MS)
+    log.producers.advance_high_watermark(10)
+    assert suspected
+    assert log.first_unstable_offset == 3  # producer 6 had a transaction open there
+    again = recovered(log)
+    mend(again, batch)
+    assert [each.producer_id for each in aborted(again)] == [5, 5, 6]
+
+
+def test_what_is_rotten_below_a_snapshot_leaves_no_doubt(log: Log) -> None:
+    rot(log, 1)
+    again = recovered(log)
+    assert again.producers.doubtful_from is None
+    assert aborted(again) == aborted(log)
