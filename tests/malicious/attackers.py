@@ -29,7 +29,7 @@ from penstock.protocol.records.builder import NewRecord, build_batch
 TOPIC = "prey"
 FRAMES_A_SECOND = 500
 HALF_OPEN = 2000
-SLOW_READERS = 30
+SLOW_READERS = 60
 _STAND_IN_TURN_S = 0.01
 _SIZE = struct.Struct(">i")
 

@@ -1,16 +1,25 @@
-from penstock.server.memory import MemoryBudget
+from penstock.server.memory import ANSWER_BYTES_MIN, STALLED_MS, MemoryBudget
+
+MIB = 1024 * 1024
 
 
 class Holding:
     def __init__(self) -> None:
         self.is_given_up = False
         self.looks = 0
+        self.unsent_bytes = 0
 
     def give_up_frame(self) -> None:
         self.is_given_up = True
 
     def look_for_room(self) -> None:
         self.looks += 1
+
+    def unsent_now(self) -> int:
+        return self.unsent_bytes
+
+    def give_up_answers(self) -> None:
+        self.is_given_up = True
 
 
 def test_frames_begun_first_go_when_others_need_the_room() -> None:
@@ -57,8 +66,47 @@ def test_who_is_gone_hears_nothing_and_holds_nothing() -> None:
     assert (gone.looks, memory.receiving_bytes) == (0, 0)
 
 
+def slow_client(memory: MemoryBudget, unsent_bytes: int, now_ms: float) -> Holding:
+    holder = Holding()
+    holder.unsent_bytes = unsent_bytes
+    memory.left_unsent(holder, unsent_bytes, now_ms)
+    return holder
+
+
 def test_a_fetch_is_always_given_something() -> None:
-    memory = MemoryBudget(100)
-    assert memory.left_for_answers == 100
-    memory.unsent_bytes = 500
-    assert memory.left_for_answers == 1
+    memory = MemoryBudget(10 * MIB)
+    assert memory.left_for_answers(0) == 10 * MIB
+    slow_client(memory, 50 * MIB, 0)
+    assert memory.left_for_answers(0) == ANSWER_BYTES_MIN
+
+
+def test_who_takes_none_of_its_answers_for_long_is_given_up_when_others_need_the_memory() -> None:
+    memory = MemoryBudget(10 * MIB)
+    stalled, slow, new = (slow_client(memory, 3 * MIB, now_ms) for now_ms in (0, 0, STALLED_MS))
+    slow.unsent_bytes -= 1
+    assert memory.left_for_answers(STALLED_MS) == 4 * MIB + 1
+    assert (stalled.is_given_up, slow.is_given_up, new.is_given_up) == (True, False, False)
+
+
+def test_a_client_that_takes_something_now_and_then_is_not_given_up() -> None:
+    memory = MemoryBudget(10 * MIB)
+    slow = slow_client(memory, 9 * MIB, 0)
+    for turn in range(10):
+        slow.unsent_bytes -= 1
+        memory.left_for_answers(turn * (STALLED_MS - 1))
+    assert not slow.is_given_up
+
+
+def test_where_there_is_room_nobody_is_given_up() -> None:
+    memory = MemoryBudget(10 * MIB)
+    stalled = slow_client(memory, 5 * MIB, 0)
+    assert memory.left_for_answers(100 * STALLED_MS) == 5 * MIB
+    assert not stalled.is_given_up
+
+
+def test_what_is_sent_at_last_leaves_room() -> None:
+    memory = MemoryBudget(10 * MIB)
+    slow = slow_client(memory, 4 * MIB, 0)
+    memory.sent(slow)
+    memory.forget(slow)
+    assert memory.unsent_bytes == 0

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from penstock.server.read_turns import ConnectionGone, ReadTurns
+from penstock.server.read_turns import FIRST_BYTES_MAX, ConnectionGone, ReadTurns
 
 
 class Reader:
@@ -122,3 +122,11 @@ def test_who_waits_for_a_client_that_goes_is_told(is_slow: bool) -> None:
             await reader.task
 
     run(scenario())
+
+
+def test_a_client_may_have_twice_as_much_at_once_when_it_was_given_about_all_it_may_have() -> None:
+    turns = ReadTurns()
+    turns.gave(FIRST_BYTES_MAX // 2 - 1)
+    assert turns.bytes_max == FIRST_BYTES_MAX
+    turns.gave(FIRST_BYTES_MAX // 2)
+    assert turns.bytes_max == 2 * FIRST_BYTES_MAX

@@ -43,6 +43,7 @@ log = logging.getLogger(__name__)
 _SIZE = struct.Struct(">i")
 _BODY_FIRST_BYTES = 1024 * 1024  # a peer that only announces a big frame is not given that much memory yet
 _WRITE_HIGH_WATER_BYTES = 4 * 1024 * 1024
+_UNSENT_HIGH_WATER_BYTES = 256 * 1024  # what a client leaves lying is counted when it is more
 _WRITE_AT_ONCE_BYTES = 64 * 1024
 _LINGER_S = 0.1
 _LOGIN_FIRST = (
@@ -84,7 +85,6 @@ class Connection(asyncio.BufferedProtocol):
         self._is_paused = False
         self._is_write_due = False
         self._unwritten_bytes = 0
-        self._unsent_bytes = 0  # what a slow peer leaves lying, as counted with that of all
         self._is_peer_slow = False
         self._muted_until_ms = 0.0
         self._is_stopping = False
@@ -97,7 +97,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)  # uvloop's own class is not registered as one
-        self._transport.set_write_buffer_limits(high=_WRITE_HIGH_WATER_BYTES)
+        self._transport.set_write_buffer_limits(high=_UNSENT_HIGH_WATER_BYTES)
         address = transport.get_extra_info("peername") or ("unknown", 0)
         self.peer = Peer(self._listener, str(address[0]), int(address[1]))
         self.peer.mute = self._mute
@@ -143,7 +143,6 @@ class Connection(asyncio.BufferedProtocol):
         self._body = None  # this object may live on until the collector of cycles comes, which is seldom
         self._unparsed = b""
         self._drop_requests()
-        self._note_unsent(0)
         self._memory.forget(self)
         self._is_stopping = True
         self.peer.leave()
@@ -406,18 +405,24 @@ class Connection(asyncio.BufferedProtocol):
 
     # -- back-pressure
 
-    def _note_unsent(self, size_bytes: int) -> None:
-        self._memory.unsent_bytes += size_bytes - self._unsent_bytes
-        self._unsent_bytes = size_bytes
+    def unsent_now(self) -> int:
+        return self._transport.get_write_buffer_size()
+
+    def give_up_answers(self) -> None:
+        log.warning(
+            "closing the connection of %s: it takes none of its answers, and others need the memory",
+            self.peer,
+        )
+        self.abort()
 
     def pause_writing(self) -> None:
-        self._note_unsent(self._transport.get_write_buffer_size())
+        self._memory.left_unsent(self, self.unsent_now(), self._clock.monotonic_ms())
         self._is_peer_slow = True
         self._tell_readers()
         self._pause()
 
     def resume_writing(self) -> None:
-        self._note_unsent(0)
+        self._memory.sent(self)
         self._is_peer_slow = False
         self._tell_readers()
         self._resume_if_room()

@@ -5,7 +5,8 @@ not read from until there is room again. A client that sends half a frame and fa
 waiting: when frames that are being received need the room, those that were begun first, and are still not whole, are
 given up.
 
-Answers: what clients have asked for and do not read. When it is too much, each fetch gets as little as it can do with.
+Answers: what clients have asked for and do not read. When it is too much, each fetch gets little, and clients that have
+taken nothing at all for seconds are given up: they must not slow down those who read.
 """
 
 import os
@@ -13,6 +14,10 @@ from typing import Protocol
 
 _SHARE_OF_MEMORY = 4
 _BYTES_MIN = 128 * 1024 * 1024
+ANSWER_BYTES_MIN = 256 * 1024
+"""A fetch may read so much however little is left: enough to get on at full speed with."""
+STALLED_MS = 5000
+_LOOKS_EVERY_MS = 100
 
 
 class Holder(Protocol):
@@ -26,10 +31,30 @@ class Holder(Protocol):
         """There may be room again."""
         ...
 
+    def unsent_now(self) -> int:
+        """How many bytes of answers its client has not taken yet."""
+        ...
+
+    def give_up_answers(self) -> None:
+        """Close, because the client takes none of its answers."""
+        ...
+
+
+class _Unsent:
+    """What a client leaves lying, and since when it has taken nothing of it."""
+
+    __slots__ = ("since_ms", "size_bytes")
+
+    def __init__(self, size_bytes: int, since_ms: float) -> None:
+        self.size_bytes = size_bytes
+        self.since_ms = since_ms
+
 
 class MemoryBudget:
     __slots__ = (
+        "_looked_ms",
         "_receiving",
+        "_unsent",
         "_waiting",
         "in_flight_bytes",
         "limit_bytes",
@@ -44,6 +69,8 @@ class MemoryBudget:
         self.unsent_bytes = 0
         self._receiving: dict[Holder, int] = {}  # begun first stands first
         self._waiting: dict[Holder, None] = {}
+        self._unsent: dict[Holder, _Unsent] = {}
+        self._looked_ms = float("-inf")
 
     # -- frames that are being received
 
@@ -79,14 +106,40 @@ class MemoryBudget:
 
     def forget(self, holder: Holder) -> None:
         self.received(holder)
+        self.sent(holder)
         self._waiting.pop(holder, None)
 
     # -- answers
 
-    @property
-    def left_for_answers(self) -> int:
+    def left_unsent(self, holder: Holder, size_bytes: int, now_ms: float) -> None:
+        """Its client does not take its answers as fast as they come."""
+        self.sent(holder)
+        self.unsent_bytes += size_bytes
+        self._unsent[holder] = _Unsent(size_bytes, now_ms)
+
+    def sent(self, holder: Holder) -> None:
+        """Its client has taken them, or never will."""
+        unsent = self._unsent.pop(holder, None)
+        if unsent is not None:
+            self.unsent_bytes -= unsent.size_bytes
+
+    def left_for_answers(self, now_ms: float) -> int:
         """How much a fetch may read; never nothing, or no client would ever get on."""
-        return max(1, self.limit_bytes - self.unsent_bytes)
+        if 2 * self.unsent_bytes > self.limit_bytes and now_ms - self._looked_ms >= _LOOKS_EVERY_MS:
+            self._looked_ms = now_ms
+            self._look_who_is_stalled(now_ms)
+        return max(ANSWER_BYTES_MIN, self.limit_bytes - self.unsent_bytes)
+
+    def _look_who_is_stalled(self, now_ms: float) -> None:
+        for holder, unsent in list(self._unsent.items()):
+            size_bytes = holder.unsent_now()
+            if size_bytes < unsent.size_bytes:
+                self.unsent_bytes -= unsent.size_bytes - size_bytes
+                unsent.size_bytes = size_bytes
+                unsent.since_ms = now_ms
+            elif now_ms - unsent.since_ms >= STALLED_MS:
+                self.sent(holder)
+                holder.give_up_answers()
 
 
 def memory_limit(configured_bytes: int) -> int:

@@ -4,6 +4,9 @@ A client may ask for much in many requests at once and take the answers slowly, 
 So records are read for one request at a time, not while the client leaves its answers lying, and when much is held
 back behind an unfinished request, only for that one: it must never wait for those behind it.
 
+How much is read at once grows with what the client has been given before, so that one that asks for all there is and
+takes nothing costs no more than what fits into the buffers between.
+
 Requests of a connection have numbers, from 1 on, and are answered in that order.
 """
 
@@ -16,10 +19,14 @@ class ConnectionGone(Exception):
     """Nobody is there to read for."""
 
 
+FIRST_BYTES_MAX = 1024 * 1024
+
+
 class ReadTurns:
-    __slots__ = ("_lock", "_waiting", "accepted", "answered", "is_full", "is_gone", "is_slow")
+    __slots__ = ("_lock", "_waiting", "accepted", "answered", "bytes_max", "is_full", "is_gone", "is_slow")
 
     def __init__(self) -> None:
+        self.bytes_max = FIRST_BYTES_MAX  # of the next answer
         self.accepted = 0  # the number of the newest request
         self.answered = 0  # the number of the last one whose answer was written
         self.is_slow = False  # the client does not take what was written
@@ -37,6 +44,11 @@ class ReadTurns:
                 if self._has_room(number):
                     yield
                     return
+
+    def gave(self, size_bytes: int) -> None:
+        """So much is in an answer: if that was about all it may have, the next may have twice as much."""
+        if 2 * size_bytes >= self.bytes_max:
+            self.bytes_max *= 2
 
     def look_again(self) -> None:
         """Something of the above has changed."""

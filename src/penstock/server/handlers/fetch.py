@@ -38,13 +38,22 @@ def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Awaita
     plan = ctx.broker.fetch_sessions.plan(request, ctx.version, ctx.broker.clock.monotonic_ms())
     if plan.error_code:
         return FetchResponse(error_code=plan.error_code)
-    bytes_max = min(request.max_bytes, ctx.broker.config[FETCH_MAX_BYTES], ctx.broker.memory.left_for_answers)
     reader = _reader(ctx, request)
-    read = FetchRead(ctx, plan.partitions, bytes_max, reader, _denied(ctx, plan, reader))
+    read = FetchRead(ctx, plan.partitions, _bytes_max(ctx, request), reader, _denied(ctx, plan, reader))
     read.from_memory()
     if read.is_complete and (request.max_wait_ms <= 0 or read.is_enough(request.min_bytes)):
         return _respond(ctx, plan, read)
     return _respond_later(ctx, request, plan, read)
+
+
+def _bytes_max(ctx: RequestContext, request: FetchRequest) -> int:
+    broker = ctx.broker
+    return min(
+        request.max_bytes,
+        broker.config[FETCH_MAX_BYTES],
+        broker.memory.left_for_answers(broker.clock.monotonic_ms()),
+        ctx.peer.turns.bytes_max,
+    )
 
 
 def _reader(ctx: RequestContext, request: FetchRequest) -> Reader:
@@ -111,6 +120,7 @@ def _respond(ctx: RequestContext, plan: FetchPlan, read: FetchRead) -> FetchResp
         wait_ms = quotas.wait_before_fetch_ms(ctx.peer, ctx.client_id, read.size)
         if wait_ms:
             return FetchResponse(throttle_time_ms=wait_ms, session_id=plan.session_id, responses=[])
+    ctx.peer.turns.gave(read.size)
     topics: list[FetchableTopicResponse] = []
     leaders: dict[int, NodeEndpoint] = {}
     for wanted, data in zip(plan.partitions, read.results, strict=True):
