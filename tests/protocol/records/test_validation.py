@@ -345,6 +345,7 @@ def test_the_rules_are_read_from_the_topics_settings() -> None:
         timestamp_after_max_ms=5,
         codec=Codec.ZSTD,
         level=7,
+        decompressed_bytes_max=32 << 20,
     )
     assert rules_for(TopicConfig()).codec is None
     assert rules_for(TopicConfig(compression_type="uncompressed")).codec is Codec.NONE
@@ -389,3 +390,14 @@ def test_mutated_batches_raise_nothing_but_the_declared_exceptions(
 def test_arbitrary_bytes_are_refused_with_a_declared_exception(data: bytes) -> None:
     with pytest.raises(InvalidBatch):
         validate_batch(data, RULES, NOW_MS)
+
+
+@pytest.mark.parametrize(
+    ("size_bytes_max", "decompressed_bytes_max"),
+    [(1000, 32 << 20), (2 << 20, 64 << 20), (100 << 20, 128 << 20), (200 << 20, 200 << 20)],
+)
+def test_how_far_a_batch_may_grow_goes_with_how_large_it_may_be(
+    size_bytes_max: int, decompressed_bytes_max: int
+) -> None:
+    rules = rules_for(TopicConfig(max_message_bytes=size_bytes_max))
+    assert rules.decompressed_bytes_max == decompressed_bytes_max

@@ -10,6 +10,10 @@ from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.batch import BatchHeader
 
 _INT64_MAX = 2**63 - 1
+_EXPANSION_MAX = 32
+"""How many times as large as the largest batch a batch may be when it is decompressed: to see that one is larger costs
+time, and nobody but an attacker sends one."""
+_EXPANDED_BYTES_MIN = 32 * 1024 * 1024
 
 
 class RecordError(msgspec.Struct, frozen=True):
@@ -82,4 +86,10 @@ def rules_for(config: TopicConfig) -> ValidationRules:
         timestamp_after_max_ms=config.message_timestamp_after_max_ms,
         codec=codec,
         level=None if codec is None else levels.get(codec),
+        decompressed_bytes_max=_decompressed_bytes_max(config.max_message_bytes),
     )
+
+
+def _decompressed_bytes_max(size_bytes_max: int) -> int:
+    expanded_bytes = max(_EXPANDED_BYTES_MIN, _EXPANSION_MAX * size_bytes_max)
+    return max(size_bytes_max, min(DECOMPRESSED_BYTES_MAX, expanded_bytes))
