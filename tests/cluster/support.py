@@ -100,6 +100,11 @@ def metadata_log(sink: MemorySink, cluster_id: str = "cluster") -> MetadataLog:
     return sink.connect(MetadataLog(MetadataImage(cluster_id), ManualClock()))
 
 
+async def nobody_refuses(_broker_id: int) -> bool:
+    """Every broker's listener takes connections, or says nothing."""
+    return False
+
+
 async def start(controller: Controller, broker: BrokerRegistration) -> int:
     """As a node starts that is a quorum of one; gives the broker's epoch."""
     await controller.bootstrap()

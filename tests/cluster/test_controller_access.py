@@ -33,7 +33,7 @@ from penstock.protocol.messages.create_topics import (
     CreateTopicsResponse,
 )
 from penstock.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
-from tests.cluster.support import MemorySink, metadata_log, registration, start
+from tests.cluster.support import MemorySink, metadata_log, nobody_refuses, registration, start
 
 CONFIG = BrokerConfig({"node.id": "2"})
 Answer = object | Exception | None  # None: never
@@ -179,7 +179,7 @@ def test_the_controller_of_this_node_is_asked_without_a_connection() -> None:
     async def scenario(stage: Stage) -> None:
         stage.view.is_active = True
         await start(stage.controller, registration(2))
-        stage.membership = Membership(stage.controller, stage.clock)
+        stage.membership = Membership(stage.controller, stage.clock, nobody_refuses)
         await stage.access.register(registration(2), "cluster")
         assert not (await stage.access.heartbeat(Wanted(metadata_offset=99))).is_fenced
         first, second = [await stage.access.allocate_producer_ids() for _ in range(2)]

@@ -1,14 +1,17 @@
 """The other brokers: where they listen for brokers, and connections to them."""
 
 import asyncio
+import errno
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from penstock.client.connection import Connection
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.config.listeners import Endpoint
+from penstock.protocol.errors import ProtocolError
 
 _CALL_MS_MAX = 10_000
+_LOOK_MS_MAX = 200
 
 Dial = Callable[[Endpoint], Awaitable[Connection]]
 """Opens a connection; whoever makes it knows about TLS and who this broker is."""
@@ -36,6 +39,18 @@ class Peers:
     async def connect(self, broker_id: int) -> Connection:
         """Open a connection of one's own. Raises `OSError`."""
         return await self._dial(self.endpoint(broker_id))
+
+    async def refuses(self, broker_id: int) -> bool:
+        """Whether nobody listens where a broker should; no answer within a moment is none."""
+        try:
+            async with asyncio.timeout(_LOOK_MS_MAX / 1000):
+                connection = await self.connect(broker_id)
+        except OSError as error:
+            return error.errno == errno.ECONNREFUSED  # several addresses give an error without a number
+        except ProtocolError:
+            return False
+        connection.abort()
+        return False
 
     def channel(self, broker_id: int, *, waits: bool = False) -> "PeerChannel":
         """The connection that is kept to a broker.

@@ -68,7 +68,7 @@ class QuorumPeers:
                 address.host,
                 address.port,
             )
-        raise ConnectionRefusedError(f"node {to} answers {ErrorCode.CLUSTER_AUTHORIZATION_FAILED.name}")
+        raise PermissionError(f"node {to} answers {ErrorCode.CLUSTER_AUTHORIZATION_FAILED.name}")
 
     async def _channel(self, key: tuple[int, bool], addresses: tuple[Address, ...]) -> PeerChannel:
         known = self._channels.get(key)

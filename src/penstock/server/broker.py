@@ -185,7 +185,7 @@ class Broker:
         advertised = advertised_endpoints(self.endpoints, self._config.advertised_listeners)
         quorum = Quorum(metadata, self._clock, reads)
         metadata.connect(quorum)
-        access = self._follow_quorum(quorum, controller)
+        access = self._follow_quorum(quorum, controller, peers)
         await self._start_quorum(quorum, store, flusher, advertised[listener], reads)
         if quorum.is_active:
             await controller.bootstrap(users=self._users)
@@ -298,9 +298,9 @@ class Broker:
     async def _grant_producer_ids(self) -> range:
         return await self.services.access.allocate_producer_ids()
 
-    def _follow_quorum(self, quorum: Quorum, controller: Controller) -> ControllerAccess:
+    def _follow_quorum(self, quorum: Quorum, controller: Controller, peers: Peers) -> ControllerAccess:
         """Let the controller of this node decide while it leads the quorum, and ask the leader else."""
-        active = ActiveController(controller, self._liveness)
+        active = ActiveController(controller, self._liveness, peers.refuses)
         self._cleanup.push_async_callback(active.stop)
         access = ControllerAccess(
             controller, lambda: active.membership, quorum, self._dial, clock=self._liveness

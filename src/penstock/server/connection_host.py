@@ -63,6 +63,7 @@ class Peer:
         "login",
         "long_polls",
         "mute",
+        "on_leave",
         "port",
         "principal",
         "software_name",
@@ -84,9 +85,13 @@ class Peer:
         self.mute: Callable[[float], None] = _not_muted
         """Read nothing more of the connection for so many milliseconds: it has exceeded a quota."""
 
+        self.on_leave: Callable[[], None] = _nobody_cares
+        """Told when the connection is ending, maybe more than once."""
+
     def leave(self) -> None:
         """The connection is ending: end its long polls now."""
         self.is_leaving = True
+        self.on_leave()
         for poll in self.long_polls:
             poll.cancel()
 
@@ -96,6 +101,10 @@ class Peer:
 
 def _not_muted(_wait_ms: float) -> None:
     """What is not a connection of its own, like a forwarded request, waits by itself."""
+
+
+def _nobody_cares() -> None:
+    """Most connections come and go."""
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):

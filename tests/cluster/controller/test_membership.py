@@ -10,11 +10,11 @@ from penstock.cluster.controller.brokers import BrokerRegistration
 from penstock.cluster.controller.create_topics import NewTopic
 from penstock.cluster.controller.decision import Refusal
 from penstock.cluster.controller.heartbeats import Wanted
-from penstock.cluster.controller.membership import Membership
+from penstock.cluster.controller.membership import Membership, Refuses
 from penstock.config.broker import BrokerConfig
 from penstock.observability.clock import ManualClock
 from penstock.protocol.errors import ErrorCode
-from tests.cluster.support import MemorySink, disk_of, metadata_log, registration, start
+from tests.cluster.support import MemorySink, disk_of, metadata_log, nobody_refuses, registration, start
 
 SESSION_MS = 1000
 CONFIG = BrokerConfig(
@@ -24,14 +24,14 @@ CONFIG = BrokerConfig(
 Scenario = Callable[[Controller, Membership, ManualClock], Awaitable[None]]
 
 
-def run(scenario: Scenario) -> None:
+def run(scenario: Scenario, refuses: Refuses = nobody_refuses) -> None:
     """With broker 1, whose node is the controller."""
 
     async def started() -> None:
         clock = ManualClock()
         controller = Controller(metadata_log(MemorySink()), CONFIG, random.Random(1))
         await start(controller, registration(1))
-        await scenario(controller, Membership(controller, clock), clock)
+        await scenario(controller, Membership(controller, clock, refuses), clock)
 
     asyncio.run(started())
 
@@ -77,6 +77,50 @@ def test_a_broker_that_is_silent_for_a_session_is_fenced_and_what_it_led_is_led_
     run(scenario)
 
 
+async def watch_for(members: Membership, clock: ManualClock, duration_ms: int) -> None:
+    task = asyncio.create_task(members.watch())
+    for advance_ms in (0, duration_ms):
+        clock.advance(advance_ms)
+        for _ in range(20):
+            await asyncio.sleep(0)
+    task.cancel()
+
+
+def test_a_broker_whose_connection_ended_and_who_refuses_others_is_fenced_at_once() -> None:
+    async def only_the_second(broker_id: int) -> bool:
+        return broker_id == 2
+
+    async def scenario(controller: Controller, members: Membership, clock: ManualClock) -> None:
+        await join(controller, members, 2)
+        await join(controller, members, 3)
+        for broker_id in (2, 3):
+            members.lost(broker_id)
+        await watch_for(members, clock, 1)
+        assert controller.image.brokers[2].fenced
+        assert not controller.image.brokers[3].fenced  # it may be suspended, or have another connection
+        assert await members.register(incarnation(2, 77), "cluster")  # nobody takes it for a second one
+
+    run(scenario, only_the_second)
+
+
+def test_a_new_controller_does_not_wait_for_the_session_of_a_broker_that_refuses() -> None:
+    async def everybody(_broker_id: int) -> bool:
+        return True
+
+    async def scenario(controller: Controller, members: Membership, clock: ManualClock) -> None:
+        epoch = await join(controller, members, 2)
+        anew = Membership(controller, clock, everybody)
+        await watch_for(anew, clock, 1)
+        assert controller.image.brokers[2].fenced
+        answer = await anew.heartbeat(2, epoch, Wanted(metadata_offset=controller.image.offset))
+        assert not answer.is_fenced
+        anew.lost(2)  # it lived, though it refused: that is no news of it any more
+        await watch_for(anew, clock, SESSION_MS - 1)
+        assert not controller.image.brokers[2].fenced
+
+    run(scenario)
+
+
 def test_nobody_misses_a_broker_that_was_removed(caplog: pytest.LogCaptureFixture) -> None:
     async def scenario(controller: Controller, members: Membership, clock: ManualClock) -> None:
         await join(controller, members, 2)
@@ -89,7 +133,7 @@ def test_nobody_misses_a_broker_that_was_removed(caplog: pytest.LogCaptureFixtur
                 await asyncio.sleep(0)
         watching.cancel()
         missed = [each.getMessage() for each in caplog.records if "not heard of" in each.getMessage()]
-        assert missed == ["broker 3 was not heard of for 1000 ms: it is fenced"]
+        assert missed == ["broker 3 is fenced: it was not heard of for 1000 ms"]
 
     run(scenario)
 
@@ -97,7 +141,7 @@ def test_nobody_misses_a_broker_that_was_removed(caplog: pytest.LogCaptureFixtur
 def test_a_broker_known_from_before_has_a_session_to_be_heard_of() -> None:
     async def scenario(controller: Controller, members: Membership, clock: ManualClock) -> None:
         await join(controller, members, 2)
-        anew = Membership(controller, clock)
+        anew = Membership(controller, clock, nobody_refuses)
         clock.advance(SESSION_MS - 1)
         assert anew.is_alive(2)
         clock.advance(1)

@@ -1,7 +1,7 @@
 """Standing for election and voting: what is promised, to whom, and what is written down before."""
 
 from penstock.cluster.raft.effects import Answer, LeaderChanged, Persist, Send
-from penstock.cluster.raft.events import RequestArrived, ResignRequested
+from penstock.cluster.raft.events import RequestArrived, RequestFailed, ResignRequested, Tick
 from penstock.cluster.raft.log_shape import LogShape
 from penstock.cluster.raft.messages import (
     BeginQuorumEpochRequest,
@@ -19,7 +19,7 @@ from penstock.cluster.raft.states import (
     Unattached,
     Voted,
 )
-from penstock.cluster.raft.values import Election, LogPosition
+from penstock.cluster.raft.values import Election, LogPosition, RaftSettings
 from penstock.protocol.errors import ErrorCode
 from penstock.storage.leader_epochs import EpochEntry
 from tests.cluster.raft.support import CLUSTER, Subject, fetch, key, records, vote
@@ -120,6 +120,60 @@ def test_who_hears_the_leader_grants_no_pre_vote() -> None:
     subject = Subject(election=Election(epoch=1, leader_id=2))
     subject.respond(subject.sends(FetchRequest)[0], records(1, 2, b""))
     assert not granted(subject.ask(vote(3, 1, 1, EMPTY, is_pre_vote=True)))
+
+
+def following(leader_id: int = 2) -> Subject:
+    """A follower that has fetched from its leader, and asks again."""
+    subject = Subject(election=Election(epoch=1, leader_id=leader_id))
+    subject.respond(subject.sends(FetchRequest)[0], records(1, leader_id, b""))
+    return subject
+
+
+def test_who_finds_that_nobody_listens_where_the_leader_did_stands_soon_and_grants_pre_votes() -> None:
+    subject = following()
+    subject.handle(RequestFailed(subject.sends(FetchRequest)[0].request_id, is_refused=True))
+    assert subject.node.next_deadline_ms - subject.now_ms < RaftSettings().election_timeout_ms / 4
+    assert granted(subject.ask(vote(3, 1, 1, EMPTY, is_pre_vote=True)))
+    while isinstance(subject.node.state, Follower):
+        subject.wait()
+    assert isinstance(subject.node.state, Prospective)
+    assert subject.now_ms < RaftSettings().election_timeout_ms
+
+
+def test_a_connection_to_the_leader_that_only_broke_is_no_reason_to_stand() -> None:
+    subject = following()
+    subject.handle(RequestFailed(subject.sends(FetchRequest)[0].request_id))
+    assert not granted(subject.ask(vote(3, 1, 1, EMPTY, is_pre_vote=True)))
+    subject.handle(Tick(), after_ms=RaftSettings().fetch_timeout_ms / 2)
+    assert isinstance(subject.node.state, Follower)
+
+
+def test_who_is_told_that_the_leader_lives_does_not_stand_at_every_refusal() -> None:
+    subject = following()
+    subject.handle(RequestFailed(subject.sends(FetchRequest)[0].request_id, is_refused=True))
+    while not subject.sends(VoteRequest):
+        subject.wait()
+    for send in subject.sends(VoteRequest):
+        subject.respond(send, VoteResponse(epoch=1, leader_id=2, is_granted=False))
+    while not subject.sends(FetchRequest):
+        subject.wait()
+    back_ms = subject.now_ms
+    subject.handle(RequestFailed(subject.sends(FetchRequest)[0].request_id, is_refused=True))
+    while isinstance(subject.node.state, Follower):
+        subject.wait()
+    assert subject.now_ms - back_ms >= RaftSettings().election_timeout_ms / 2
+
+
+def test_an_election_that_is_lost_because_a_voter_is_gone_is_tried_again_after_a_rest() -> None:
+    subject = Subject()
+    subject.win_pre_vote()
+    rejecting, gone = subject.sends(VoteRequest)
+    subject.respond(rejecting, VoteResponse(epoch=1, is_granted=False))
+    subject.handle(RequestFailed(gone.request_id, is_refused=True))
+    lost_ms = subject.now_ms
+    subject.wait()
+    assert isinstance(subject.node.state, Prospective)
+    assert subject.now_ms - lost_ms < RaftSettings().election_timeout_ms
 
 
 def test_a_majority_of_votes_makes_a_leader() -> None:

@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from penstock.testing.simulation.broker import run_simulated
 from penstock.testing.simulation.loop import SimulatedLoop
 from penstock.testing.simulation.network import CALM, Weather
@@ -62,6 +64,26 @@ def test_a_link_that_is_cut_one_way_delivers_the_question_and_holds_back_the_ans
         loop.network.heal()
         await asyncio.sleep(2)
         assert pair.answers == b"heard ?"
+
+    run_simulated(1, scenario)
+
+
+def test_who_connects_is_refused_where_nobody_listens_and_waits_where_there_is_no_power() -> None:
+    async def scenario(loop: SimulatedLoop) -> None:
+        pair = await Pair().open(loop)
+        loop.network.refuse("far")
+        with pytest.raises(ConnectionRefusedError):
+            await loop.create_connection(Asking, "far", 1)
+        pair.transport.write(b"?")
+        await asyncio.sleep(1)
+        assert pair.answers == b"heard ?"  # what was connected goes on
+        loop.network.heal()
+        loop.power_off("far")
+        with pytest.raises(ConnectionRefusedError):
+            await loop.create_connection(Asking, "far", 1)
+        loop.network.darken("far")
+        with pytest.raises(TimeoutError):
+            await loop.create_connection(Asking, "far", 1)
 
     run_simulated(1, scenario)
 

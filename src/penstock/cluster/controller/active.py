@@ -5,7 +5,7 @@ import logging
 from collections.abc import Awaitable
 
 from penstock.cluster.controller.controller import Controller
-from penstock.cluster.controller.membership import Membership
+from penstock.cluster.controller.membership import Membership, Refuses
 from penstock.config.themes import replication
 from penstock.observability.clock import Clock
 from penstock.storage.log_errors import LogError
@@ -16,16 +16,17 @@ log = logging.getLogger(__name__)
 class ActiveController:
     """`membership` is there as long as this node is the active controller."""
 
-    def __init__(self, controller: Controller, clock: Clock) -> None:
+    def __init__(self, controller: Controller, clock: Clock, refuses: Refuses) -> None:
         self._controller = controller
         self._clock = clock
+        self._refuses = refuses
         self._tasks: list[asyncio.Task[None]] = []
         self.membership: Membership | None = None
 
     def change(self, is_active: bool) -> None:
         """Begin, or end: the quorum has another leader."""
         self._cancel()
-        self.membership = Membership(self._controller, self._clock) if is_active else None
+        self.membership = Membership(self._controller, self._clock, self._refuses) if is_active else None
         if self.membership is not None:
             log.debug("this node is the active controller")
             loop = asyncio.get_running_loop()

@@ -1,25 +1,30 @@
 """The brokers of the cluster as the active controller keeps them: who registers, who is heard of, who is fenced.
 
 A broker registers, which makes it known but fenced; is unfenced by a heartbeat that shows it knows the metadata up to
-its registration; and is fenced again when it is not heard of for a session. One that wants to stop hands its
-leaderships over first.
+its registration; and is fenced again when it is not heard of for a session, or as soon as nobody listens at its address
+any more (`doubts`). One that wants to stop hands its leaderships over first.
 """
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 
 import msgspec
 
 from penstock.cluster.controller.brokers import BrokerRegistration, check_broker_epoch
 from penstock.cluster.controller.controller import Controller
 from penstock.cluster.controller.decision import Refusal
+from penstock.cluster.controller.doubts import Doubts
 from penstock.cluster.controller.health import has_leaderships
 from penstock.cluster.controller.heartbeats import Condition, Sessions, Verdict, Wanted, judge
-from penstock.config.themes.replication import BROKER_SESSION_TIMEOUT_MS
+from penstock.config.themes.replication import BROKER_HEARTBEAT_INTERVAL_MS, BROKER_SESSION_TIMEOUT_MS
 from penstock.observability.clock import Clock
 from penstock.protocol.errors import ErrorCode
 
 log = logging.getLogger(__name__)
+
+Refuses = Callable[[int], Awaitable[bool]]
+"""Whether a broker's listener refuses connections. Where there is no answer it does not."""
 
 
 class HeartbeatAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,14 +36,17 @@ class HeartbeatAnswer(msgspec.Struct, frozen=True, kw_only=True):
 class Membership:
     """Kept by one controller, from when it becomes active until it is not any more."""
 
-    def __init__(self, controller: Controller, clock: Clock) -> None:
+    def __init__(self, controller: Controller, clock: Clock, refuses: Refuses) -> None:
         self._controller = controller
         self._clock = clock
+        self._refuses = refuses
         self._sessions = Sessions(controller.config[BROKER_SESSION_TIMEOUT_MS])
+        self._doubts = Doubts(controller.config[BROKER_HEARTBEAT_INTERVAL_MS])
         self._sooner = asyncio.Event()
         for broker in controller.image.brokers.values():
             if not broker.fenced and broker.broker_id != controller.config.node_id:
                 self._sessions.expect(broker.broker_id, self._now_ms())
+                self._doubts.expect(broker.broker_id, self._now_ms())
 
     def _now_ms(self) -> int:
         return int(self._clock.monotonic_ms())
@@ -67,17 +75,29 @@ class Membership:
             epoch = known.epoch  # its first try was answered too late
         else:
             epoch = await self._controller.register_broker(broker, fenced=True)
-        self._sessions.heard(broker.broker_id, self._now_ms(), -1)
-        self._sooner.set()
+            self._doubts.registers(broker.broker_id)
+        self._heard(broker.broker_id, -1)
         return epoch
+
+    def _heard(self, broker_id: int, metadata_offset: int) -> None:
+        now_ms = self._now_ms()
+        is_first = self._next_ms() is None
+        self._sessions.heard(broker_id, now_ms, metadata_offset)
+        self._doubts.heard(broker_id, now_ms)
+        if is_first:
+            self._sooner.set()
+
+    def lost(self, broker_id: int) -> None:
+        """The connection on which a broker's heartbeats came has ended."""
+        self._doubts.lost(broker_id, self._now_ms())
+        self._sooner.set()
 
     async def heartbeat(self, broker_id: int, broker_epoch: int, wanted: Wanted) -> HeartbeatAnswer:
         """Take in that a broker is alive, and act on what it wants to be. Raises `Refusal`."""
         controller = self._controller
         check_broker_epoch(controller.image, broker_id, broker_epoch)
         if broker_id != controller.config.node_id:  # the controller's own broker needs no proof of life
-            self._sessions.heard(broker_id, self._now_ms(), wanted.metadata_offset)
-            self._sooner.set()
+            self._heard(broker_id, wanted.metadata_offset)
         if wanted.offline_log_dirs and not controller.image.brokers[broker_id].has_failed_disk:
             await self._take_disk_offline(broker_id, wanted)
         broker = controller.image.brokers[broker_id]
@@ -97,7 +117,7 @@ class Membership:
             self._sessions.draining(broker_id, controller.image.offset)
         elif verdict is Verdict.STOP:
             await controller.fence_broker(broker_id)
-            self._sessions.forget(broker_id)
+            self._forget(broker_id)
         after = controller.image.brokers.get(broker_id)
         return HeartbeatAnswer(
             is_caught_up=wanted.metadata_offset >= broker.epoch,
@@ -115,23 +135,52 @@ class Membership:
     def is_alive(self, broker_id: int) -> bool:
         return self._sessions.is_alive(broker_id, self._now_ms())
 
-    async def watch(self) -> None:
-        """Fence whoever is not heard of for a session, until cancelled."""
-        while True:
-            await self._next_expiry()
-            for broker_id in self._sessions.expired(self._now_ms()):
-                self._sessions.forget(broker_id)
-                if broker_id not in self._controller.image.brokers:  # it was removed, and nobody misses it
-                    continue
-                log.warning(
-                    "broker %d was not heard of for %d ms: it is fenced", broker_id, self._sessions.timeout_ms
-                )
-                await self._controller.fence_broker(broker_id)
+    def _forget(self, broker_id: int) -> None:
+        self._sessions.forget(broker_id)
+        self._doubts.forget(broker_id)
 
-    async def _next_expiry(self) -> None:
-        expiry_ms = self._sessions.next_expiry_ms()
-        if expiry_ms is None:
-            self._sooner.clear()
+    async def watch(self) -> None:
+        """Fence whoever is gone, or is not heard of for a session, until cancelled."""
+        while True:
+            await self._next_turn()
+            await self._look()
+            for broker_id in self._sessions.expired(self._now_ms()):
+                await self._fence(broker_id, f"it was not heard of for {self._sessions.timeout_ms} ms")
+
+    async def _look(self) -> None:
+        """Fence those that nobody can have heard of because they are gone: see `doubts`."""
+        brokers = self._controller.image.brokers
+        looked_at = [
+            each
+            for each in self._doubts.begin(self._now_ms())
+            if each in brokers and not brokers[each].fenced  # else it leads nothing that another could
+        ]
+        refusals = await asyncio.gather(*map(self._refuses, looked_at))
+        for broker_id, refuses in zip(looked_at, refusals, strict=True):
+            if self._doubts.is_dead(broker_id, refuses=refuses):
+                await self._fence(broker_id, "nobody listens at its address any more")
+
+    async def _fence(self, broker_id: int, reason: str) -> None:
+        self._forget(broker_id)
+        if broker_id in self._controller.image.brokers:  # else it was removed, and nobody misses it
+            log.warning("broker %d is fenced: %s", broker_id, reason)
+            await self._controller.fence_broker(broker_id)
+
+    async def _next_turn(self) -> None:
+        """Wait until there is something to look at, or to give up."""
+        self._sooner.clear()
+        next_ms = self._next_ms()
+        if next_ms is None:
             await self._sooner.wait()
             return
-        await self._clock.sleep(max(1, expiry_ms - self._now_ms()))
+        delay_ms = max(1, next_ms - self._now_ms())
+        waits = [asyncio.ensure_future(each) for each in (self._clock.sleep(delay_ms), self._sooner.wait())]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in waits:
+                each.cancel()
+
+    def _next_ms(self) -> int | None:
+        times = (self._sessions.next_expiry_ms(), self._doubts.next_ms)
+        return min((each for each in times if each is not None), default=None)

@@ -286,7 +286,8 @@ class RaftDriver:
             response = await self._peers.ask(effect.to, effect.addresses, effect.request)
         except (OSError, TimeoutError) as error:
             _log.debug("no answer of node %d to %s: %s", effect.to, type(effect.request).__name__, error)
-            self._events.put_nowait(RequestFailed(effect.request_id))
+            is_refused = error.errno == errno.ECONNREFUSED
+            self._events.put_nowait(RequestFailed(effect.request_id, is_refused=is_refused))
         else:
             self._events.put_nowait(ResponseArrived(effect.request_id, response))
 

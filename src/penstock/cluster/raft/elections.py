@@ -94,6 +94,12 @@ def note_vote_response(core: Core, source: int, response: VoteResponse) -> None:
         _note_vote(core, source, is_granted=response.is_granted)
 
 
+def note_refusal(core: Core, source: int) -> None:
+    """Nobody listens there, so no vote will come from there in this ballot: if it cannot be won, do not wait."""
+    if isinstance(core.state, Ballot) and core.voters.get(source) is not None:
+        _note_vote(core, source, is_granted=False)
+
+
 def _note_vote(core: Core, node_id: int, *, is_granted: bool) -> None:
     ballot = core.state
     assert isinstance(ballot, Ballot)

@@ -28,6 +28,8 @@ class RequestFailed(msgspec.Struct, frozen=True):
     """There will be no answer: no connection, or it was lost."""
 
     request_id: int
+    is_refused: bool = False
+    """The host of the other node says that nobody listens there: the process has ended."""
 
 
 class AppendRequested(msgspec.Struct, frozen=True):

@@ -25,6 +25,7 @@ from penstock.cluster.raft.voters import Voter
 from penstock.protocol.errors import ErrorCode
 
 _JOIN_TIMEOUT_MS = 10_000
+_STAGGER = 0.25  # of an election timeout
 
 
 # -- asking -------------------------------------------------------------------------------------------
@@ -148,6 +149,20 @@ def note_fetch_response(core: Core, source: int, response: FetchResponse) -> Non
         core.commit(min(response.high_watermark, core.log.end_offset))
     state.has_fetched = True
     state.deadline_ms = core.now_ms + core.settings.fetch_timeout_ms
+
+
+def note_refusal(core: Core, source: int) -> None:
+    """Nobody listens where the leader did: stand for election soon, and do not refuse others.
+
+    That is a guess, which a pre-vote puts to the test: whoever still hears the leader is against it. So it is made
+    once, until the leader has answered again.
+    """
+    state = core.state
+    if isinstance(state, Follower) and state.leader_id == source and state.has_fetched:
+        state.has_fetched = False
+        # Random, so that those who notice at once do not all stand at once.
+        stagger_ms = core.settings.election_timeout_ms * _STAGGER * core.randomness.random()
+        state.deadline_ms = min(state.deadline_ms, core.now_ms + stagger_ms)
 
 
 def _truncate(core: Core, diverging: LogPosition) -> None:

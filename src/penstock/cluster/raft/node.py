@@ -182,7 +182,7 @@ class RaftNode:
         elif isinstance(event, ResponseArrived):
             self._response(event)
         elif isinstance(event, RequestFailed):
-            core.requests.end(event.request_id, now_ms, is_failed=True)
+            self._request_failed(event)
         elif isinstance(event, AppendRequested):
             leading.append_requested(core, event)
         elif isinstance(event, Synced):
@@ -293,6 +293,13 @@ class RaftNode:
             core.emit(Answer(token, membership.describe(core)))
 
     # -- responses ------------------------------------------------------------------------------------
+
+    def _request_failed(self, event: RequestFailed) -> None:
+        core = self._core
+        asked = core.requests.end(event.request_id, core.now_ms, is_failed=True)
+        if asked is not None and event.is_refused:
+            following.note_refusal(core, asked.to)
+            elections.note_refusal(core, asked.to)
 
     def _response(self, event: ResponseArrived) -> None:
         core, response = self._core, event.response

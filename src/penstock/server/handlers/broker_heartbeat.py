@@ -1,9 +1,11 @@
 """BrokerHeartbeat (key 63), v0-v2: a broker tells the controller that it lives, and what it wants to be (KIP-631).
 
-From v1 on it names its directories that have failed (KIP-858), and others then lead what they can of what it led.
+From v1 on it names its directories that have failed (KIP-858), and others then lead what they can of what it led. When
+its connection ends the controller looks whether it is still there.
 """
 
 from collections.abc import Awaitable
+from functools import partial
 
 from penstock.cluster.controller import wire
 from penstock.cluster.controller.decision import Refusal
@@ -26,6 +28,7 @@ async def _hear(ctx: RequestContext, request: BrokerHeartbeatRequest) -> BrokerH
         return BrokerHeartbeatResponse(error_code=ErrorCode.NOT_CONTROLLER)
     try:
         answer = await membership.heartbeat(request.broker_id, request.broker_epoch, wire.wanted_by(request))
+        ctx.peer.on_leave = partial(membership.lost, request.broker_id)
     except (Refusal, LogError) as error:
         return BrokerHeartbeatResponse(error_code=error.code)
     return wire.heartbeat_response(answer)

@@ -3,6 +3,9 @@
 Nodes are known by their names. A cut goes one way: cut both for a full partition. Single messages are lost and doubled.
 In a stream a loss is a stall, until the bytes are sent again, or the end of the connection; its user may then say again
 what had arrived, which is how a stream doubles.
+
+Where nobody listens a connection is refused. A node without power says nothing at all, and there may be something in
+between that refuses for a node that does listen.
 """
 
 from collections.abc import Iterable
@@ -37,6 +40,8 @@ class SimulatedNetwork:
         self._cuts: set[tuple[str, str]] = set()
         self._slow: dict[str, float] = {}
         self._flaky: dict[str, float] = {}
+        self._dark: set[str] = set()
+        self._refusing: set[str] = set()
 
     def cut(self, source: str, target: str) -> None:
         """From now on nothing gets from `source` to `target`."""
@@ -66,11 +71,32 @@ class SimulatedNetwork:
         """Lose packets of streams to and from this node; some of these break their connection."""
         self._flaky[node] = loss_chance
 
+    def darken(self, node: str) -> None:
+        """It has no power: who connects to it waits in vain."""
+        self._dark.add(node)
+
+    def lighten(self, node: str) -> None:
+        self._dark.discard(node)
+
+    def refuse(self, node: str) -> None:
+        """Who connects to this node is refused, though it listens; connections that are there go on."""
+        self._refusing.add(node)
+
+    def accept(self, node: str) -> None:
+        self._refusing.discard(node)
+
+    def is_dark(self, node: str) -> bool:
+        return node in self._dark
+
+    def is_refusing(self, node: str) -> bool:
+        return node in self._refusing
+
     def heal(self) -> None:
-        """No more cuts, slow and flaky nodes; the weather stays."""
+        """No more cuts, no slow, flaky and refusing nodes; the weather stays, and who has no power."""
         self._cuts.clear()
         self._slow.clear()
         self._flaky.clear()
+        self._refusing.clear()
 
     def is_cut(self, source: str, target: str) -> bool:
         return (source, target) in self._cuts

@@ -333,13 +333,14 @@ async def connect(
     """Open a connection: a round trip, if there is a way and somebody listens."""
     node = current_node.get()
     listener = loop.listener_at(address)
-    target = listener.node if listener is not None else node
-    if loop.network.is_cut(node, target) or loop.network.is_cut(target, node):
+    target = listener.node if listener is not None else address[0]
+    network = loop.network
+    if network.is_dark(target) or network.is_cut(node, target) or network.is_cut(target, node):
         await asyncio.sleep(_CONNECT_TIMEOUT_S)
         raise TimeoutError(f"no way from {node} to {address[0]}:{address[1]}")
-    await asyncio.sleep((loop.network.delay_ms(node, target) + loop.network.delay_ms(target, node)) / 1000)
+    await asyncio.sleep((network.delay_ms(node, target) + network.delay_ms(target, node)) / 1000)
     listener = loop.listener_at(address)
-    if listener is None or not listener.is_serving():
+    if listener is None or not listener.is_serving() or network.is_refusing(target):
         raise ConnectionRefusedError(111, f"nobody listens at {address[0]}:{address[1]}")
     local = (node, loop.random.randrange(50_000, 60_000))
     protocol = factory()

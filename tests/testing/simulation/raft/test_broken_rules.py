@@ -79,7 +79,7 @@ def overwritten_commit() -> RaftWorld:
         fault_interval_ms=1e9,
         append_interval_ms=1e9,
     )
-    world = RaftWorld(1, plan)
+    world = RaftWorld(2, plan)
     voters = world.hosts[0].initial_voters
     base = [
         leader_change_batch(1, voters, [1, 2, 3], offset=0, epoch=1, timestamp=0),

@@ -16,6 +16,7 @@ from penstock.testing.simulation.seeds import randomness
 PORT = 9092
 _START_AGAIN_S = 0.5
 _LATEST_BYTES = 400
+_DARK_CHANCE = 0.5
 
 
 class Ending(Enum):
@@ -50,6 +51,7 @@ class Machine:
 
     def start(self, join: tuple[tuple[str, int], ...] = ()) -> "asyncio.Task[None]":
         """Switch on. `join` counts until the node has been a member once: it is asked for at a first start only."""
+        self._loop.network.lighten(self.name)
         return self._loop.run_on(self.name, self._run(join))
 
     async def _run(self, join: tuple[tuple[str, int], ...]) -> None:
@@ -81,6 +83,10 @@ class Machine:
         self.is_serving = self.has_failing_disk = False
         if ending is Ending.POWER_CUT:
             self.disk = self.disk.crash(keep or self._random.choice(list(Keep)))
+            if (
+                self._random.random() < _DARK_CHANCE
+            ):  # else it is back, with nothing running, before anybody looks
+                self._loop.network.darken(self.name)
         else:
             self.disk = self.disk.kill()
         self._loop.power_off(self.name)

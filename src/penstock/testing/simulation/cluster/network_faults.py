@@ -23,6 +23,7 @@ class NetworkFaults:
             (self._slow_down, 2),
             (self._lose_packets, 2),
             (self._break_connections, 2),
+            (self._refuse_connections, 2),
             (self._heal_network, 2),
         ]
 
@@ -78,6 +79,13 @@ class NetworkFaults:
         for _ in range(self._random.randint(1, 4)):
             self._loop.break_connections(machine.name)
             await asyncio.sleep(self._random.uniform(0.005, 0.3))
+
+    async def _refuse_connections(self, machine: Machine) -> None:
+        """As if its process had ended: whoever takes it for dead is wrong."""
+        self._loop.network.refuse(machine.name)
+        if self._random.random() < 0.7:
+            self._loop.break_connections(machine.name)
+        self._loop.call_later(self._random.uniform(0.2, 6), self._loop.network.accept, machine.name)
 
     async def _heal_network(self, _machine: Machine) -> None:
         self._loop.network.heal()

@@ -138,7 +138,7 @@ class RaftWorld:
 
         def refuse() -> None:
             if source.incarnation == incarnation:
-                source.handle(RequestFailed(effect.request_id))
+                source.handle(RequestFailed(effect.request_id, is_refused=True))
 
         def arrive() -> None:
             if target.node is None:
