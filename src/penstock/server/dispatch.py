@@ -15,7 +15,7 @@ from typing import Any
 from penstock.cluster.controller.decision import Refusal
 from penstock.cluster.controller_access import DecidesHere
 from penstock.observability.completion import Completion
-from penstock.protocol import apis
+from penstock.protocol import apis, produce_frame
 from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.fetch_frame import encode_fetch_response
 from penstock.protocol.headers import RequestHeader, decode_request_header, encode_response_header
@@ -32,6 +32,7 @@ from penstock.server.metrics.requests import RequestCounts
 log = logging.getLogger(__name__)
 
 _SIZE = struct.Struct(">i")
+_PRODUCE = 0
 _FETCH = 1
 _API_VERSIONS = 18
 _ENVELOPE = 58
@@ -56,7 +57,7 @@ class _Route:
     )
 
     def __init__(self, key: int, requests: RequestCounts) -> None:
-        codec: Any = apis.codec(key)
+        codec: Any = produce_frame if key == _PRODUCE else apis.codec(key)
         self.key = key
         self.name = apis.APIS[key].name
         self.counts = requests.of(self.name)
