@@ -100,12 +100,14 @@ def _encode_one(message: ProduceResponse, version: int) -> bytes | None:
         or answer.current_leader != _NO_LEADER
     ):
         return None
-    name = topic.topic_id if version >= _IDS_FROM else topic.name.encode()
     if version >= _IDS_FROM:
-        head = _HEAD_BY_ID
-    elif len(name) < _VARINT_BYTE_MAX:
-        head = bytes((_ONE, len(name) + 1))
+        name, head = topic.topic_id, _HEAD_BY_ID
+        is_usual = len(name) == len(ZERO_UUID)
     else:
+        name = topic.name.encode()
+        is_usual = len(name) < _VARINT_BYTE_MAX
+        head = bytes((_ONE, len(name) + 1)) if is_usual else b""
+    if not is_usual:
         return None
     return (
         head
