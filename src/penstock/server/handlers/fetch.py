@@ -3,7 +3,7 @@
 Stage one takes the request into its session and reads what is in memory. If that is less than `min_bytes`, stage
 two waits for news of any of the partitions, at most `max_wait_ms`; what must come from the disk is read off the
 loop. Nothing that was read is held while waiting: it is read again. See `fetch_read` for what one reading does.
-A fetch of the metadata log is the quorum's.
+A fetch of the metadata log, by its id, is the quorum's; by its name there is no such topic for clients.
 """
 
 import asyncio
@@ -27,12 +27,13 @@ from penstock.server.handlers import quorum
 from penstock.server.handlers.fetch_read import FetchRead, Reader
 from penstock.server.permissions import denied_topics
 
+_HAS_IDS_FROM = 13
 _TELLS_LEADER_FROM = 16  # KIP-951
 _READS_FOLLOWERS_FROM = 11  # KIP-392
 
 
 def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Awaitable[FetchResponse]:
-    if is_about_quorum(request):
+    if ctx.version >= _HAS_IDS_FROM and is_about_quorum(request):
         answer: FetchResponse | Awaitable[FetchResponse] = quorum.handle(ctx, request)
         return answer
     plan = ctx.broker.fetch_sessions.plan(request, ctx.version, ctx.broker.clock.monotonic_ms())

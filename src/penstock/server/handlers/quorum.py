@@ -6,18 +6,26 @@ RemoveRaftVoter (81), UpdateRaftVoter (82), and Fetch (1) of the metadata log: t
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from penstock.cluster.raft import wire
 from penstock.cluster.raft.errors import RaftFailed
+from penstock.cluster.raft.messages import Request
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.add_raft_voter import AddRaftVoterRequest, AddRaftVoterResponse
 from penstock.protocol.messages.begin_quorum_epoch import BeginQuorumEpochRequest, BeginQuorumEpochResponse
-from penstock.protocol.messages.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
+from penstock.protocol.messages.describe_quorum import (
+    DescribeQuorumRequest,
+    DescribeQuorumResponse,
+    ResponseTopicData,
+)
 from penstock.protocol.messages.end_quorum_epoch import EndQuorumEpochRequest, EndQuorumEpochResponse
 from penstock.protocol.messages.fetch import FetchRequest, FetchResponse
 from penstock.protocol.messages.fetch_snapshot import FetchSnapshotRequest, FetchSnapshotResponse
 from penstock.protocol.messages.remove_raft_voter import RemoveRaftVoterRequest, RemoveRaftVoterResponse
 from penstock.protocol.messages.update_raft_voter import UpdateRaftVoterRequest, UpdateRaftVoterResponse
 from penstock.protocol.messages.vote import VoteRequest, VoteResponse
+from penstock.protocol.wire import ZERO_UUID
 from penstock.security.operations import Operation
 from penstock.server.connection_host import CloseConnection
 from penstock.server.context import RequestContext
@@ -35,21 +43,54 @@ _PERMISSIONS: dict[type, tuple[Operation, type]] = {
     VoteRequest: (Operation.CLUSTER_ACTION, VoteResponse),
 }
 
+_ADDRESSES: dict[type, tuple[str, int]] = {
+    BeginQuorumEpochResponse: ("node_endpoints", 1),
+    DescribeQuorumResponse: ("nodes", 2),
+    EndQuorumEpochResponse: ("node_endpoints", 1),
+    FetchResponse: ("node_endpoints", 16),
+    FetchSnapshotResponse: ("node_endpoints", 1),
+    VoteResponse: ("node_endpoints", 1),
+}
+
 
 def handle(ctx: RequestContext, request: Any) -> Any:
     operation, response_type = _PERMISSIONS[type(request)]
     if not ctx.may_in_cluster(operation):
         return response_type(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
-    return _ask(ctx, request)
-
-
-async def _ask(ctx: RequestContext, message: Any) -> Any:
     try:
-        request = wire.decode_request(message)
-    except wire.NotTheQuorum as error:
-        raise CloseConnection("it asks about a quorum that there is none of") from error
+        asked = wire.decode_request(request)
+    except wire.NotTheQuorum:
+        return response_type(error_code=ErrorCode.INVALID_REQUEST)
+    return _ask(ctx, asked)
+
+
+async def _ask(ctx: RequestContext, request: Request) -> Any:
     try:
         answer = await ctx.broker.quorum.ask(request)
     except RaftFailed as error:
         raise CloseConnection(str(error)) from error
-    return wire.encode_response(request, answer)
+    return _as_of_version(ctx.version, wire.encode_response(request, answer))
+
+
+def _as_of_version(version: int, response: Any) -> Any:
+    """Where nodes are reached, and their directories, are told in versions that have a place for it (KIP-853)."""
+    name, first_version = _ADDRESSES.get(type(response), ("", 0))
+    if version >= first_version:
+        return response
+    if isinstance(response, DescribeQuorumResponse):
+        response = replace(response, topics=[_without_directories(topic) for topic in response.topics])
+    return replace(response, **{name: []})
+
+
+def _without_directories(topic: ResponseTopicData) -> ResponseTopicData:
+    return replace(
+        topic,
+        partitions=[
+            replace(
+                each,
+                current_voters=[replace(v, replica_directory_id=ZERO_UUID) for v in each.current_voters],
+                observers=[replace(o, replica_directory_id=ZERO_UUID) for o in each.observers],
+            )
+            for each in topic.partitions
+        ],
+    )
