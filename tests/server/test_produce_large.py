@@ -66,6 +66,6 @@ async def test_settings_that_change_meanwhile_hold(live: Live, client: Client) -
 
 async def test_a_batch_that_grows_beyond_all_bounds_is_refused(client: Client) -> None:
     topic = await client.create_topic()
-    produced = await client.produce(topic, batch(bytes(129 * 1024 * 1024), codec=Codec.ZSTD))
+    produced = await client.produce(topic, batch(bytes(33 * 1024 * 1024), codec=Codec.ZSTD))
     assert code(produced.error_code) == "MESSAGE_TOO_LARGE"
     assert "expand" in (produced.error_message or "")

@@ -76,3 +76,16 @@ async def test_deleted_records_stay_deleted_after_a_restart(
         data = await client.fetch(topic, 3)
         assert (data.log_start_offset, values_in(data)) == (3, [b"3", b"4"])
         assert code((await client.fetch(topic, 2)).error_code) == "OFFSET_OUT_OF_RANGE"
+
+
+async def test_of_a_partition_that_is_named_many_times_the_last_is_meant(client: Client) -> None:
+    topic = await client.create_topic()
+    for i in range(4):
+        await client.produce(topic, batch(str(i).encode()))
+    wanted = [DeleteRecordsPartition(partition_index=0, offset=offset) for offset in (4, 3, 1)]
+    request = DeleteRecordsRequest(
+        topics=[DeleteRecordsTopic(name=topic.name, partitions=each) for each in (wanted, wanted[:2])],
+        timeout_ms=1000,
+    )
+    result = one(one((await client.send(request)).topics).partitions)
+    assert (result.error_code, result.low_watermark) == (0, 3)

@@ -1,6 +1,9 @@
-"""DeleteRecords (key 21), v0-v2: move the start of a log forward; -1 means up to the high watermark."""
+"""DeleteRecords (key 21), v0-v2: move the start of a log forward; -1 means up to the high watermark.
 
-from collections.abc import Awaitable
+Of a partition that is named more than once the last is meant, as in Kafka.
+"""
+
+from collections.abc import Awaitable, Iterable
 
 from penstock.cluster.replica import Replica
 from penstock.cluster.topic_names import is_internal
@@ -23,15 +26,23 @@ def handle(ctx: RequestContext, request: DeleteRecordsRequest) -> Awaitable[Dele
 
 
 async def _delete(ctx: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
-    topics = []
+    topics: dict[str, dict[int, DeleteRecordsPartition]] = {}
     for topic in request.topics:
-        if may_topic(ctx, Operation.DELETE, topic.name):
-            results = [await _delete_one(ctx, topic.name, wanted) for wanted in topic.partitions]
-        else:
-            refusal = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-            results = [_failed(wanted, refusal) for wanted in topic.partitions]
-        topics.append(DeleteRecordsTopicResult(name=topic.name, partitions=results))
-    return DeleteRecordsResponse(topics=topics)
+        topics.setdefault(topic.name, {}).update((p.partition_index, p) for p in topic.partitions)
+    return DeleteRecordsResponse(
+        topics=[
+            DeleteRecordsTopicResult(name=name, partitions=await _delete_of(ctx, name, partitions.values()))
+            for name, partitions in topics.items()
+        ]
+    )
+
+
+async def _delete_of(
+    ctx: RequestContext, topic: str, partitions: Iterable[DeleteRecordsPartition]
+) -> list[DeleteRecordsPartitionResult]:
+    if not may_topic(ctx, Operation.DELETE, topic):
+        return [_failed(wanted, ErrorCode.TOPIC_AUTHORIZATION_FAILED) for wanted in partitions]
+    return [await _delete_one(ctx, topic, wanted) for wanted in partitions]
 
 
 async def _delete_one(
