@@ -421,7 +421,7 @@ class LogStore:
         """Save what the next start wants to know and leave the mark, if all is there that it stands for."""
         saved = [log.recovery_point for log in logs]
         await self.save_offsets()
-        # Whoever still appends, as a follower that fetches, may have done so while that was written.
+        # Nobody is to append while that is written. Should anybody, the next start must look at it.
         is_clean = all(
             log.failure is None and log.log_end_offset == point and log.producers.doubtful_from is None
             for log, point in zip(logs, saved, strict=True)

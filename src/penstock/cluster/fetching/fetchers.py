@@ -77,9 +77,13 @@ class Fetchers:
         self._clock = clock
         self._running: dict[int, _Running] = {}
         self._leader_of: dict[tuple[bytes, int], int] = {}
+        self._ending: dict[asyncio.Task[None], None] = {}
+        self._is_stopped = False
 
     def follow(self, replicas: Iterable[Replica]) -> None:
         """Take in what became of these partitions: followed from here on, or not any more."""
+        if self._is_stopped:  # the quorum stops later, and still tells of changes
+            return
         for replica in replicas:
             key = (replica.topic_id, replica.partition)
             leader = replica.leader_id
@@ -97,8 +101,7 @@ class Fetchers:
         if leader is not None and running is not None:
             running.fetcher.leave(topic_id, number)
             if not len(running.fetcher):
-                running.task.cancel()
-                del self._running[leader]
+                self._end(leader)
 
     def brokers_changed(self, broker_ids: Iterable[int], replicas: Callable[[], Iterable[Replica]]) -> None:
         """A leader that came back elsewhere is followed there."""
@@ -107,8 +110,7 @@ class Fetchers:
             running = self._running.get(broker_id)
             broker = self._image.brokers.get(broker_id)
             if running is not None and (broker is None or broker.endpoints != running.endpoint):
-                running.task.cancel()
-                del self._running[broker_id]
+                self._end(broker_id)
                 moved = True
         if moved:
             self._leader_of = {k: v for k, v in self._leader_of.items() if v in self._running}
@@ -135,10 +137,16 @@ class Fetchers:
         channel = PeerChannel(lambda: self._peers.connect(leader), lambda: self._settings.timeout_ms)
         return ConnectedLeader(self._node_id, channel)
 
+    def _end(self, leader: int) -> None:
+        task = self._running.pop(leader).task
+        task.cancel()
+        self._ending[task] = None
+        task.add_done_callback(self._ending.pop)
+
     async def stop(self) -> None:
-        tasks = [running.task for running in self._running.values()]
-        self._running.clear()
+        """Nothing is fetched from here on, nor appended: the logs may be closed."""
+        self._is_stopped = True
         self._leader_of.clear()
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        for leader in list(self._running):
+            self._end(leader)
+        await asyncio.gather(*self._ending, return_exceptions=True)
