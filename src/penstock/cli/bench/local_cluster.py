@@ -9,6 +9,7 @@ from penstock.cli.bench import process
 from penstock.cli.bench.peers.servers.running import free_port
 from penstock.cli.bench.peers.tasks import Where
 from penstock.cli.cluster_facts import ClusterFacts, Operator
+from penstock.cli.cluster_moves import elect_preferred, misled
 from penstock.cli.errors import CommandError
 
 _LOOK_S: Final = 0.02
@@ -91,12 +92,18 @@ class LocalCluster:
         except CommandError:
             return -1
 
-    def leader_of(self, topic: str) -> int:
-        return next(each.leader for each in self.facts().partitions if each.topic == topic)
-
     def await_in_sync(self) -> None:
         """Until every partition has all of its replicas in sync."""
         self.wait_until(lambda: not self.facts().unhealthy, "all replicas in sync")
+
+    def balance(self) -> None:
+        """Wait until all replicas are in sync, and have every partition led where it should be."""
+        self.await_in_sync()
+        operator = Operator(self.bootstrap, [])
+        try:
+            elect_preferred(operator, misled(operator.facts().partitions))
+        finally:
+            operator.close()
 
     def wait_until(self, is_so: Callable[[], bool], what: str, within_s: float = _WITHIN_S) -> float:
         """Look again and again; gives when it was so."""

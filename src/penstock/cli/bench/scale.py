@@ -78,7 +78,7 @@ def quick() -> Scale:
         spark_latency_records=10,
         minutes_max=5,
         peers=peer_scale.quick(),
-        cluster=ClusterScale(minutes_max=10, failovers=1, catch_up_bytes=20_000_000, partition_counts=(100,)),
+        cluster=ClusterScale(minutes_max=10, failovers=2, catch_up_bytes=20_000_000, partition_counts=(100,)),
     )
 
 

@@ -5,57 +5,88 @@ import time
 from typing import Any, Self
 
 import confluent_kafka
+from confluent_kafka.admin import AdminClient
 
 from penstock.cli.bench.context import Bench
-from penstock.cli.bench.figures import Cells, Section
+from penstock.cli.bench.figures import Cells, Goal, Section
 from penstock.cli.bench.local_cluster import LocalCluster, NotInTime
 from penstock.cli.bench.peers.agents import ask
 from penstock.cli.bench.peers.tasks import Task
+from penstock.cli.cluster_facts import Placed
 
 KEY = "w"
 TITLE = "Failover of a partition's leader"
 METHOD = (
     "A confluent-kafka producer with `acks=all` sends one message after the other to a partition with three replicas "
     "(`min.insync.replicas=2`); the broker that leads it is killed with SIGKILL. Measured is the time from the kill to "
-    "the acknowledgement of the first message that was sent after it. The dead broker is started again, and when all "
-    "replicas are in sync the next one is killed. When the leader was the cluster's controller, too, a new controller "
-    "has to be elected first. Settings are the defaults (`broker.session.timeout.ms`)."
+    "the acknowledgement of the first message that was sent after it, and of that the time until the other brokers "
+    "name another leader. The rest is the client's, which looks for leaders once a second; each round kills at another "
+    "moment of that second. The dead broker is started again, and when all replicas are in sync the next one is "
+    "killed: in turns one that is the cluster's controller, too, so that a new controller has to be elected first, "
+    "and one that is not. Settings are the defaults."
 )
 _STREAM = "failover"
+_PARTITIONS = 3  # of which every broker leads one
 _RUN_UP_S = 1.0
 _WITHIN_S = 60.0
 _LOOK_S = 0.02
 _PLAIN, _CONTROLLER = "leader killed", "leader killed that was the controller"
+_ELECTED = ", until another leads"
+_GOALS = {
+    what + part: Goal(side="at most", bound=bound_s)
+    for what in (_PLAIN, _CONTROLLER)
+    for part, bound_s in (("", 2.0), (_ELECTED, 1.0))
+}
 
 
 def run(bench: Bench) -> Section:
     cells = Cells()
     with bench.cluster() as cluster:
-        ask(Task(where=cluster.where(_STREAM), operation="create"))
-        cluster.await_in_sync()
-        for _ in bench.rounds("failover", bench.scale.cluster.failovers):
-            victim = cluster.leader_of(_STREAM)
-            what = _CONTROLLER if victim == cluster.controller() else _PLAIN
-            cells.add(what, _measure(cluster, victim), "s")
-            cluster.start(victim)
-            cluster.await_in_sync()
-    return Section(key=KEY, title=TITLE, method=METHOD, figures=cells.figures())
+        ask(Task(where=cluster.where(_STREAM, partitions=_PARTITIONS), operation="create"))
+        count = bench.scale.cluster.failovers
+        for number in bench.rounds("failover", count):
+            cluster.balance()
+            led = _find(cluster, is_controller=number % 2 == 0)
+            what = _CONTROLLER if led.leader == cluster.controller() else _PLAIN
+            elected_s, resumed_s = _measure(cluster, led, _RUN_UP_S * (1 + number / count))
+            cells.add(what, resumed_s, "s")
+            cells.add(what + _ELECTED, elected_s, "s")
+            cluster.start(led.leader)
+    return Section(key=KEY, title=TITLE, method=METHOD, figures=cells.figures(_GOALS))
 
 
-def _measure(cluster: LocalCluster, victim: int) -> float:
-    with _Producing(cluster.bootstrap) as producing:
-        time.sleep(_RUN_UP_S)
-        killed_at_s = cluster.kill(victim)
-        return producing.first_after(killed_at_s) - killed_at_s
+def _find(cluster: LocalCluster, *, is_controller: bool) -> Placed:
+    """A partition whose leader is the controller, or is not."""
+    controller = cluster.controller()
+    led = [each for each in cluster.facts().partitions if each.topic == _STREAM]
+    return next((each for each in led if (each.leader == controller) is is_controller), led[0])
+
+
+def _measure(cluster: LocalCluster, led: Placed, run_up_s: float) -> tuple[float, float]:
+    """How long after the kill another leads, and how long until something new is acknowledged."""
+    others = ",".join(node.bootstrap for number, node in cluster.nodes.items() if number != led.leader)
+    watching = AdminClient({"bootstrap.servers": others, "log_level": 0})
+    with _Producing(cluster.bootstrap, led.partition) as producing:
+        time.sleep(run_up_s)
+        watching.list_topics(_STREAM, timeout=_WITHIN_S)  # connected
+        killed_at_s = cluster.kill(led.leader)
+        elected_at_s = cluster.wait_until(lambda: _has_new_leader(watching, led), "another leader", _WITHIN_S)
+        return elected_at_s - killed_at_s, producing.first_after(killed_at_s) - killed_at_s
+
+
+def _has_new_leader(admin: AdminClient, led: Placed) -> bool:
+    partitions = admin.list_topics(_STREAM, timeout=_WITHIN_S).topics[_STREAM].partitions
+    return led.partition in partitions and partitions[led.partition].leader not in (-1, led.leader)
 
 
 class _Producing:
     """A thread that produces one message after the other and notes when each was sent and acknowledged."""
 
-    def __init__(self, bootstrap: str) -> None:
+    def __init__(self, bootstrap: str, partition: int) -> None:
         self._producer = confluent_kafka.Producer(
             {"bootstrap.servers": bootstrap, "acks": "all", "linger.ms": 0, "log_level": 0}
         )
+        self._partition = partition
         self._is_over = threading.Event()
         self._acknowledged: list[tuple[float, float]] = []  # sent, acknowledged
         self._thread = threading.Thread(target=self._produce)
@@ -77,7 +108,7 @@ class _Producing:
                 if error is not None:
                     failures.append(error)
 
-            self._producer.produce(_STREAM, b"x" * 100, partition=0, on_delivery=note)
+            self._producer.produce(_STREAM, b"x" * 100, partition=self._partition, on_delivery=note)
             if not self._producer.flush(_WITHIN_S) and not failures:
                 self._acknowledged.append((sent_at_s, time.perf_counter()))
 
