@@ -95,10 +95,20 @@ class SegmentChain:
 
     def write(self, batches: list[StorableBatch], now_ms: int) -> None:
         """Write all batches behind the last one or, raising, none. They have their offsets."""
+        if self._config.segment_records == LONG_MAX:
+            self._write_group(batches, self.end_offset, now_ms)
+            self.end_offset = batches[-1].last_offset + 1
+        else:
+            self._write_counted(batches, now_ms)
+
+    def _write_counted(self, batches: list[StorableBatch], now_ms: int) -> None:
+        """Write batches into as many segments as they need, where segments are limited by their number of records."""
         active, size_bytes = self.active, self.active.size_bytes
+        record_count_max = self._config.segment_records
+        room = record_count_max - (self.end_offset - active.base_offset)
         next_offset = self.end_offset
         try:
-            for group in self._grouped(batches):
+            for group in split_by_record_count(batches, room, record_count_max):
                 self._write_group(group, next_offset, now_ms)
                 next_offset = group[-1].last_offset + 1
         except StorageFailure:
@@ -108,14 +118,6 @@ class SegmentChain:
                 self._take_back(active, size_bytes)
             raise
         self.end_offset = next_offset
-
-    def _grouped(self, batches: list[StorableBatch]) -> Sequence[list[StorableBatch]]:
-        """The batches by segment, when segments are limited by their number of records."""
-        record_count_max = self._config.segment_records
-        if record_count_max == LONG_MAX:
-            return (batches,)
-        room = record_count_max - (self.end_offset - self.active.base_offset)
-        return split_by_record_count(batches, room, record_count_max)
 
     def _write_group(self, batches: list[StorableBatch], next_offset: int, now_ms: int) -> None:
         """Write batches into one segment, a new one if need be, with one write."""
