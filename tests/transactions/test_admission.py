@@ -11,6 +11,7 @@ from penstock.cluster.replica import Replica
 from penstock.protocol.errors import ErrorCode
 from penstock.transactions.admission import Admission, Admissions, told_to_producer
 from penstock.transactions.guards import Guards
+from penstock.transactions.markers import LocalMarkers, Marker
 from penstock.transactions.state import Producer, TopicPartition
 from tests.server.live import Live, batch, running_broker
 
@@ -47,6 +48,8 @@ class Desk:
         self.leader = leader
         self.target = TopicPartition(leader.topic, leader.partition)
         self.guards = Guards()
+        services = live.services
+        self.markers = LocalMarkers(services.replicas, services.clock, self.guards, services.groups.shards)
         self.coordinator = SlowCoordinator()
         self.admissions = Admissions(self.guards, self.coordinator)
 
@@ -135,10 +138,32 @@ def test_records_are_refused_when_the_transaction_ended_while_the_coordinator_wa
 ) -> None:
     async def scenario(desk: Desk) -> None:
         late = await desk.ask(0)
-        desk.guards.forget(desk.target, ME.producer_id)  # as the marker does
+        desk.guards.forget_ended(desk.target, ME.producer_id, ME.epoch)  # as the marker does
         desk.coordinator.answers[0].set_result(ErrorCode.NONE)
         assert await late is ErrorCode.INVALID_TXN_STATE
         assert desk.leader.log.log_end_offset == 0
+
+    at_a_desk(tmp_path, scenario)
+
+
+@pytest.mark.parametrize(("transaction_version", "code"), [(2, "NONE"), (1, "INVALID_TXN_STATE")])
+def test_a_transaction_begins_while_the_one_before_it_is_being_ended_in_the_partition(
+    tmp_path: Path, transaction_version: int, code: str
+) -> None:
+    """With version 2 the marker's epoch is the one its producer goes on with: Kafka Streams does so at once."""
+
+    async def scenario(desk: Desk) -> None:
+        next_one = await desk.ask(0, adds=transaction_version == 2)
+        marker = Marker(
+            producer_id=ME.producer_id,
+            producer_epoch=ME.epoch,
+            is_commit=True,
+            coordinator_epoch=0,
+            transaction_version=transaction_version,
+        )
+        assert set((await desk.markers.send(marker, [desk.target])).values()) == {ErrorCode.NONE}
+        desk.coordinator.answers[0].set_result(ErrorCode.NONE)
+        assert await next_one is ErrorCode[code]
 
     at_a_desk(tmp_path, scenario)
 

@@ -60,5 +60,8 @@ class Guards:
         if self._guards.get((target, producer_id)) is guard:
             del self._guards[target, producer_id]
 
-    def forget(self, target: TopicPartition, producer_id: int) -> None:
-        self._guards.pop((target, producer_id), None)
+    def forget_ended(self, target: TopicPartition, producer_id: int, last_epoch: int) -> None:
+        """The transactions of a producer up to this epoch have ended; one that begins behind them goes on."""
+        guard = self._guards.get((target, producer_id))
+        if guard is not None and guard.epoch <= last_epoch:
+            del self._guards[target, producer_id]

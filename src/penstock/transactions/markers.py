@@ -31,6 +31,11 @@ class Marker(msgspec.Struct, frozen=True, kw_only=True):
     coordinator_epoch: int
     transaction_version: int = 0
 
+    @property
+    def ended_epoch(self) -> int:
+        """That of the transaction. With version 2 the marker has the next one, which its producer goes on with."""
+        return self.producer_epoch - (self.transaction_version >= TRANSACTION_VERSION_2)
+
 
 class MarkerSender(Protocol):
     async def send(
@@ -74,7 +79,7 @@ class LocalMarkers:
             return leader.committed(leader.log.log_end_offset - 1) or ErrorCode.NONE
         if refused is not None:
             return refused
-        self._guards.forget(target, marker.producer_id)
+        self._guards.forget_ended(target, marker.producer_id, marker.ended_epoch)
         now_ms = self._clock.now_ms()
         batch = build_end_txn_batch(
             EndTxnMarker(is_commit=marker.is_commit, coordinator_epoch=marker.coordinator_epoch),
