@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
@@ -26,6 +27,16 @@ def test_python_workers_run_this_interpreter(spark: SparkSession) -> None:
 
     found = spark.sparkContext.parallelize([1], 1).mapPartitions(interpreter).collect()
     assert found == [sys.executable]
+
+
+def test_python_workers_do_not_compile_pyspark_anew(spark: SparkSession) -> None:
+    def origin(_rows: object) -> Iterator[str]:
+        import pyspark
+
+        yield pyspark.__file__
+
+    found = spark.sparkContext.parallelize([1], 1).mapPartitions(origin).collect()
+    assert found == [pyspark.__file__]  # and not in Spark's zip
 
 
 def test_another_interpreter_can_be_chosen_for_workers() -> None:

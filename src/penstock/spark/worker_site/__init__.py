@@ -1,0 +1,1 @@
+"""A directory for the PYTHONPATH of Spark's workers: see `sitecustomize.py`."""
