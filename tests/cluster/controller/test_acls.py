@@ -99,3 +99,24 @@ def test_one_request_changes_as_many_acls_as_one_batch_of_the_log_holds() -> Non
     too_many, one = delete(image, AclFilter(), AclFilter(resource_name="t-0"))
     assert (too_many.error, len(one.entries)) == (ErrorCode.POLICY_VIOLATION, 1)
     assert len(image.acls) == 10_000
+
+
+def test_filters_that_would_look_at_too_many_acls_are_refused_and_exact_ones_are_not() -> None:
+    image = image_of()
+    create(image, *(acl(f"user-{n}", Operation.READ) for n in range(1000)))
+    wide = AclFilter(principal="User:nobody")
+    exact = AclFilter(
+        resource_type=READ.resource_type,
+        resource_name=READ.resource_name,
+        pattern_type=READ.pattern_type,
+        principal=READ.principal,
+        host=READ.host,
+        operation=READ.operation,
+        permission_type=READ.permission_type,
+    )
+    results = delete(image, *[wide] * 201, exact)
+    assert [each.error for each in results] == [
+        *[ErrorCode.NONE] * 200,
+        ErrorCode.POLICY_VIOLATION,
+        ErrorCode.NONE,
+    ]

@@ -166,3 +166,23 @@ async def test_a_full_disk_makes_no_topic_and_does_not_end_the_connection(tmp_pa
         assert code(made.error_code) == "NONE"
         request = MetadataRequest(topics=[MetadataRequestTopic(name="no-room")])
         assert one((await client.send(request)).topics).error_code == 0
+
+
+async def test_many_topics_are_made_in_one_request_and_one_that_is_named_twice_is_not(client: Client) -> None:
+    names = [unique_name() for _ in range(250)]
+    topics = [CreatableTopic(name=name, num_partitions=1, replication_factor=1) for name in names]
+    response = await client.send(CreateTopicsRequest(topics=[*topics, topics[0]], timeout_ms=10_000))
+    errors = {each.name: code(each.error_code) for each in response.topics}
+    assert errors.pop(names[0]) == "INVALID_REQUEST"
+    assert (set(errors), set(errors.values())) == (set(names[1:]), {"NONE"})
+    assert response.topics[1].configs, "the settings of the first are told"
+    assert not response.topics[-1].configs
+
+
+async def test_what_one_request_makes_is_bounded_however_many_topics_it_is(
+    client: Client,
+) -> None:
+    topics = [CreatableTopic(name=unique_name(), num_partitions=99, replication_factor=1) for _ in range(250)]
+    request = CreateTopicsRequest(topics=topics, timeout_ms=10_000, validate_only=True)
+    errors = [code(each.error_code) for each in (await client.send(request)).topics]
+    assert (errors[0], errors[-1]) == ("NONE", "POLICY_VIOLATION")

@@ -20,6 +20,8 @@ from penstock.security.resources import CLUSTER_NAME, PatternType, ResourceType
 
 _OPERATIONS = frozenset(Operation) - {Operation.UNKNOWN, Operation.ANY}
 _RESOURCE_TYPES = frozenset(ResourceType) - {ResourceType.UNKNOWN, ResourceType.ANY}
+_COMPARISONS_MAX = 200_000
+"""Of filters that may find several entries with all there are: each takes a microsecond of the loop that serves all."""
 
 UNKNOWN_FILTER = (
     "The filter has a resource type, pattern type, operation or permission type that is not known."
@@ -65,15 +67,18 @@ def decide_delete_acls(image: MetadataImage, filters: Sequence[AclFilter]) -> De
     ids = {entry: acl_id for acl_id, entry in image.acls.items()}
     removed: dict[bytes, MetadataRecord] = {}
     results = []
+    comparisons = 0
     for wanted in filters:
         only = wanted.only_match()
-        if only is None:
-            found = [entry for entry in ids if wanted.matches(entry)]
-        else:
-            found = [only] if only in ids else []
-        new_ids = [ids[entry] for entry in found if ids[entry] not in removed]
         try:
             _check_filter(wanted)
+            if only is None:
+                comparisons += len(ids)
+                _refuse_too_wide(comparisons, len(ids))
+                found = [entry for entry in ids if wanted.matches(entry)]
+            else:
+                found = [only] if only in ids else []
+            new_ids = [ids[entry] for entry in found if ids[entry] not in removed]
             _refuse_too_many(len(removed) + len(new_ids))
         except Refusal as refusal:
             results.append(AclsDeleted(error=refusal.code, message=refusal.message))
@@ -113,6 +118,16 @@ def _refuse_too_many(record_count: int) -> None:
         raise Refusal(
             ErrorCode.POLICY_VIOLATION,
             f"One request may change {RECORDS_PER_DECISION_MAX} ACLs: send several with fewer each",
+        )
+
+
+def _refuse_too_wide(comparisons: int, per_filter: int) -> None:
+    """The first filter is always served."""
+    if comparisons > max(_COMPARISONS_MAX, per_filter):
+        raise Refusal(
+            ErrorCode.POLICY_VIOLATION,
+            f"One request may look at {_COMPARISONS_MAX} ACLs: send several with fewer filters, or filters that name "
+            "one ACL each",
         )
 
 

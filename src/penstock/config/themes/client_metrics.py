@@ -25,6 +25,6 @@ INTERVAL_MS = THEME.integer(
 MATCH = THEME.names(
     "match",
     (),
-    f"Which clients, as name=regular expression; the names are {', '.join(MATCHED)}. Empty is all clients. An expression "
-    "may have three repetitions or groups of alternatives, none of them within another.",
+    f"Which clients, as name=regular expression; the names are {', '.join(MATCHED)}. Empty is all clients. "
+    "An expression may have three repetitions or groups of alternatives, none of them within another.",
 )

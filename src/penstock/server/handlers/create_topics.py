@@ -1,9 +1,17 @@
-"""CreateTopics (key 19), v2-v7: make topics, or only check that they could be made."""
+"""CreateTopics (key 19), v2-v7: make topics, or only check that they could be made.
 
+Many are made some at a time, so that others have their turn; the settings of all of them are not told then.
+"""
+
+import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
+from itertools import islice
+
+import msgspec
 
 from penstock.cluster.controller.create_topics import NewTopic, TopicCreated
+from penstock.cluster.controller.decision import Refusal, refuse_too_large
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.create_topics import (
     CreatableTopic,
@@ -15,9 +23,11 @@ from penstock.protocol.messages.create_topics import (
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.server.permissions import may_topic
+from penstock.server.quotas import MutationQuota
 from penstock.storage.log_errors import LogError
 
 _REFUSES_FROM = 6  # older clients know no THROTTLING_QUOTA_EXCEEDED (KIP-599)
+_AT_ONCE = 100
 
 
 def handle(ctx: RequestContext, request: CreateTopicsRequest) -> Awaitable[CreateTopicsResponse]:
@@ -28,18 +38,48 @@ async def _create(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTo
     denied = _denied(ctx, request.topics)
     allowed = [topic for topic in request.topics if topic.name not in denied]
     quota = ctx.mutation_quota(strict_from=_REFUSES_FROM)
-    try:
-        created = await ctx.broker.controller.create_topics(
-            [_new_topic(topic) for topic in allowed],
-            validate_only=request.validate_only,
-            charge=quota.charge,
-        )
-    except LogError as error:  # the metadata log takes no records: nothing was created
-        created = [TopicCreated(name=t.name, error=error.code, message=str(error)) for t in allowed]
+    created: list[TopicCreated] = []
+    for some in _in_turns(allowed):
+        made = await _create_some(ctx, request, some, quota, created)
+        if created:
+            made = [msgspec.structs.replace(each, configs=()) for each in made]
+        created += made
+        await asyncio.sleep(0)
     return CreateTopicsResponse(
         throttle_time_ms=quota.wait_ms,
         topics=[_result(ctx, topic) for topic in created] + [_refused(name) for name in denied],
     )
+
+
+def _in_turns(topics: Sequence[CreatableTopic]) -> Iterator[list[CreatableTopic]]:
+    """Those that share a name stay together, and are refused for it."""
+    by_name: dict[str, list[CreatableTopic]] = {}
+    for topic in topics:
+        by_name.setdefault(topic.name, []).append(topic)
+    names = iter(by_name.values())
+    while some := list(islice(names, _AT_ONCE)):
+        yield [topic for same in some for topic in same]
+
+
+async def _create_some(
+    ctx: RequestContext,
+    request: CreateTopicsRequest,
+    topics: Sequence[CreatableTopic],
+    quota: MutationQuota,
+    before: Sequence[TopicCreated],
+) -> list[TopicCreated]:
+    try:
+        refuse_too_large(1 + sum(1 + each.num_partitions for each in before if not each.error))
+        return await ctx.broker.controller.create_topics(
+            [_new_topic(topic) for topic in topics],
+            validate_only=request.validate_only,
+            charge=quota.charge,
+        )
+    except Refusal as refusal:
+        code, message = refusal.code, refusal.message
+    except LogError as error:  # the metadata log takes no records: nothing was created
+        code, message = error.code, str(error)
+    return [TopicCreated(name=name, error=code, message=message) for name in {t.name: None for t in topics}]
 
 
 def _denied(ctx: RequestContext, topics: Sequence[CreatableTopic]) -> list[str]:
