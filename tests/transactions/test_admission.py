@@ -121,6 +121,22 @@ def test_a_second_request_waits_for_the_first_whichever_is_answered_first(tmp_pa
     at_a_desk(tmp_path, scenario)
 
 
+def test_none_overtakes_those_that_wait_when_the_first_of_them_is_in(tmp_path: Path) -> None:
+    async def scenario(desk: Desk) -> None:
+        first, second = await desk.ask(0), await desk.ask(1)
+        desk.coordinator.answers[0].set_result(ErrorCode.NONE)
+        assert await first is ErrorCode.NONE
+        assert not desk.admissions.is_admitted(desk.leader, ME)
+        third = await desk.ask(2)
+        desk.coordinator.answers[2].set_result(ErrorCode.NONE)
+        desk.coordinator.answers[1].set_result(ErrorCode.NONE)
+        assert [await second, await third] == [ErrorCode.NONE, ErrorCode.NONE]
+        assert desk.admissions.is_admitted(desk.leader, ME)
+        assert len(desk.guards) == 0
+
+    at_a_desk(tmp_path, scenario)
+
+
 def test_while_an_earlier_request_waits_none_overtakes_it(tmp_path: Path) -> None:
     async def scenario(desk: Desk) -> None:
         first = await desk.ask(0)

@@ -98,11 +98,11 @@ class Admission:
         return self._leaders[target].log.producers.has_open_transaction(*self._producer)
 
     def close(self) -> None:
-        """Let the next one in. A guard stays where the same records will be tried again."""
+        """Let the next one in. A guard stays where others wait behind it, or the same records will be tried again."""
         for target, (guard, _) in self._held.items():
             is_last = guard.last_admission is self._done
             will_retry = self._codes.get(target) in (*_RETRIABLE, ErrorCode.CONCURRENT_TRANSACTIONS)
-            if self._is_open(target) or (is_last and not will_retry):
+            if is_last and (self._is_open(target) or not will_retry):
                 self._guards.drop(target, self._producer.producer_id, guard)
         if not self._done.done():
             self._done.set_result(None)
