@@ -12,8 +12,8 @@ from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.describe_groups import DescribedGroup, DescribedGroupMember
 from penstock.protocol.messages.list_groups import ListedGroup
 
-CLASSIC_TYPE = "Classic"
-CONSUMER_TYPE = "Consumer"
+CLASSIC_TYPE = "classic"
+CONSUMER_TYPE = "consumer"
 
 
 def list_groups(

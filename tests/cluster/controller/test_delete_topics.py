@@ -65,9 +65,11 @@ def test_a_topic_named_twice_is_refused_once_and_stays() -> None:
     assert [each.message for each in by_id] == ["Duplicate topic id."]
 
 
-def test_a_topic_given_by_name_and_by_id_is_deleted_once() -> None:
+def test_a_topic_given_by_name_and_by_id_is_refused_once_and_stays() -> None:
     image = image_of()
     topic_id = with_topic(image, "a")
     decision = decide_delete_topics(image, CONFIG, [DoomedTopic(topic_id=topic_id), DoomedTopic(name="a")])
-    assert len(decision.records) == 1
-    assert decision.result[1].message == "The provided topic name maps to an ID that was already supplied."
+    assert decision.records == []
+    assert [(each.name, each.topic_id, each.error) for each in decision.result] == [
+        ("a", topic_id, ErrorCode.INVALID_REQUEST)
+    ]

@@ -45,6 +45,12 @@ def test_each_partition_that_is_named_gets_an_answer() -> None:
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         ErrorCode.NONE,
     ]
+    assert [each.message for each in results] == [
+        "Leader election not needed for topic partition.",
+        "No such partition as t-99",
+        "No such topic as other",
+        None,
+    ]
 
 
 def test_a_preferred_leader_that_is_away_cannot_be_elected() -> None:

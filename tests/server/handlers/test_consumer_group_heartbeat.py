@@ -391,9 +391,11 @@ async def test_a_group_is_listed_with_its_type_and_state(consumer: Consumer, cli
             if each.group_id == consumer.group
         ]
 
-    assert await listed() == [("Consumer", "Stable", "consumer")]
+    assert await listed() == [("consumer", "Stable", "consumer")]
     assert await listed(types_filter=["consumer"], states_filter=["stable"]) == await listed()
     assert await listed(types_filter=["classic"]) == []
+    described = one((await client.send(DescribeGroupsRequest(groups=[consumer.group]))).groups)
+    assert described.error_message == f"Group {consumer.group} is not a classic group."
     assert await listed(states_filter=["Empty"]) == []
 
 

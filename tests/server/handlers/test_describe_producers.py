@@ -38,3 +38,4 @@ async def test_what_is_refused(client: Client) -> None:
     ]:
         found = await describe(client, name, partition)
         assert (code(found.error_code), found.active_producers) == (expected, [])
+        assert found.error_message

@@ -46,5 +46,7 @@ async def test_asked_for_all_only_those_that_need_one_are_answered(client: Clien
 
 @pytest.mark.parametrize("version", VERSIONS[1:])
 async def test_an_unknown_kind_of_election_is_refused(client: Client, version: int) -> None:
-    response = await client.send(ElectLeadersRequest(election_type=9, topic_partitions=None), version)
+    wanted = [TopicPartitions(topic="any", partitions=[3])]
+    response = await client.send(ElectLeadersRequest(election_type=9, topic_partitions=wanted), version)
     assert code(response.error_code) == "INVALID_REQUEST"
+    assert answers(response) == {("any", 3): "INVALID_REQUEST"}

@@ -221,6 +221,8 @@ async def test_offsets_of_a_group_that_does_not_exist_cannot_be_deleted(
     loner.group = "nobody-made-this"
 
     assert await delete(loner, {topic.name: [0]}) == "GROUP_ID_NOT_FOUND"
+    loner.group = ""
+    assert await delete(loner, {topic.name: [0]}) == "INVALID_GROUP_ID"
 
 
 async def test_offsets_survive_a_restart(tmp_path: Path) -> None:

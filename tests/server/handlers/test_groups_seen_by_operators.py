@@ -44,7 +44,7 @@ async def test_groups_are_listed(member: GroupClient, version: int) -> None:
     group = one([g for g in answer.groups if g.group_id == member.group])
     assert group.protocol_type == "consumer"
     assert group.group_state == ("Stable" if version >= 4 else "")
-    assert group.group_type == ("Classic" if version >= 5 else "")
+    assert group.group_type == ("classic" if version >= 5 else "")
 
 
 async def test_groups_are_listed_by_state_and_type_in_any_case(member: GroupClient) -> None:

@@ -16,6 +16,7 @@ from penstock.protocol.wire import ZERO_UUID
 
 UNKNOWN_NAME = "This server does not host this topic-partition."
 UNKNOWN_ID = "This server does not host this topic ID."
+NAMED_TWICE = "The provided topic name maps to an ID that was already supplied."
 
 
 class DoomedTopic(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,11 +43,17 @@ def decide_delete_topics(
     records: list[MetadataRecord] = []
     results: list[TopicDeleted] = []
     occurrences = Counter(topics)
-    doomed: set[bytes] = set()
+    given_ids = {each.topic_id for each in topics if each.name is None}
+    named_twice = {  # by name and by id: neither counts
+        topic.topic_id: topic.name
+        for each in topics
+        if each.name is not None and (topic := image.topic(each.name)) and topic.topic_id in given_ids
+    }
     for wanted in dict.fromkeys(topics):
         try:
             topic = _find(image, config, wanted, occurrences[wanted])
-            _refuse_twice(topic, doomed)
+            if topic.topic_id in named_twice:
+                continue
             charge_for(charge, len(topic.partitions))
         except Refusal as refusal:
             results.append(
@@ -55,17 +62,13 @@ def decide_delete_topics(
                 )
             )
             continue
-        doomed.add(topic.topic_id)
         records.append(RemoveTopicRecord(topic_id=topic.topic_id))
         results.append(TopicDeleted(name=topic.name, topic_id=topic.topic_id))
+    results += [
+        TopicDeleted(name=name, topic_id=topic_id, error=ErrorCode.INVALID_REQUEST, message=NAMED_TWICE)
+        for topic_id, name in named_twice.items()
+    ]
     return Decision(records, results)
-
-
-def _refuse_twice(topic: Topic, doomed: set[bytes]) -> None:
-    """Refuse a topic that was given by name and by id in one request."""
-    if topic.topic_id in doomed:
-        message = "The provided topic name maps to an ID that was already supplied."
-        raise Refusal(ErrorCode.INVALID_REQUEST, message)
 
 
 def _find(image: MetadataImage, config: BrokerConfig, wanted: DoomedTopic, occurrences: int) -> Topic:

@@ -5,6 +5,7 @@ rebalancing asks for now and then.
 """
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 import msgspec
 
@@ -16,6 +17,8 @@ from penstock.cluster.metadata.state import NO_LEADER
 from penstock.config.broker import BrokerConfig
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.metadata_records import MetadataRecord
+
+_NOT_NEEDED: Final = "Leader election not needed for topic partition."
 
 
 class Elected(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,13 +76,12 @@ def _elect(
     topic = image.topic(name)
     partition = None if topic is None else topic.partitions.get(number)
     if topic is None or partition is None:
-        return _refused(
-            name, number, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such partition as {name}-{number}"
-        )
+        what = f"topic as {name}" if topic is None else f"partition as {name}-{number}"
+        return _refused(name, number, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such {what}")
     is_preferred = election is Election.PREFERRED
     is_needed = partition.leader != partition.replicas[0] if is_preferred else partition.leader == NO_LEADER
     if not is_needed:
-        return _refused(name, number, ErrorCode.ELECTION_NOT_NEEDED)
+        return _refused(name, number, ErrorCode.ELECTION_NOT_NEEDED, _NOT_NEEDED)
     record = change_partition(topic.topic_id, number, partition, Wish(), rules.of(name, election))
     if record is not None:
         return Elected(topic=name, partition=number), record

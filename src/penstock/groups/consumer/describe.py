@@ -33,7 +33,7 @@ def _member(member: Member, target: Assignment, image: MetadataImage) -> wire.Me
         client_id=member.client_id,
         client_host=member.client_host,
         subscribed_topic_names=sorted(member.topic_names),
-        subscribed_topic_regex=member.topic_regex or None,
+        subscribed_topic_regex=member.topic_regex,
         assignment=_assignment(partitions_of(member.assigned), image),
         target_assignment=_assignment(target, image),
         member_type=_CONSUMER_MEMBER if member.classic is None else _CLASSIC_MEMBER,

@@ -35,7 +35,7 @@ def _describe(ctx: RequestContext, request: DescribeGroupsRequest, group_id: str
             return msgspec.structs.replace(
                 found,
                 error_code=ErrorCode.GROUP_ID_NOT_FOUND,
-                error_message=f"Group {group_id} not found.",
+                error_message=_missing(ctx, group_id),
             )
     elif isinstance(found, ErrorCode):
         return DescribedGroup(group_id=group_id, error_code=found)
@@ -43,3 +43,9 @@ def _describe(ctx: RequestContext, request: DescribeGroupsRequest, group_id: str
         permitted = permitted_operations(ctx, ResourceType.GROUP, group_id)
         return msgspec.structs.replace(found, authorized_operations=permitted)
     return found
+
+
+def _missing(ctx: RequestContext, group_id: str) -> str:
+    shard = ctx.broker.groups.find(group_id)
+    is_other = not isinstance(shard, ErrorCode) and group_id in shard.state.consumers
+    return f"Group {group_id} {'is not a classic group' if is_other else 'not found'}."

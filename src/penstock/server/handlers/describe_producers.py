@@ -14,6 +14,11 @@ from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.server.permissions import may_topic
 
+_MESSAGES = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "This server does not host this topic-partition.",
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: "This node is not the leader of the partition: ask for metadata again.",
+}
+
 
 def handle(ctx: RequestContext, request: DescribeProducersRequest) -> DescribeProducersResponse:
     return DescribeProducersResponse(
@@ -39,7 +44,9 @@ def _describe(ctx: RequestContext, topic: str, index: int) -> PartitionResponse:
         )
     leader = ctx.broker.replicas.leader_of(topic, index)
     if not isinstance(leader, Replica):
-        return PartitionResponse(partition_index=index, error_code=leader)
+        return PartitionResponse(
+            partition_index=index, error_code=leader, error_message=_MESSAGES.get(leader)
+        )
     return PartitionResponse(
         partition_index=index,
         error_code=0,

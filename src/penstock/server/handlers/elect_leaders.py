@@ -27,18 +27,22 @@ def handle(
         return _refused(ctx, request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     election = _ELECTIONS.get(request.election_type)
     if election is None:
-        return ElectLeadersResponse(error_code=ErrorCode.INVALID_REQUEST)
+        return _refused(
+            ctx, request, ErrorCode.INVALID_REQUEST, f"Unknown election type {request.election_type}"
+        )
     return _elect(ctx, request, election)
 
 
-def _refused(ctx: RequestContext, request: ElectLeadersRequest, code: ErrorCode) -> ElectLeadersResponse:
+def _refused(
+    ctx: RequestContext, request: ElectLeadersRequest, code: ErrorCode, message: str | None = None
+) -> ElectLeadersResponse:
     return ElectLeadersResponse(
         error_code=code if ctx.version >= _ERROR_FROM else ErrorCode.NONE,
         replica_election_results=[
             ReplicaElectionResult(
                 topic=each.topic,
                 partition_result=[
-                    PartitionResult(partition_id=number, error_code=code, error_message=None)
+                    PartitionResult(partition_id=number, error_code=code, error_message=message)
                     for number in each.partitions
                 ],
             )

@@ -37,7 +37,7 @@ async def _find_all(ctx: RequestContext, request: FindCoordinatorRequest) -> Fin
     one = await _find(ctx, request.key_type, request.key)
     return FindCoordinatorResponse(
         error_code=one.error_code,
-        error_message=one.error_message,
+        error_message=one.error_message or "NONE",
         node_id=one.node_id,
         host=one.host,
         port=one.port,
@@ -58,7 +58,7 @@ async def _find(ctx: RequestContext, key_type: int, key: str) -> Coordinator:
     if broker is None or endpoint is None:
         return _none(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
     return Coordinator(
-        key=key, node_id=broker.broker_id, host=endpoint.host, port=endpoint.port, error_message=None
+        key=key, node_id=broker.broker_id, host=endpoint.host, port=endpoint.port, error_message=""
     )
 
 

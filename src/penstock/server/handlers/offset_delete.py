@@ -22,6 +22,8 @@ def handle(ctx: RequestContext, request: OffsetDeleteRequest) -> Awaitable[Offse
 async def _delete(ctx: RequestContext, request: OffsetDeleteRequest) -> OffsetDeleteResponse:
     if not may_group(ctx, Operation.DELETE, request.group_id):
         return OffsetDeleteResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    if not request.group_id:
+        return OffsetDeleteResponse(error_code=ErrorCode.INVALID_GROUP_ID)
     denied = denied_topics(ctx, Operation.READ, (topic.name for topic in request.topics))
     image = ctx.broker.controller.image
     wanted = [
