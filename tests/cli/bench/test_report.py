@@ -13,6 +13,7 @@ from penstock.cli.bench.report import (
     to_markdown,
     verdict,
 )
+from penstock.cli.bench.why import REASONS
 
 
 def series(label: str, *values: float) -> Series:
@@ -68,6 +69,12 @@ def test_the_page_holds_machine_ratios_figures_notes_and_what_was_not_measured()
     assert "## (h) Recovery" in page
     assert "**Not measured:** no room" in page
     assert page.endswith("no room\n")
+
+
+def test_the_page_says_why_a_goal_is_missed_and_nothing_about_those_that_are_met() -> None:
+    page = to_markdown(REPORT)
+    assert f"- (b) {REASONS['b']}" in page  # its start time is too long
+    assert REASONS["c"] not in page
 
 
 def test_the_json_holds_every_value_of_every_round() -> None:

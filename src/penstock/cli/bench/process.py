@@ -19,6 +19,17 @@ _STOP_TIMEOUT_S: Final = 120.0
 _TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
 _COMPILED_ENVIRONMENT: Final = ".venv-compiled"
 _RUN_PENSTOCK: Final = "from penstock.cli.main import main; main()"
+_RUN_PROFILED: Final = """
+import cProfile, signal
+from penstock.cli.main import main
+profile = cProfile.Profile()
+def end(*_):
+    profile.disable()
+    profile.dump_stats({path!r})
+signal.signal(signal.SIGUSR1, lambda *_: profile.enable())
+signal.signal(signal.SIGUSR2, end)
+main()
+"""
 
 
 class ProcessFailed(Exception):
@@ -86,6 +97,9 @@ class ServerProcess:
         self._close()
         return time.perf_counter() - began
 
+    def send_signal(self, number: int) -> None:
+        self._process.send_signal(number)
+
     def kill(self) -> None:
         """SIGKILL: what a crash looks like to everyone else."""
         self._process.kill()
@@ -112,9 +126,13 @@ class ServerProcess:
 
     def cpu_s(self) -> float:
         """Seconds of processor time taken so far, by all threads."""
+        return sum(self.cpu_split_s())
+
+    def cpu_split_s(self) -> tuple[float, float]:
+        """The same, outside of the kernel and in it."""
         with open(f"/proc/{self.pid}/stat", encoding="ascii") as file:
             fields = file.read().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / _TICKS_PER_S
+        return int(fields[11]) / _TICKS_PER_S, int(fields[12]) / _TICKS_PER_S
 
     def memory(self) -> Memory:
         return memory_of(self.pid)
@@ -155,6 +173,13 @@ def start_broker(
     command += arguments
     for setting in settings:
         command += ["--set", setting]
+    return ServerProcess(command, log_path)
+
+
+def start_profiled_broker(data_dir: str, log_path: str, profile_path: str) -> ServerProcess:
+    """A broker that profiles itself between SIGUSR1 and SIGUSR2, and then writes the profile."""
+    code = _RUN_PROFILED.format(path=profile_path)
+    command = [sys.executable, "-c", code, "up", "--listen", "127.0.0.1:0", "--data", data_dir]
     return ServerProcess(command, log_path)
 
 

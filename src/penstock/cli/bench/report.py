@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from penstock.cli.bench.figures import MEASURED, Comparison, Goal, Ratio, Section, Series, number
+from penstock.cli.bench.why import REASONS
 
 _HEAD = """# Benchmarks
 
@@ -149,7 +150,10 @@ def to_markdown(report: Report, pictures: Mapping[str, Sequence[str]] | None = N
         ]
     rows = [*ratio_rows(report.sections), *figure_rows(report.sections)]
     head = ("", "what", "median", "lowest … highest", "goal")
-    parts += ["## Goals missed\n", _table(head, [row for row in rows if "missed" in row[-1]])]
+    missed = [row for row in rows if "missed" in row[-1]]
+    parts += ["## Goals missed\n", _table(head, missed)]
+    parts += [f"- ({key}) {REASONS[key]}" for key in sorted({row[0] for row in missed}) if key in REASONS]
+    parts.append("")
     parts += ["## Ratios and goals\n", _table(head, rows)]
     for section in report.sections:
         parts += _section_parts(section, (pictures or {}).get(section.key, ()))

@@ -37,6 +37,7 @@ from penstock.cli.bench.workloads import (
     peer_recovery,
     peer_start,
     produce_rate,
+    profile,
     recovery,
     spark,
     start_and_memory,
@@ -80,6 +81,7 @@ WORKLOADS: tuple[Workload, ...] = (
     cluster_failover,
     cluster_catch_up,
     cluster_partitions,
+    profile,
 )
 
 
