@@ -47,7 +47,7 @@ def test_a_server_that_is_missing_is_named_with_the_reason() -> None:
 
 def test_every_workload_has_a_letter_of_its_own_and_says_how_it_measures() -> None:
     keys = [w.KEY for w in runner.WORKLOADS]
-    assert keys == list("abcdefghijklmnopqrstuvwxy")
+    assert keys == list("abcdefghijklmnopqrstuvwxyz")
     assert all(w.TITLE and w.METHOD for w in runner.WORKLOADS)
 
 

@@ -1,4 +1,4 @@
-"""Why a goal is missed, for the page: what the profile of (z) and the other figures show. Told only where one is missed.
+"""Why a goal is missed, as the profile of (z) and the other figures show. The page tells it only where one is.
 
 Kept beside the code that measures, because it is as true as the design that it speaks of.
 """
@@ -15,8 +15,8 @@ REASONS: Final[Mapping[str, str]] = {
         "one of the three, and would keep everybody waiting whenever the disk is slow (docs/adr/0011-io-uring.md)."
     ),
     "c": (
-        "One sync serves some 25 of 64 requests, so the disk is no longer what is waited for: the broker's processor is "
-        "busy all the time, and (z) shows with what. The interpreter's part is spread over all layers, none above a "
+        "One sync serves some 25 of 64 requests, so the disk is no longer what is waited for: the broker's processor "
+        "is busy all the time, and (z) shows with what. The interpreter's part is spread over all layers, none above a "
         "quarter. On 64 partitions each round syncs up to 64 files instead of one, which the kernel's workers do."
     ),
     "l": (
@@ -24,9 +24,9 @@ REASONS: Final[Mapping[str, str]] = {
         "where Penstock has two; its code is C, and takes a few microseconds where Penstock takes those of (z)."
     ),
     "m": (
-        "A message alone in its request: what is compared is the cost of a request, which is a few microseconds in C or "
-        "on the Erlang machine's compiled code and the sum of (z) in Python. Clients that batch, as Kafka's do unless "
-        "told not to, are ahead on the same machine (n)."
+        "A message alone in its request: what is compared is the cost of a request, which is a few microseconds in C "
+        "or on the Erlang machine's compiled code and the sum of (z) in Python. Clients that batch, as Kafka's do "
+        "unless told not to, are ahead on the same machine (n)."
     ),
     "n": (
         "With 64 KiB messages the cost of a request vanishes: what is left is copying and the disk, which are the same "
