@@ -108,5 +108,5 @@ def test_what_is_sent_at_last_leaves_room() -> None:
     memory = MemoryBudget(10 * MIB)
     slow = slow_client(memory, 4 * MIB, 0)
     memory.sent(slow)
-    memory.forget(slow)
+    memory.sent(slow)
     assert memory.unsent_bytes == 0

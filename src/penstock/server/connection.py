@@ -143,6 +143,7 @@ class Connection(asyncio.BufferedProtocol):
         self._body = None  # this object may live on until the collector of cycles comes, which is seldom
         self._unparsed = b""
         self._drop_requests()
+        self._memory.sent(self)
         self._memory.forget(self)
         self._is_stopping = True
         self.peer.leave()

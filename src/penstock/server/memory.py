@@ -31,6 +31,10 @@ class Holder(Protocol):
         """There may be room again."""
         ...
 
+
+class Answerer(Protocol):
+    """A connection, as far as its answers are concerned."""
+
     def unsent_now(self) -> int:
         """How many bytes of answers its client has not taken yet."""
         ...
@@ -69,7 +73,7 @@ class MemoryBudget:
         self.unsent_bytes = 0
         self._receiving: dict[Holder, int] = {}  # begun first stands first
         self._waiting: dict[Holder, None] = {}
-        self._unsent: dict[Holder, _Unsent] = {}
+        self._unsent: dict[Answerer, _Unsent] = {}
         self._looked_ms = float("-inf")
 
     # -- frames that are being received
@@ -106,20 +110,19 @@ class MemoryBudget:
 
     def forget(self, holder: Holder) -> None:
         self.received(holder)
-        self.sent(holder)
         self._waiting.pop(holder, None)
 
     # -- answers
 
-    def left_unsent(self, holder: Holder, size_bytes: int, now_ms: float) -> None:
+    def left_unsent(self, answerer: Answerer, size_bytes: int, now_ms: float) -> None:
         """Its client does not take its answers as fast as they come."""
-        self.sent(holder)
+        self.sent(answerer)
         self.unsent_bytes += size_bytes
-        self._unsent[holder] = _Unsent(size_bytes, now_ms)
+        self._unsent[answerer] = _Unsent(size_bytes, now_ms)
 
-    def sent(self, holder: Holder) -> None:
+    def sent(self, answerer: Answerer) -> None:
         """Its client has taken them, or never will."""
-        unsent = self._unsent.pop(holder, None)
+        unsent = self._unsent.pop(answerer, None)
         if unsent is not None:
             self.unsent_bytes -= unsent.size_bytes
 
@@ -131,15 +134,15 @@ class MemoryBudget:
         return max(ANSWER_BYTES_MIN, self.limit_bytes - self.unsent_bytes)
 
     def _look_who_is_stalled(self, now_ms: float) -> None:
-        for holder, unsent in list(self._unsent.items()):
-            size_bytes = holder.unsent_now()
+        for answerer, unsent in list(self._unsent.items()):
+            size_bytes = answerer.unsent_now()
             if size_bytes < unsent.size_bytes:
                 self.unsent_bytes -= unsent.size_bytes - size_bytes
                 unsent.size_bytes = size_bytes
                 unsent.since_ms = now_ms
             elif now_ms - unsent.since_ms >= STALLED_MS:
-                self.sent(holder)
-                holder.give_up_answers()
+                self.sent(answerer)
+                answerer.give_up_answers()
 
 
 def memory_limit(configured_bytes: int) -> int:
