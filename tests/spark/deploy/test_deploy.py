@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from tests.spark.deploy.spark_processes import connect_server, standalone_cluster
+from tests.spark.deploy.spark_processes import SMALL_JVM, connect_server, standalone_cluster
 from tests.spark.sink.live import committed_messages
 from tests.spark.source.topics import new_topic, produce
 from tests.support.broker import BrokerProcess, free_port
@@ -31,6 +31,7 @@ pipeline: {topic}
 bootstrap_servers: {bootstrap}
 spark:
   spark.executor.memory: 512m
+  spark.executor.extraJavaOptions: {jvm}
 sources:
   orders:
     topic: {topic}
@@ -64,7 +65,9 @@ class Deployed:
         self.bootstrap = bootstrap
         self.directory = directory
         self.topic = new_topic(bootstrap, partitions=2)
-        (directory / "shop.yaml").write_text(FILE.format(topic=self.topic, bootstrap=bootstrap))
+        (directory / "shop.yaml").write_text(
+            FILE.format(topic=self.topic, bootstrap=bootstrap, jvm=SMALL_JVM)
+        )
         (directory / "steps.py").write_text(STEPS)
 
     def produce(self, numbers: Iterable[int]) -> None:
