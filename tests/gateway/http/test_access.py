@@ -109,15 +109,19 @@ async def _prepare(kafka: Client) -> None:
     ]
     answer = await kafka.request(CONTROLLER, CreateAclsRequest(creations=creations))
     assert not any(each.error_code for each in answer.results)
+    await set_password(kafka, "sam", b"of sam")
+
+
+async def set_password(kafka: Client, user: str, password: bytes) -> None:
     salt = b"a salt for the test"
-    sam = ScramCredentialUpsertion(
-        name="sam",
+    wanted = ScramCredentialUpsertion(
+        name=user,
         mechanism=ScramMechanism.SCRAM_SHA_256,
         iterations=4096,
         salt=salt,
-        salted_password=hashlib.pbkdf2_hmac("sha256", b"of sam", salt, 4096),
+        salted_password=hashlib.pbkdf2_hmac("sha256", password, salt, 4096),
     )
-    answer = await kafka.request(CONTROLLER, AlterUserScramCredentialsRequest(upsertions=[sam]))
+    answer = await kafka.request(CONTROLLER, AlterUserScramCredentialsRequest(upsertions=[wanted]))
     assert not any(each.error_code for each in answer.results)
 
 
@@ -205,3 +209,15 @@ def test_the_gateway_does_not_show_the_brokers_own_certificate(tmp_path: Path) -
     assert access.tls is not None
     server = shake_hands(server_context(material_of(config, "SSL")), access.tls)
     assert server.getpeercert() is None
+
+
+async def test_a_changed_password_holds_for_the_next_request(guarded: Admin) -> None:
+    await set_password(guarded.kafka, "eve", b"of eve")
+
+    async def status(password: str) -> int:
+        async with guarded.http.get("/topics/t/records", headers=as_user("eve", password)) as answer:
+            return answer.status
+
+    assert await status("of eve") == 403
+    await set_password(guarded.kafka, "eve", b"another")
+    assert (await status("of eve"), await status("another")) == (401, 403)

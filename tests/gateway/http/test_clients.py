@@ -96,3 +96,29 @@ async def test_the_one_unused_longest_makes_room(monkeypatch: pytest.MonkeyPatch
     async with clients.lent(basic("a:1")) as again:
         assert again is not first
     await clients.close()
+
+
+async def test_a_client_whose_user_has_another_password_is_not_lent_again() -> None:
+    passwords = {"ann": "old", "bob": "his"}
+    clients = Clients(LOGIN, ManualClock(), passwords.get)
+    async with clients.lent(basic("ann:x")) as before, clients.lent(basic("bob:y")) as other:
+        pass
+    passwords["ann"] = "new"
+    async with clients.lent(basic("ann:x")) as after, clients.lent(basic("bob:y")) as other_again:
+        assert after is not before
+        assert other_again is other
+        passwords["ann"] = "newer"
+        async with clients.lent(basic("ann:x")) as last:
+            assert last is not after
+    assert len(clients) == 2
+    await clients.close()
+
+
+def test_who_asks_is_known_by_name_or_by_address() -> None:
+    clock = ManualClock()
+    by_login = Clients(LOGIN, clock)
+    assert by_login.who(basic("ann:x"), "1.2.3.4") == by_login.who(basic("ann:y"), "5.6.7.8") == "ann"
+    assert by_login.who("Bearer a.b.c", "1.2.3.4") != by_login.who("Bearer d.e.f", "1.2.3.4")
+    with pytest.raises(Problem, match="who you are"):
+        by_login.who(None, "1.2.3.4")
+    assert Clients(OPEN, clock).who(basic("ann:x"), "1.2.3.4") == "1.2.3.4"

@@ -156,7 +156,14 @@ async def test_readers_who_leave_are_noticed(admin: Admin, monkeypatch: pytest.M
     await until(lambda: len(admin.broker.connections) <= before)
 
 
-async def test_there_is_a_limit(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream, "STREAMS_MAX", 0)
-    status, problem = await admin.get("/topics/a/stream")
-    assert (status, "streams already" in problem["detail"]) == (503, True)
+async def test_one_reader_may_have_so_many_streams(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream, "STREAMS_OF_ONE_MAX", 1)
+    path = f"/topics/{await admin.topic()}/stream"
+    async with (
+        admin_of(admin.broker) as url,
+        aiohttp.ClientSession(url) as http,
+        http.get(path) as first,
+        http.get(path) as second,
+    ):
+        assert (first.status, second.status) == (200, 429)
+        assert "streams already" in (await second.json(content_type=None))["detail"]

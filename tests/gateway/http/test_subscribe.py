@@ -10,7 +10,8 @@ import msgspec
 import pytest
 
 from penstock.client.cluster import TopicPartition
-from tests.gateway.http.admin import Admin
+from penstock.gateway.http import subscribe
+from tests.gateway.http.admin import Admin, admin_of
 
 
 class Subscriber:
@@ -204,3 +205,13 @@ async def test_a_page_of_another_site_cannot_open_a_websocket(admin: Admin) -> N
     with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
         await admin.http.ws_connect("/groups/g/subscribe?topics=a", headers={"Origin": "http://evil.example"})
     assert refused.value.status == 403
+
+
+async def test_one_reader_may_have_so_many_subscriptions(
+    admin: Admin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subscribe, "SUBSCRIPTIONS_OF_ONE_MAX", 0)
+    async with admin_of(admin.broker) as url, aiohttp.ClientSession(url) as http:
+        with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+            await http.ws_connect("/groups/g/subscribe?topics=t")
+    assert refused.value.status == 429

@@ -8,6 +8,7 @@ from aiohttp import web
 
 from penstock.client.cluster import Security
 from penstock.client.settings import ClientSettings
+from penstock.cluster.metadata.image import MetadataImage
 from penstock.config.broker import BrokerConfig
 from penstock.config.themes.admin import ADMIN_ALLOWED_HOSTS, ADMIN_LISTENER, admin_address
 from penstock.console import app as console
@@ -16,6 +17,7 @@ from penstock.gateway.http.access import kafka_access
 from penstock.gateway.http.app import CLIENTS, Paths, make_app
 from penstock.gateway.http.clients import Clients, KafkaAccess
 from penstock.gateway.http.server import AdminServer
+from penstock.security.scram_credentials import ScramCredential, ScramMechanism
 from penstock.server.broker import Broker
 from penstock.server.listeners import advertised_endpoints
 from penstock.server.metrics.scrape import scrape
@@ -42,10 +44,16 @@ def application(broker: Broker) -> web.Application:
     app = make_app(allowed_hosts(config))
     health.routes(app, lambda: health.obstacles_of(services))
     metrics.routes(app, lambda: scrape(services))
-    _gateways(app, Clients(access, services.clock))
+    _gateways(
+        app, Clients(access, services.clock, lambda user: _password_of(services.controller.image, user))
+    )
     openapi.routes(app, PARTS)
     _console(app, access, config)
     return app
+
+
+def _password_of(image: MetadataImage, user: str) -> tuple[ScramCredential | None, ...]:
+    return tuple(image.credentials.get((user, mechanism)) for mechanism in ScramMechanism)
 
 
 def _gateways(app: web.Application, clients: Clients) -> None:

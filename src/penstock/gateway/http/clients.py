@@ -2,6 +2,8 @@
 
 A request acts as whoever its `Authorization` names: Basic for a user and password, which the broker checks with SCRAM
 or PLAIN, Bearer for a token of OAUTHBEARER. Where the listener wants no login, everybody is anonymous.
+
+A client that has logged in stays so. When a user's password changes, what was kept for the old one is not used again.
 """
 
 import asyncio
@@ -9,7 +11,7 @@ import base64
 import binascii
 import contextlib
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Final
 
 import msgspec
@@ -35,19 +37,25 @@ class KafkaAccess(msgspec.Struct, frozen=True, kw_only=True):
     tls: ssl.SSLContext | None = None
 
 
-class _Kept:
-    __slots__ = ("client", "unused_since_ms", "users")
+Stored = Callable[[str], object]
+"""What the cluster keeps of the password of a user: something else when that has changed."""
 
-    def __init__(self, client: Client) -> None:
+
+class _Kept:
+    __slots__ = ("client", "stored", "unused_since_ms", "users")
+
+    def __init__(self, client: Client, stored: object) -> None:
         self.client = client
+        self.stored = stored
         self.users = 0
         self.unused_since_ms = 0.0
 
 
 class Clients:
-    def __init__(self, access: KafkaAccess, clock: Clock) -> None:
+    def __init__(self, access: KafkaAccess, clock: Clock, stored: Stored = lambda _user: None) -> None:
         self._access = access
         self._clock = clock
+        self._stored = stored
         self._kept: dict[str, _Kept] = {}
         self._sweeper: asyncio.Task[None] | None = None
 
@@ -58,10 +66,14 @@ class Clients:
     async def lent(self, authorization: str | None) -> AsyncIterator[Client]:
         """The client of whoever this header names. Raises `Problem` when it names nobody."""
         key, security = self._identified(authorization)
+        stored = self._stored(user_of(security))
         kept = self._kept.get(key)
+        if kept is not None and kept.stored != stored:
+            await self._forget(key)
+            kept = None
         if kept is None:
             await self._make_room()
-            kept = self._kept[key] = _Kept(self._client(security))
+            kept = self._kept[key] = _Kept(self._client(security), stored)
         kept.users += 1
         try:
             yield kept.client
@@ -77,6 +89,19 @@ class Clients:
                 await kept.client.close()
             elif self._sweeper is None:
                 self._sweeper = asyncio.create_task(self._sweep(), name="idle-gateway-clients")
+
+    def who(self, authorization: str | None, address: str | None) -> str:
+        """One word for each user, or for each address where nobody logs in. Raises `Problem`."""
+        if not self._access.wants_login:
+            return address or ""
+        key, security = self._identified(authorization)
+        return user_of(security) or key
+
+    async def _forget(self, key: str) -> None:
+        """Whoever uses it now closes it when done."""
+        kept = self._kept.pop(key)
+        if kept.users == 0:
+            await kept.client.close()
 
     async def close(self) -> None:
         if self._sweeper is not None:
@@ -114,6 +139,11 @@ class Clients:
                     del self._kept[key]
                     await kept.client.close()
         self._sweeper = None
+
+
+def user_of(security: Security) -> str:
+    """The name that is logged in with; a token's is known to the broker only."""
+    return next((each.username for each in security.logins if each.username), "")
 
 
 def credentials(authorization: str, tls: ssl.SSLContext | None) -> Security:

@@ -8,7 +8,7 @@ cannot go on. The next records are fetched when the reader has taken those befor
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import Coroutine, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -17,9 +17,10 @@ from aiohttp import web
 from penstock.client.cluster import EARLIEST, LATEST, BrokerError, Client, FetchLimits, TopicPartition
 from penstock.client.cluster.reader import Reader
 from penstock.gateway.http.app import CLIENTS, Paths
+from penstock.gateway.http.opened import Opened
 from penstock.gateway.http.parameters import no_others, one_of
 from penstock.gateway.http.positions import around, read_positions, write_positions
-from penstock.gateway.http.problems import UNAVAILABLE, Problem, of_failure
+from penstock.gateway.http.problems import of_failure
 from penstock.gateway.http.read import ISOLATIONS
 from penstock.gateway.http.record_forms import FORMS, record_form
 from penstock.gateway.http.starts import chosen_partitions, ends, offsets_from
@@ -27,6 +28,7 @@ from penstock.protocol.errors import ErrorCode
 
 _PARAMETERS: Final = ("partitions", "from", "isolation", "format", "last_event_id")
 STREAMS_MAX: Final = 256
+STREAMS_OF_ONE_MAX: Final = 64
 _WAIT_MS: Final = 5_000
 _BYTES_MAX: Final = 512 * 1024
 _RETRY_MS: Final = 1_000  # when a browser comes back
@@ -65,14 +67,18 @@ PATHS: Final[Paths] = {
 
 
 def routes(app: web.Application) -> None:
-    opened: set[asyncio.Task[Any]] = set()
+    opened: Opened[asyncio.Task[Any]] = Opened(
+        "streams", in_all_max=STREAMS_MAX, of_one_max=STREAMS_OF_ONE_MAX
+    )
 
     async def stream(request: web.Request) -> web.StreamResponse:
-        async with (
-            _counted(opened),
-            request.app[CLIENTS].lent(request.headers.get("Authorization")) as client,
-        ):
-            return await _stream(request, client)
+        task = asyncio.current_task()
+        assert task is not None
+        clients = request.app[CLIENTS]
+        authorization = request.headers.get("Authorization")
+        with opened.counted(clients.who(authorization, request.remote), task):
+            async with clients.lent(authorization) as client:
+                return await _stream(request, client)
 
     async def end_all(_app: web.Application) -> None:
         for task in opened:
@@ -80,19 +86,6 @@ def routes(app: web.Application) -> None:
 
     app.router.add_get("/topics/{topic}/stream", stream, allow_head=False)
     app.on_shutdown.append(end_all)
-
-
-@contextlib.asynccontextmanager
-async def _counted(opened: "set[asyncio.Task[Any]]") -> AsyncIterator[None]:
-    if len(opened) >= STREAMS_MAX:
-        raise Problem(UNAVAILABLE, f"There are {STREAMS_MAX} streams already: end some of them.")
-    task = asyncio.current_task()
-    assert task is not None
-    opened.add(task)
-    try:
-        yield
-    finally:
-        opened.discard(task)
 
 
 async def _stream(request: web.Request, client: Client) -> web.StreamResponse:

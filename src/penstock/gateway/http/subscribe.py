@@ -15,8 +15,9 @@ from aiohttp import WSCloseCode, WSMsgType, web
 
 from penstock.client.cluster import Client
 from penstock.gateway.http.app import CLIENTS, Paths
+from penstock.gateway.http.opened import Opened
 from penstock.gateway.http.parameters import integer, no_others, one_of
-from penstock.gateway.http.problems import UNAVAILABLE, Problem, bad_request, of_failure
+from penstock.gateway.http.problems import Problem, bad_request, of_failure
 from penstock.gateway.http.read import ISOLATIONS
 from penstock.gateway.http.record_forms import FORMS
 from penstock.gateway.http.subscription import Subscription, Wish
@@ -24,6 +25,7 @@ from penstock.gateway.http.subscription_messages import problem_message, read_me
 
 _PARAMETERS: Final = ("topics", "reset", "window", "isolation", "format", "max_processing_ms")
 SUBSCRIPTIONS_MAX: Final = 256
+SUBSCRIPTIONS_OF_ONE_MAX: Final = 64
 _WINDOW_MAX: Final = 10_000
 _PING_S: Final = 15.0
 _CLOSE_S: Final = 1.0
@@ -50,7 +52,9 @@ PATHS: Final[Paths] = {
 
 
 def routes(app: web.Application) -> None:
-    opened: set[web.WebSocketResponse] = set()
+    opened: Opened[web.WebSocketResponse] = Opened(
+        "subscriptions", in_all_max=SUBSCRIPTIONS_MAX, of_one_max=SUBSCRIPTIONS_OF_ONE_MAX
+    )
 
     async def subscribe(request: web.Request) -> web.StreamResponse:
         socket = web.WebSocketResponse(
@@ -62,16 +66,11 @@ def routes(app: web.Application) -> None:
         )
         if not socket.can_prepare(request):
             raise Problem(_UPGRADE_REQUIRED, "This is a WebSocket: ask for the upgrade.")
-        if len(opened) >= SUBSCRIPTIONS_MAX:
-            raise Problem(
-                UNAVAILABLE, f"There are {SUBSCRIPTIONS_MAX} subscriptions already: end some of them."
-            )
-        opened.add(socket)
-        try:
-            async with request.app[CLIENTS].lent(request.headers.get("Authorization")) as client:
+        clients = request.app[CLIENTS]
+        authorization = request.headers.get("Authorization")
+        with opened.counted(clients.who(authorization, request.remote), socket):
+            async with clients.lent(authorization) as client:
                 return await _subscribe(request, socket, client)
-        finally:
-            opened.discard(socket)
 
     async def end_all(_app: web.Application) -> None:
         closing = [
