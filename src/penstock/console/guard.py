@@ -1,4 +1,5 @@
-"""What keeps other web pages out of the console. Pure decisions about the headers of a request.
+"""What keeps other web pages out of the console. Pure decisions about the headers of a request; some of them are the
+admin port's as well.
 
 - A page of another site must not reach it under a name of its own (DNS rebinding): the Host must be an address, or
   `localhost`, or a name that was allowed.
@@ -37,11 +38,9 @@ def objection(method: str, headers: Mapping[str, str], allowed_hosts: frozenset[
         return "Another site may not send requests to this console."
     if method in _SAFE_METHODS:
         return None
-    origin = headers.get("Origin")
-    if origin is not None and origin.partition("://")[2].lower() != host.lower():
+    if (origin := other_origin(headers)) is not None:
         return f"A page of {origin} may not send requests to this console."
-    content_type = headers.get("Content-Type", "").partition(";")[0].strip().lower()
-    if content_type != "application/json":
+    if not is_json(headers):
         return "Only JSON is taken here (Content-Type: application/json)."
     return None
 
@@ -56,6 +55,19 @@ def host_is_known(host: str, allowed_hosts: frozenset[str]) -> bool:
     except ValueError:
         return False
     return True
+
+
+def other_origin(headers: Mapping[str, str]) -> str | None:
+    """Where the page that sends the request comes from, unless that is here or is not said."""
+    origin = headers.get("Origin")
+    if origin is None or origin.partition("://")[2].lower() == headers.get("Host", "").lower():
+        return None
+    return origin
+
+
+def is_json(headers: Mapping[str, str]) -> bool:
+    """Whether the body is said to be JSON, which a page of another site may not send without being asked first."""
+    return headers.get("Content-Type", "").partition(";")[0].strip().lower() == "application/json"
 
 
 def host_name(host: str) -> str:

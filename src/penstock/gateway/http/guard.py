@@ -10,7 +10,7 @@
 
 from collections.abc import Mapping
 
-from penstock.console.guard import host_is_known
+from penstock.console.guard import host_is_known, is_json, other_origin
 from penstock.gateway.http.problems import FORBIDDEN, UNSUPPORTED_MEDIA_TYPE, Problem
 
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -24,13 +24,9 @@ def check(method: str, headers: Mapping[str, str], hosts: frozenset[str]) -> Non
             FORBIDDEN,
             f"This port does not answer under the name {host!r}: allow it with penstock.admin.allowed.hosts.",
         )
-    origin = headers.get("Origin")
-    if origin is not None and origin.partition("://")[2].lower() != host.lower():
+    if (origin := other_origin(headers)) is not None:
         raise Problem(FORBIDDEN, f"A page of {origin} may not send requests to this port.")
-    if method in _READING:
-        return
-    content_type = headers.get("Content-Type", "").partition(";")[0].strip().lower()
-    if content_type != "application/json":
+    if method not in _READING and not is_json(headers):
         raise Problem(
             UNSUPPORTED_MEDIA_TYPE, "Only JSON is taken here: send it with Content-Type: application/json."
         )

@@ -79,13 +79,13 @@ def read_status(directory: str) -> RunStatus | None:
 
 
 def is_running(directory: str) -> bool:
-    """Whether a living process holds the lock."""
+    """Whether a living process holds the lock, as far as can be told: who looks may not be allowed to."""
     try:
-        descriptor = os.open(os.path.join(directory, LOCK_FILE), os.O_RDWR)
-    except FileNotFoundError:
+        descriptor = os.open(os.path.join(directory, LOCK_FILE), os.O_RDONLY)
+    except OSError:
         return False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
     finally:
