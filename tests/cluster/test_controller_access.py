@@ -250,6 +250,25 @@ def test_who_waits_for_a_leader_that_was_replaced_is_answered_by_the_new_one() -
     run(scenario)
 
 
+def test_what_is_being_done_is_not_asked_for_again_because_the_leader_was_not_heard_for_a_while() -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.network.answers = {EnvelopeRequest: [None, EnvelopeResponse(response_data=b"done")]}
+        task = asyncio.ensure_future(stage.access.forward(b"frame", b"", b"", 10_000))
+        while not stage.network.requests:
+            await asyncio.sleep(0)
+        for leader in (None, endpoint(1)):
+            stage.view.leader = leader
+            stage.access.leader_changed()
+            for _ in range(20):
+                await asyncio.sleep(0)
+        assert [port for port, _ in stage.network.requests] == [1]
+        stage.view.leader = endpoint(2)
+        stage.access.leader_changed()
+        assert await stage.result(task) == b"done"
+
+    run(scenario)
+
+
 def test_a_forwarded_request_that_takes_long_holds_back_no_heartbeat() -> None:
     """Nor does a client that goes away while it waits."""
 

@@ -234,8 +234,13 @@ class _Line:
             raise
 
     def leader_changed(self) -> None:
-        """Nobody waits for a leader that is not one any more: it may be suspended, and never answer."""
-        if self._connected_to is not None and self._quorum.leader != self._connected_to:
+        """Nobody waits for a leader that is not one any more: it may be suspended, and never answer.
+
+        While none is known it may still be this one. To put to it again what it is doing would do it twice.
+        """
+        leader = self._quorum.leader
+        is_replaced = leader is not None and leader != self._connected_to
+        if self._connected_to is not None and (is_replaced or self._quorum.is_active):
             self._connected_to = None
             self._channel.drop()
 

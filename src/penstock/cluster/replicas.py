@@ -25,7 +25,8 @@ from penstock.storage.log_store import LogStore
 
 log = logging.getLogger(__name__)
 
-_FILES_AT_ONCE = 8  # partitions; making one takes half a millisecond
+_PARTITIONS_AT_ONCE = 8  # making one takes half a millisecond
+_MS_AT_ONCE = 5.0  # or a hundred times that, where others keep the disk busy
 
 
 CleaningPaused = Callable[[str, int], contextlib.AbstractAsyncContextManager[None]]
@@ -162,9 +163,10 @@ class Replicas:
         for kind, name in delta.configs_changed:
             if kind == ResourceType.TOPIC:
                 self._reconfigure(name)
-        for number, replica in enumerate(made):
+        pace = _Pace(self.surroundings.clock)
+        for replica in made:
             self._open(replica)
-            await _breathe(number)
+            await pace.breathe()
 
     def load(self) -> None:
         """Take up what the image assigns to this broker, once, before the first `apply`.
@@ -223,8 +225,9 @@ class Replicas:
         for replica in removed.values():
             replica.close(f"topic {topic.name} was deleted")
             self._refusals.pop(replica, None)
+        pace = _Pace(self.surroundings.clock)
         for number in removed:
-            await _breathe(number)
+            await pace.breathe()
             await self._delete_log(topic.name, number)
 
     async def _drop(self, topic: Topic, number: int) -> None:
@@ -258,7 +261,21 @@ def _rate(config: BrokerConfig) -> MeanRate:
     )
 
 
-async def _breathe(number: int) -> None:
-    """Files of thousands of partitions are made in one go: the loop serves others now and then."""
-    if number % _FILES_AT_ONCE == _FILES_AT_ONCE - 1:
-        await asyncio.sleep(0)
+class _Pace:
+    """Files of thousands of partitions are made in one go: the loop serves others now and then.
+
+    Among them the metadata quorum, which takes a node for lost that is silent for a moment.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._since_ms = clock.monotonic_ms()
+        self._count = 0
+
+    async def breathe(self) -> None:
+        """After each partition."""
+        self._count += 1
+        if self._count >= _PARTITIONS_AT_ONCE or self._clock.monotonic_ms() - self._since_ms >= _MS_AT_ONCE:
+            await asyncio.sleep(0)
+            self._count = 0
+            self._since_ms = self._clock.monotonic_ms()
