@@ -28,6 +28,7 @@ from tests.storage.logs import (
 COUNT = 10
 SIZE = len(batch_of("0"))
 CONTENT, LENGTH, MAGIC, BASE_OFFSET, EPOCH = HEADER_SIZE + 3, 9, 16, 6, 13
+EPOCHS = LeaderEpochs([EpochEntry(0, 0)])
 LAST_OFFSET = 24
 """How many offsets a batch takes: seed 252 of the simulated clusters believed it, and cut what came behind."""
 
@@ -81,7 +82,7 @@ def found_in(data: bytearray, end_offset: int = COUNT) -> list[Damage]:
     def read_at(size_bytes: int, position: int) -> bytes:
         return bytes(data[position : position + size_bytes])
 
-    looking = SegmentCheck(read_at, 0, len(data), end_offset, LeaderEpochs([EpochEntry(0, 0)]))
+    looking = SegmentCheck(read_at, 0, len(data), end_offset, EPOCHS)
     while not looking.is_complete:
         looking.run()
     return looking.found
@@ -117,12 +118,14 @@ def test_a_segment_of_which_nothing_is_left_is_bad_as_a_whole() -> None:
 def test_only_the_batches_that_stood_there_mend(log: Log) -> None:
     data = content(log)
     wanted = damage(2, 3)
-    assert mends(wanted, data[2 * SIZE : 4 * SIZE])
-    assert not mends(wanted, data[2 * SIZE : 3 * SIZE]), "too few"
-    assert not mends(wanted, data[3 * SIZE : 5 * SIZE]), "others"
-    assert not mends(wanted, bytes(2 * SIZE))
+    assert mends(wanted, data[2 * SIZE : 4 * SIZE], EPOCHS)
+    assert not mends(wanted, data[2 * SIZE : 3 * SIZE], EPOCHS), "too few"
+    assert not mends(wanted, data[3 * SIZE : 5 * SIZE], EPOCHS), "others"
+    assert not mends(wanted, bytes(2 * SIZE), EPOCHS)
+    others = LeaderEpochs([EpochEntry(1, 0), EpochEntry(2, 4)])
+    assert not mends(wanted, data[2 * SIZE : 4 * SIZE], others), "of another leader"
     data[2 * SIZE + CONTENT] ^= 1
-    assert not mends(wanted, data[2 * SIZE : 4 * SIZE]), "they have rotted too"
+    assert not mends(wanted, data[2 * SIZE : 4 * SIZE], EPOCHS), "they have rotted too"
 
 
 def test_what_is_damaged_is_not_given_and_all_else_is(log: Log) -> None:
@@ -132,6 +135,21 @@ def test_what_is_damaged_is_not_given_and_all_else_is(log: Log) -> None:
     assert values_in(read(log, 5)) == ["5", "6", "7", "8", "9"]
     with pytest.raises(LogCorrupt, match="offsets 4 to 4"):
         read(log, 4)
+
+
+@pytest.mark.parametrize("place", [CONTENT, LENGTH, MAGIC, BASE_OFFSET, LAST_OFFSET])
+def test_a_damaged_header_hides_nothing_that_stands_behind_it(tmp_path: Path, place: int) -> None:
+    log = new_log(str(tmp_path))
+    for number in range(COUNT):
+        append(log, str(number))
+    log.close()
+    rot(log, 4, place)
+    again = reopened(log, was_clean=True)
+    assert check(again) == [damage(4, 4)]
+    assert values_in(read(again, 0)) == ["0", "1", "2", "3"]
+    assert values_in(read(again, 5)) == ["5", "6", "7", "8", "9"]
+    assert append(again, "10").base_offset == COUNT
+    assert values_in(read(again, 5)) == ["5", "6", "7", "8", "9", "10"]
 
 
 @pytest.mark.parametrize("place", [CONTENT, LENGTH])
@@ -217,6 +235,21 @@ def test_a_leader_epoch_that_begins_with_a_damaged_batch_is_known_all_the_same(l
     rot(log, COUNT)
     again = reopened_with(log, committed_offset=COUNT + 1)
     assert [each.start_offset for each in again.epochs.entries] == [0, COUNT]
+
+
+@pytest.mark.parametrize("epoch", [3, 4])
+def test_a_leader_epoch_that_begins_where_nothing_could_be_read_is_known_when_it_is_mended(
+    log: Log, epoch: int
+) -> None:
+    append(log, "x", epoch=epoch)
+    append(log, "y", epoch=4)
+    sync(log)
+    batch = content(log)[COUNT * SIZE : (COUNT + 1) * SIZE]
+    rot(log, COUNT, LENGTH)
+    again = reopened_with(log, committed_offset=COUNT + 1)
+    assert again.epochs.entries == [(0, 0), (4, COUNT + 1)]
+    assert again.mend(again.damaged[0], batch)
+    assert again.epochs.entries == log.epochs.entries
 
 
 def test_a_leader_epoch_that_has_rotted_is_not_believed(log: Log) -> None:

@@ -1,9 +1,10 @@
 """Mends what has rotted in a log with the same batches of another replica, in place.
 
-Replicas hold the same bytes up to the high watermark, so the batches that another in-sync replica has at those offsets
-are the ones that stood there. They are asked for as a consumer asks (KIP-392: any replica answers), checked, and
-written over the damaged ones. Nothing is cut, so a replica that is being mended has all that it had before: it stays in
-sync, and a leader leads on. Until then the damaged batches are not given to anybody.
+One leader writes to an offset in an epoch, so a batch that another replica has there in the same epoch is the one that
+stood there, whether that replica is in sync or not: where followers cannot get past a leader's damage, none is. They
+are asked as a consumer asks (KIP-392: any replica answers), and what they give is checked and written over the damage.
+Nothing is cut, so a replica that is being mended has all that it had before: it stays in sync, and a leader leads on.
+Until then the damaged batches are not given to anybody.
 
 Where no replica has the same bytes (there is no other, or it has compacted them otherwise) that is said, and what lies
 before and behind the damage stays readable.
@@ -85,12 +86,12 @@ class Mender:
         replica.settle_doubt()
 
     def _others(self, replica: Replica) -> list[int]:
-        """Who holds all that is committed, the leader first."""
+        """The other replicas, the leader first, then who holds all that is committed."""
         state = replica.state
         if state is None:
             return []
-        others = [each for each in state.isr if each != self._node_id]
-        return sorted(others, key=lambda each: (each != state.leader, each))
+        others = [each for each in state.replicas if each != self._node_id]
+        return sorted(others, key=lambda each: (each != state.leader, each not in state.isr, each))
 
     async def _mend(self, replica: Replica, damage: Damage, broker_id: int) -> bool:
         try:
@@ -133,7 +134,7 @@ class Mender:
         if (replica, damage) not in self._given_up:
             self._given_up.add((replica, damage))
             log.error(
-                "%s: no in-sync replica has the same bytes for %s. They are not served, all else is. Restore the file "
+                "%s: no other replica has the same bytes for %s. They are not served, all else is. Restore the file "
                 "from a backup, or have the partition reassigned to another broker that has it whole",
                 replica.log.directory,
                 damage,

@@ -12,6 +12,7 @@ class ColdRead:
 
     __slots__ = (
         "_at_least_one",
+        "_begin",
         "_cache",
         "_handle",
         "_indexes",
@@ -33,7 +34,9 @@ class ColdRead:
         offset_limit: int,
         size_bytes_max: int,
         at_least_one: bool,
+        begin: int,
     ) -> None:
+        """`begin` as in `find_batch`."""
         self._cache = cache
         self._segment = segment
         self._handle: Handle = cache.pin(segment.log_path)
@@ -45,6 +48,7 @@ class ColdRead:
         self._offset_limit = offset_limit
         self._size_bytes_max = size_bytes_max
         self._at_least_one = at_least_one
+        self._begin = begin
 
     def run(self) -> Cut | None:
         """Waits for the disk: call it on a thread."""
@@ -88,4 +92,5 @@ class ColdRead:
             offset_limit=self._offset_limit,
             size_bytes_max=self._size_bytes_max,
             at_least_one=self._at_least_one,
+            begin=self._begin,
         )

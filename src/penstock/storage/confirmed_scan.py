@@ -6,11 +6,12 @@ it has rotted. Where nothing follows, a gap shows it, in a log that has none: on
 Pure but for the `read` function it is given, which may wait for the disk.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from penstock.config.topic import LONG_MAX
 from penstock.protocol.records.batch import BatchHeader
-from penstock.storage.damage import Read, sound_header
+from penstock.storage.damage import Read, next_sound_batch, sound_header
 from penstock.storage.files import Buffer
 from penstock.storage.segment_scan import SegmentScan
 
@@ -120,3 +121,31 @@ class ConfirmedScan:
 
 def _wrong_epoch(header: BatchHeader) -> str:
     return f"leader epoch {header.leader_epoch}, which the batches around it contradict"
+
+
+OnDamage = Callable[[int, int], None]
+"""Told which offset could not be read, and the next that could: `LONG_MAX` for none."""
+
+
+def _ignore(_offset: int, _next_offset: int) -> None:
+    pass
+
+
+def sound_batches(
+    read: Read, position: int, size_bytes: int, next_offset: int, on_damage: OnDamage = _ignore
+) -> Iterator[Confirmed]:
+    """All batches that can be relied on, whatever stands between them."""
+    while True:
+        scan = ConfirmedScan(
+            read, position, size_bytes, next_offset, epoch=-1, end_offset=None, has_gaps=True
+        )
+        yield from scan
+        if scan.reason is None:
+            return
+        behind = scan.behind or next_sound_batch(
+            read, scan.position, size_bytes, scan.next_offset, LONG_MAX, bad_header=scan.bad_header
+        )
+        on_damage(scan.next_offset, LONG_MAX if behind is None else behind[1])
+        if behind is None:
+            return
+        position, next_offset = behind

@@ -189,17 +189,24 @@ def next_sound_batch(
     return None
 
 
-def mends(damage: Damage, batches: Buffer) -> bool:
-    """Whether these batches, of another replica, are what stood there: sound, and neither more nor less."""
+def mends(damage: Damage, batches: Buffer, epochs: LeaderEpochs) -> bool:
+    """Whether these batches, of another replica, are what stood there: sound, and neither more nor less.
+
+    They are when the same leader wrote them, which their epochs tell: those of what stands around the damage.
+    """
     if len(batches) != damage.size_bytes:
         return False
-    next_offset = damage.base_offset
+    next_offset, epoch = damage.base_offset, epochs.epoch_for(damage.base_offset)
+    epoch_max = epochs.epoch_for(damage.next_offset)
     try:
         for position, header in iter_batches_strict(batches):
             is_next = next_offset <= header.base_offset and header.next_offset <= damage.next_offset
-            if not is_next or not crc_is_valid(batches, position, header.size_bytes):
+            is_same = (epoch is None or epoch <= header.leader_epoch) and (
+                epoch_max is None or header.leader_epoch <= epoch_max
+            )
+            if not (is_next and is_same and crc_is_valid(batches, position, header.size_bytes)):
                 return False
-            next_offset = header.next_offset
+            next_offset, epoch = header.next_offset, header.leader_epoch
     except CorruptRecords:
         return False
     return True

@@ -8,7 +8,7 @@ Kept in `leader-epoch-checkpoint`, Kafka's text format, one number or pair on ea
     3 1041
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -69,6 +69,18 @@ class LeaderEpochs:
             self._starts.pop()
         self._epochs.append(epoch)
         self._starts.append(start_offset)
+        return True
+
+    def learn(self, epoch: int, start_offset: int) -> bool:
+        """A batch of `epoch` stands at `start_offset`, in the middle of what is known; True when that is news."""
+        at = bisect_left(self._epochs, epoch)
+        if at < len(self._epochs) and self._epochs[at] == epoch:
+            if self._starts[at] <= start_offset:
+                return False
+            self._starts[at] = start_offset
+        else:
+            self._epochs.insert(at, epoch)
+            self._starts.insert(at, start_offset)
         return True
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> EpochEntry:

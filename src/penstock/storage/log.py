@@ -15,7 +15,7 @@ import msgspec
 
 from penstock.config.topic import TopicConfig
 from penstock.observability.offload import InlineOffload, Offload
-from penstock.protocol.records.batch import MAGIC_POSITION
+from penstock.protocol.records.batch import MAGIC_POSITION, iter_batches_strict
 from penstock.protocol.records.rules import CheckElsewhere, ValidationRules, rules_for
 from penstock.storage.append import (
     HERE_BYTES_MAX,
@@ -322,7 +322,7 @@ class Log(DurableLog):
 
         In place: nothing is ever cut for it. Durable with the next sync. Raises `OSError`.
         """
-        if damage not in self.damaged or not mends(damage, batches):
+        if damage not in self.damaged or not mends(damage, batches, self.epochs):
             return False
         segment = self.chain.segments[self.chain.number_of(damage.base_offset)]
         head_bytes = MAGIC_POSITION + 1
@@ -330,8 +330,15 @@ class Log(DurableLog):
         self.chain.overwrite(segment, batches, damage.position)
         if is_hiding:  # where a batch ends could not be told, so indexes may end there
             segment.install_indexes(segment.rebuilt_indexes(), replace=True)
+            self._learn_epochs(batches)
         self.damaged.remove(damage)
         return True
+
+    def _learn_epochs(self, batches: Buffer) -> None:
+        """Recovery may have passed over the batches with which an epoch begins."""
+        for _, header in iter_batches_strict(batches):
+            if header.leader_epoch >= 0 and self.epochs.learn(header.leader_epoch, header.base_offset):
+                self._epochs_are_saved = False
 
     def settle_doubt(self, *, now_ms: int) -> bool:
         """Tell the producers and aborted transactions anew, if they were in doubt and all that is needed is mended.

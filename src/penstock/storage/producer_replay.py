@@ -2,12 +2,10 @@
 
 from collections.abc import Callable
 
-from penstock.config.topic import LONG_MAX
-from penstock.storage.damage import next_sound_batch
+from penstock.storage.confirmed_scan import sound_batches
 from penstock.storage.log_producers import marker_or_none
 from penstock.storage.producer_state import CompletedTransaction, ProducerStates
 from penstock.storage.segment import Segment
-from penstock.storage.segment_scan import SegmentScan
 
 OnCompleted = Callable[[CompletedTransaction], None]
 
@@ -23,26 +21,18 @@ def replay(
 
     What has rotted is passed over, and leaves the producers in doubt.
     """
-    read, size_bytes = segment.file().read, segment.size_bytes
+
+    def doubt(offset: int, next_offset: int) -> None:
+        if offset < end_offset and next_offset > producers.end_offset:
+            producers.doubt(max(offset, producers.end_offset))
+
     position = segment.indexes().offsets.position_before(producers.end_offset)
-    next_offset = segment.base_offset
-    while True:
-        scan = SegmentScan(read, position, size_bytes, next_offset, check_crc=True)
-        for _, header in scan:
-            if header.base_offset >= end_offset:
-                return
-            if header.base_offset >= producers.end_offset:
-                marker = marker_or_none(header, scan.batch(header)) if header.is_control else None
-                completed = producers.replay(header, marker)
-                if completed is not None:
-                    on_completed(completed)
-        if scan.reason is None or scan.next_offset >= end_offset:
+    for batch in sound_batches(segment.file().read, position, segment.size_bytes, segment.base_offset, doubt):
+        header = batch.header
+        if header.base_offset >= end_offset:
             return
-        sound = next_sound_batch(
-            read, scan.position, size_bytes, scan.next_offset, LONG_MAX, bad_header=scan.bad_header
-        )
-        if sound is None or sound[1] > producers.end_offset:
-            producers.doubt(max(scan.next_offset, producers.end_offset))
-        if sound is None:
-            return
-        position, next_offset = sound
+        if header.base_offset >= producers.end_offset:
+            marker = marker_or_none(header, batch.content) if header.is_control else None
+            completed = producers.replay(header, marker)
+            if completed is not None:
+                on_completed(completed)

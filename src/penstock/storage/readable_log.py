@@ -129,7 +129,12 @@ class ReadableLog:
             return LogSlice(b"", offset)
         try:
             cut = self.chain.read(
-                offset, limit, size_bytes_max, at_least_one=at_least_one, check_crc=check_crc
+                offset,
+                limit,
+                size_bytes_max,
+                at_least_one=at_least_one,
+                check_crc=check_crc,
+                begin=self._end_of_damage(offset) if self.damaged else 0,
             )
         except NotCached:
             return COLD
@@ -153,6 +158,7 @@ class ReadableLog:
                 return LogSlice(b"", offset)
             layout = self._layout
             cut = None
+            begin = self._end_of_damage(offset)
             for segment in self.chain.segments[self.chain.number_of(offset) :]:
                 if segment.base_offset >= limit:
                     break
@@ -163,7 +169,9 @@ class ReadableLog:
                     offset_limit=limit,
                     size_bytes_max=size_bytes_max,
                     at_least_one=at_least_one,
+                    begin=begin,
                 )
+                begin = 0
                 try:
                     cut = await self._offload.run(cold.run)
                 except LogCorrupt:
@@ -195,6 +203,16 @@ class ReadableLog:
             if offset < damage.next_offset:
                 raise LogCorrupt(f"{self.directory} is damaged: {damage}")
         return limit
+
+    def _end_of_damage(self, offset: int) -> int:
+        """Where batches go on behind the last damage before `offset` in the segment that this lies in."""
+        segment = self.chain.segments[self.chain.number_of(offset)].base_offset
+        ends = [
+            each.position + each.size_bytes
+            for each in self.damaged
+            if each.segment == segment and each.next_offset <= offset
+        ]
+        return max(ends, default=0)
 
     # -- looking up -----------------------------------------------------------------------------------
 

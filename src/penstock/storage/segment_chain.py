@@ -250,10 +250,12 @@ class SegmentChain:
         *,
         at_least_one: bool,
         check_crc: bool = False,
+        begin: int = 0,
     ) -> Cut | None:
         """Batches from `offset` on; None when there are none below the limit. Raises `NotCached`.
 
         `check_crc`: what was not written by this process is given only as far as it is sound. Raises `LogCorrupt`.
+        `begin` as in `find_batch`, for the segment that `offset` lies in.
         """
         tail = self._tail
         if tail is not None and tail.covers(offset):
@@ -269,13 +271,23 @@ class SegmentChain:
             segment = self.segments[number]
             if segment.base_offset >= offset_limit:
                 return None
-            cut = self._read_segment(segment, offset, offset_limit, size_bytes_max, at_least_one)
+            cut = self._read_segment(
+                segment, offset, offset_limit, size_bytes_max, at_least_one=at_least_one, begin=begin
+            )
             if cut is not None:
                 return sound(cut) if check_crc else cut
+            begin = 0
         return None
 
     def _read_segment(
-        self, segment: Segment, offset: int, offset_limit: int, size_bytes_max: int, at_least_one: bool
+        self,
+        segment: Segment,
+        offset: int,
+        offset_limit: int,
+        size_bytes_max: int,
+        *,
+        at_least_one: bool,
+        begin: int,
     ) -> Cut | None:
         indexes = segment.indexes_if_cached()
         if indexes is None:
@@ -289,6 +301,7 @@ class SegmentChain:
                 offset_limit=offset_limit,
                 size_bytes_max=size_bytes_max,
                 at_least_one=at_least_one,
+                begin=begin,
             )
         except IndexInDoubt:
             raise NotCached from None  # a rebuild reads all of the segment: not here

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from penstock.protocol.records.batch import HEADER_SIZE, parse_header
+from penstock.storage.confirmed_scan import sound_batches
 from penstock.storage.files import Buffer, File, FileSystem
 from penstock.storage.offset_index import ENTRY_SIZE as OFFSET_ENTRY_SIZE
 from penstock.storage.offset_index import OffsetIndex
@@ -102,10 +103,12 @@ class SegmentIndexes:
         self._bytes_since_entry += size_bytes
 
     def catch_up(self, read: Callable[[int, int], Buffer], base_offset: int, size_bytes: int) -> int:
-        """Get ready for `note_batch` after loading; gives the offset after the last batch of the segment."""
+        """Get ready for `note_batch` after loading; gives the offset after the last sound batch of the segment."""
         position = self.offsets.last_position
-        scan = SegmentScan(read, position, size_bytes, base_offset, check_crc=False)
-        for _, header in scan:
+        next_offset = base_offset
+        for batch in sound_batches(read, position, size_bytes, base_offset):
+            header = batch.header
+            next_offset = header.next_offset
             if header.max_timestamp > self.max_timestamp:
                 self.max_timestamp = header.max_timestamp
                 self.max_timestamp_offset = header.last_offset
@@ -113,7 +116,7 @@ class SegmentIndexes:
             self.first_timestamp = parse_header(read(HEADER_SIZE, 0)).max_timestamp
         self._bytes_since_entry = size_bytes - position
         self.is_ready_for_batches = True
-        return scan.next_offset
+        return next_offset
 
     def has_room(self, size_bytes_max: int) -> bool:
         """Whether the entries of the next batch, if it gets any, fit into each file with those of `close_times`."""

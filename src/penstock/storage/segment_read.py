@@ -49,10 +49,13 @@ class Found(msgspec.Struct, frozen=True, gc=False):
     start: int
 
 
-def find_batch(read: Read, index: OffsetIndex, size_bytes: int, offset: int) -> Found | None:
-    """The first batch whose last offset is at or above `offset`; None when the segment has none."""
-    position = index.position_before(offset)
-    is_indexed = position > 0
+def find_batch(read: Read, index: OffsetIndex, size_bytes: int, offset: int, begin: int = 0) -> Found | None:
+    """The first batch whose last offset is at or above `offset`; None when the segment has none.
+
+    It does not begin before the byte `begin`, where a batch does: what stands before may be damaged.
+    """
+    position = max(begin, index.position_before(offset))
+    is_indexed = position > begin
     if is_indexed and position + HEADER_SIZE > size_bytes:
         raise IndexInDoubt  # else a rotten entry would hide every record behind it
     while position + HEADER_SIZE <= size_bytes:
@@ -81,9 +84,13 @@ def cut_batches(
     offset_limit: int,
     size_bytes_max: int,
     at_least_one: bool,
+    begin: int = 0,
 ) -> Cut | None:
-    """Whole batches from the one that contains `offset`, all below `offset_limit`; None when there are none."""
-    found = find_batch(read, index, size_bytes, offset)
+    """Whole batches from the one that contains `offset`, all below `offset_limit`; None when there are none.
+
+    `begin` as in `find_batch`.
+    """
+    found = find_batch(read, index, size_bytes, offset, begin)
     if found is None or found.last_offset >= offset_limit:
         return None
     if found.size_bytes > size_bytes_max:
@@ -122,7 +129,7 @@ def sound(cut: Cut) -> Cut:
 def _walk(chunk: Buffer, at: int, bound: int, offset_limit: int) -> tuple[int, int]:
     """Where the whole batches from `at` on that end by `bound` and below the limit end, and the offset there."""
     next_offset = -1
-    while bound - at >= HEADER_SIZE:
+    while bound - at >= HEADER_SIZE and next_offset < offset_limit:  # behind the limit there may be damage
         base, length, _, magic, _, _, delta = _HEAD.unpack_from(chunk, at)
         if magic != MAGIC or length < _LENGTH_MIN:
             return -1, -1

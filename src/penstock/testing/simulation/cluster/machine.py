@@ -4,10 +4,12 @@ import asyncio
 import contextlib
 from enum import Enum, auto
 from random import Random
+from typing import NamedTuple
 
-from penstock.protocol.records.batch import BatchHeader, iter_batches
+from penstock.protocol.records.batch import iter_batches
 from penstock.protocol.records.errors import CorruptRecords
 from penstock.server.broker import StartFailed
+from penstock.storage.checkpoints import HIGH_WATERMARKS, PartitionName, read_offsets
 from penstock.testing.disk import FaultyDisk, Keep
 from penstock.testing.simulation.broker import SimulatedBroker, SimulatedClock, simulated_broker
 from penstock.testing.simulation.loop import SimulatedLoop
@@ -15,7 +17,6 @@ from penstock.testing.simulation.seeds import randomness
 
 PORT = 9092
 _START_AGAIN_S = 0.5
-_LATEST_BYTES = 400
 _DARK_CHANCE = 0.5
 
 
@@ -25,6 +26,15 @@ class Ending(Enum):
     POWER_CUT = auto()
     KILLED = auto()
     STOPPED = auto()
+
+
+class Place(NamedTuple):
+    """A batch on a disk."""
+
+    path: str
+    position: int
+    size_bytes: int
+    next_offset: int
 
 
 class Machine:
@@ -99,32 +109,38 @@ class Machine:
     def rot(self, topic: str, random: Random) -> str | None:
         """Flip a bit in what has been stored of a topic; gives the partition's directory, None if there is nothing.
 
-        Not in offsets and epochs, which no checksum covers, and not in the latest batches: after a crash nobody could
-        tell those from a torn write.
+        Not in offsets and epochs, which readers believe until the next pass over all logs: no checksum covers them. And
+        only in what was written down as committed, with more of that behind it: after a crash nobody could tell
+        anything else from a torn write.
         """
         if not self.disk.has_power:
             return None
         batches = [
-            (path, position, header.size_bytes)
-            for path in sorted(self.disk.paths())
-            if path.startswith(f"/data/{topic}-") and path.endswith(".log") and "-delete" not in path
-            for position, header in self._stored(path)
+            place
+            for name, committed in (read_offsets(self.disk, f"/data/{HIGH_WATERMARKS}") or {}).items()
+            if name.topic == topic
+            for place in self._stored(name)
+            if place.next_offset < committed
         ]
         if not batches:
             return None
-        path, position, size_bytes = random.choice(batches)
-        place = random.choice([*range(8, 12), *range(16, size_bytes)])
-        self.disk.flip_bit(path, position + place, random.randrange(8))
-        return path.split("/")[2]
+        chosen = random.choice(batches)
+        place = random.choice([*range(8, 12), *range(16, chosen.size_bytes)])
+        self.disk.flip_bit(chosen.path, chosen.position + place, random.randrange(8))
+        return chosen.path.split("/")[2]
 
-    def _stored(self, path: str) -> list[tuple[int, BatchHeader]]:
-        """Positions and headers of the batches in a file, up to where something has rotted before."""
-        file = self.disk.open(path, writable=False)
-        try:
-            content = file.read(self.disk.size(path) - self.disk.unsynced_bytes(path), 0)
-        finally:
-            file.close()
-        found: list[tuple[int, BatchHeader]] = []
-        with contextlib.suppress(CorruptRecords):
-            found.extend(iter_batches(content.rstrip(b"\0")[:-_LATEST_BYTES]))
+    def _stored(self, name: PartitionName) -> list[Place]:
+        """The batches of a log, of each segment up to where a header has rotted before."""
+        found: list[Place] = []
+        for path in sorted(self.disk.paths()):
+            if not path.startswith(f"/data/{name.directory}/") or not path.endswith(".log"):
+                continue
+            file = self.disk.open(path, writable=False)
+            try:
+                content = file.read(self.disk.size(path), 0)
+            finally:
+                file.close()
+            with contextlib.suppress(CorruptRecords):
+                for position, header in iter_batches(bytes(content).rstrip(b"\0")):
+                    found.append(Place(path, position, header.size_bytes, header.next_offset))
         return found
