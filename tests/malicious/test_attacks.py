@@ -2,8 +2,8 @@
 
 How fast the good client is meanwhile is printed, not asserted: attacker, broker and client share this machine. What it
 is compared with is the same client beside a stand-in that takes as much of the processors as the attacker did, so that
-the difference is what the attack does to the broker. In turns, and the middle of several: machines have moods. The
-broker's processor time for each message does not depend on who else is busy: it is told too.
+the difference is what the attack does to the broker. In turns, and the middle of several: machines have moods. How
+busy the broker is with and without the attack is told too.
 """
 
 import contextlib
@@ -51,8 +51,8 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     """What the good client did in one way."""
 
     a_second: float
-    cpu_s: float
-    """The broker's, for each message."""
+    busy: float
+    """The share of a processor that the broker takes meanwhile."""
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,18 +69,23 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     """What is left of a kind of work under attack, in the middle of all turns."""
 
     throughput: float
-    cpu: float
     a_second: float
+    busy: float
+    busy_in_peace: float
 
     def __str__(self) -> str:
-        return f"{self.throughput:.2f} ({self.a_second:,.0f}/s, each {self.cpu:.2f} times the broker's work)"
+        return (
+            f"{self.throughput:.2f} ({self.a_second:,.0f}/s, the broker is busy {self.busy:.0%}, in peace "
+            f"{self.busy_in_peace:.0%})"
+        )
 
 
 def kept(pairs: Sequence[tuple[Work, Work]]) -> Kept:
     return Kept(
         throughput=statistics.median(attacked.a_second / peace.a_second for attacked, peace in pairs),
-        cpu=statistics.median(attacked.cpu_s / peace.cpu_s for attacked, peace in pairs),
         a_second=statistics.median(attacked.a_second for attacked, _ in pairs),
+        busy=statistics.median(attacked.busy for attacked, _ in pairs),
+        busy_in_peace=statistics.median(peace.busy for _, peace in pairs),
     )
 
 
@@ -135,8 +140,8 @@ def beside(broker: BrokerProcess, client: GoodClient, seconds: float, *attack: s
 def timed(broker: BrokerProcess, work: Callable[[], int]) -> Work:
     began, cpu_before = time.monotonic(), cpu_seconds(broker.pid)
     done = work()
-    cpu_s = (cpu_seconds(broker.pid) - cpu_before) / done
-    return Work(a_second=done / (time.monotonic() - began), cpu_s=max(cpu_s, 1e-9))
+    took = time.monotonic() - began
+    return Work(a_second=done / took, busy=(cpu_seconds(broker.pid) - cpu_before) / took)
 
 
 @pytest.mark.parametrize("name", ATTACKS)
