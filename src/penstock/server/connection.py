@@ -218,7 +218,17 @@ class Connection(asyncio.BufferedProtocol):
             if dialect is not None:
                 self._switch(dialect, bytes(self._host.receive_view[:size]))
                 return
-        self._parse(self._host.receive_view[:size])
+        view = self._host.receive_view
+        if (
+            size > 4
+            and _SIZE.unpack_from(view)[0] == size - 4 <= self._limits.frame_bytes_max
+            and not (self._is_paused or self._is_stopping)
+        ):
+            self._accept(
+                bytearray(view[4:size])
+            )  # one whole frame, as of every client that waits for answers
+        else:
+            self._parse(view[:size])
 
     def _switch(self, dialect: Dialect, received: bytes) -> None:
         connection = dialect(self._host, self._transport, self.peer, received)

@@ -136,14 +136,15 @@ class SegmentChain:
             is_near = last_offset - next_offset <= RELATIVE_OFFSET_MAX
             self._roll(next_offset if is_near else batches[0].base_offset, now_ms)
         segment = self.active
-        if self._tail is None:
-            self._tail = Tail(next_offset, segment.size_bytes)
+        tail = self._tail
+        if tail is None:
+            tail = self._tail = Tail(next_offset, segment.size_bytes)
         grow_by_bytes = self._grow_by_bytes if size_bytes < GROW_FOR_APPENDS_BELOW_BYTES else 0
         position = segment.write(buffers, size_bytes, grow_by_bytes)
         for batch in batches:
             segment.note_batch(position, batch.size_bytes, batch.last_offset, batch.max_timestamp)
             position += batch.size_bytes
-            self._tail.add(batch.last_offset, position)
+            tail.add(batch.last_offset, position)
         self.bytes_written += size_bytes
         self.batches_written += len(batches)
         if not self.unsynced or self.unsynced[-1] is not segment:

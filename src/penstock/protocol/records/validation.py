@@ -194,8 +194,10 @@ def _check_timestamps(
     else:
         least = header.base_timestamp + deltas[0]
         greatest = header.base_timestamp + deltas[1]
-    earliest, latest = _time_range(rules, now_ms)
-    if least < earliest or greatest > latest:
+    # As in `_time_range`, without the call: this is done for every batch.
+    if least < now_ms - rules.timestamp_before_max_ms or (
+        greatest > now_ms + rules.timestamp_after_max_ms or greatest > _INT64_MAX
+    ):
         _refuse_records(records, header, rules, now_ms)
     return max(NO_TIMESTAMP, greatest)
 

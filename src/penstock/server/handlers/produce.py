@@ -189,9 +189,29 @@ def _answer(
                     )
         return None
     waiting = [o for _, parts in outcomes for o in parts if o.leader is not None]
+    if len(waiting) == 1 and not (leader := _leader(waiting[0])).is_replicated:
+        answer: Completion[ProduceResponse] = Completion()
+        leader.tell_when_acknowledged(
+            waiting[0].last_offset, request.acks, partial(_respond_to_one, answer, outcomes, waiting[0])
+        )
+        return answer
     if waiting:
         return _Waiting(ctx, request, outcomes, waiting).answer
     return _respond(outcomes)
+
+
+def _leader(outcome: _Outcome) -> Replica:
+    assert outcome.leader is not None
+    return outcome.leader
+
+
+def _respond_to_one(
+    answer: Completion[ProduceResponse], outcomes: _Outcomes, outcome: _Outcome, error: LogError | None
+) -> None:
+    """The only partition to be waited for is synced, or has failed; nobody else holds it, so there is no time limit."""
+    if error is not None:
+        outcome.response = _failed(outcome.response.index, error.code, str(error))
+    answer.resolve(_respond(outcomes))
 
 
 class _Waiting:
@@ -215,8 +235,7 @@ class _Waiting:
         acks = request.acks
         others = []
         for outcome in waiting:
-            leader = outcome.leader
-            assert leader is not None
+            leader = _leader(outcome)
             leader.tell_when_acknowledged(outcome.last_offset, acks, partial(self._settle, outcome))
             if acks == ALL and leader.is_replicated and not outcome.is_settled:
                 others.append(outcome)
