@@ -14,13 +14,18 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 COMPILED = (
+    "cluster/replicas.py",
     "observability/completion.py",
+    "observability/exposition.py",
+    "protocol/produce_frame.py",
     "protocol/records/validation.py",
     "protocol/records/walk.py",
     "protocol/wire.py",
     "server/connection.py",
+    "server/context.py",
     "server/dispatch.py",
     "server/handlers/produce.py",
+    "server/memory.py",
     "storage/append.py",
     "storage/durable_log.py",
     "storage/file_cache.py",
