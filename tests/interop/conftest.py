@@ -3,6 +3,7 @@
 import itertools
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +12,10 @@ from tests.interop.clients.confluent import ConfluentAdmin, ConfluentClient
 from tests.interop.clients.javascript import JavaScriptAdmin, JavaScriptClient, NodeProcess
 from tests.interop.clients.kafka_python import KafkaPythonAdmin, KafkaPythonClient
 from tests.interop.clients.kcat import KcatAdmin, KcatClient
+from tests.interop.group_stage import SETTINGS, Stage
 from tests.interop.model import MESSAGE_BYTES_MAX, Admin, Client
 from tests.support.broker import BrokerProcess
-from tests.support.plugin import require_tool
+from tests.support.plugin import require_tool, running_broker
 from tools.setup_interop import NODE
 
 
@@ -92,3 +94,26 @@ def new_topic(clients: Clients, request: pytest.FixtureRequest) -> Callable[...,
         return topic
 
     return make
+
+
+@pytest.fixture(scope="session")
+def group_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
+    """A broker that misses members soon."""
+    with running_broker(tmp_path_factory.mktemp("groups"), SETTINGS) as broker:
+        yield broker
+
+
+@pytest.fixture
+def stage(group_broker: BrokerProcess) -> Iterator[Stage]:
+    made = Stage(group_broker)
+    yield made
+    made.members.end()
+
+
+@pytest.fixture
+def own_stage(tmp_path: Path) -> Iterator[Stage]:
+    """For tests that restart their broker."""
+    with running_broker(tmp_path, SETTINGS) as broker:
+        made = Stage(broker)
+        yield made
+        made.members.end()

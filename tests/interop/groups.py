@@ -16,9 +16,10 @@ from tools.setup_interop import NODE
 
 PATIENCE_S = 40.0
 _JS = Path(__file__).parent / "js"
+KIP_848 = "confluent-kafka (KIP-848)"
 COMMANDS: dict[str, list[str]] = {
     "confluent-kafka": [sys.executable, "-m", "tests.interop.members.confluent"],
-    "confluent-kafka (KIP-848)": [sys.executable, "-m", "tests.interop.members.confluent_consumer"],
+    KIP_848: [sys.executable, "-m", "tests.interop.members.confluent", "consumer"],
     "kafka-python": [sys.executable, "-m", "tests.interop.members.kafka_python"],
     "aiokafka": [sys.executable, "-m", "tests.interop.members.aio_kafka"],
     "kafkajs": [str(NODE), str(_JS / "kafkajs-member.js")],

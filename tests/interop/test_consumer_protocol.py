@@ -3,102 +3,15 @@
 A record counts as processed when the commit of its offset was acknowledged to the member that read it.
 """
 
-import itertools
-import threading
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, ConsumerGroupType, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
-from tests.interop.groups import Member, Members
-from tests.support.broker import BrokerProcess
+from tests.interop.group_stage import PARTITIONS, Stage
+from tests.interop.groups import KIP_848
 
-NEW = "confluent-kafka (KIP-848)"
 CLASSIC = "confluent-kafka"
-SETTINGS = {
-    "group.consumer.session.timeout.ms": "3000",
-    "group.consumer.min.session.timeout.ms": "1000",
-    "group.consumer.heartbeat.interval.ms": "200",
-    "group.consumer.min.heartbeat.interval.ms": "100",
-    "group.consumer.assignment.interval.ms": "100",
-    "group.initial.rebalance.delay.ms": "200",
-    "group.min.session.timeout.ms": "1000",
-}
-PARTITIONS = 6
-_numbers = itertools.count()
-
-
-class Stage:
-    """A topic and a group of their own on some broker."""
-
-    def __init__(self, broker: BrokerProcess) -> None:
-        number = next(_numbers)
-        self.broker = broker
-        self.members = Members()
-        self.topic = f"shared-{number}"
-        self.group = f"group-{number}"
-        self.produced: list[str] = []
-        self.admin = AdminClient({"bootstrap.servers": broker.bootstrap})
-        self.create(self.topic, PARTITIONS)
-        self._producer = self.producer()
-
-    def producer(self) -> Producer:
-        return Producer({"bootstrap.servers": self.broker.bootstrap, "linger.ms": 0})
-
-    def grow(self, partitions: int) -> None:
-        self.admin.create_partitions([NewPartitions(self.topic, partitions)])[self.topic].result(20)
-        self._producer = self.producer()  # one that does not remember how many there were
-
-    def create(self, topic: str, partitions: int) -> None:
-        self.admin.create_topics([NewTopic(topic, partitions, 1)])[topic].result(20)
-
-    def produce(self, count: int, topic: str | None = None, partitions: int = PARTITIONS) -> None:
-        for _ in range(count):
-            number = len(self.produced)
-            self.produced.append(f"record-{number}")
-            value = self.produced[-1].encode()
-            self._producer.produce(topic or self.topic, value, partition=number % partitions)
-        assert self._producer.flush(30) == 0, self.broker.log_tail()
-
-    def join(self, client: str = NEW, **more: Any) -> Member:
-        given = {"group": self.group, "session_timeout_ms": 3000, "topic": self.topic, **more}
-        return self.members.start(client, bootstrap=self.broker.bootstrap, **given)
-
-    def until_shared(self, *members: Member) -> None:
-        self.members.until_shared(members, PARTITIONS)
-
-    def until_processed(self) -> None:
-        self.members.until_processed(self.produced)
-
-    def group_type(self) -> ConsumerGroupType:
-        return self.admin.describe_consumer_groups([self.group])[self.group].result(20).type
-
-
-@pytest.fixture(scope="module")
-def group_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
-    broker = BrokerProcess(tmp_path_factory.mktemp("groups"), settings=SETTINGS).start()
-    yield broker
-    broker.stop()
-
-
-@pytest.fixture
-def stage(group_broker: BrokerProcess) -> Iterator[Stage]:
-    made = Stage(group_broker)
-    yield made
-    made.members.end()
-
-
-@pytest.fixture
-def own_stage(tmp_path: Path) -> Iterator[Stage]:
-    """For tests that restart their broker."""
-    broker = BrokerProcess(tmp_path, settings=SETTINGS).start()
-    made = Stage(broker)
-    yield made
-    made.members.end()
-    broker.stop()
 
 
 @pytest.mark.parametrize("assignor", ["uniform", "range"])
@@ -163,16 +76,7 @@ def test_records_are_processed_once_through_freezes_leaves_and_a_restart(own_sta
 
 
 def test_nothing_is_lost_or_doubled_while_members_come_and_go_under_load(stage: Stage) -> None:
-    stop = threading.Event()
-
-    def keep_producing() -> None:
-        while not stop.is_set():
-            stage.produce(6)
-            stop.wait(0.02)
-
-    producing = threading.Thread(target=keep_producing)
-    producing.start()
-    try:
+    with stage.producing():
         first = stage.join()
         stage.until_shared(first)
         second = stage.join()
@@ -180,9 +84,6 @@ def test_nothing_is_lost_or_doubled_while_members_come_and_go_under_load(stage: 
         stage.until_shared(first, second, third)
         first.leave()
         stage.until_shared(second, third)
-    finally:
-        stop.set()
-        producing.join()
     stage.until_processed()
 
 
@@ -331,22 +232,13 @@ def test_a_rolling_migration_there_and_back_loses_and_doubles_nothing(
     classic: str, assignor: str, stage: Stage
 ) -> None:
     """Members are replaced one by one, with a group of both kinds in between, while records are produced."""
-    stop = threading.Event()
-
-    def keep_producing() -> None:
-        while not stop.is_set():
-            stage.produce(6)
-            stop.wait(0.05)
-
-    producing = threading.Thread(target=keep_producing)
     members = [stage.join(classic, assignor=assignor), stage.join(classic, assignor=assignor)]
     stage.until_shared(*members)
     assert stage.group_type() is ConsumerGroupType.CLASSIC
-    producing.start()
-    try:
+    with stage.producing():
         for client, group_type in [
-            (NEW, ConsumerGroupType.CONSUMER),
-            (NEW, ConsumerGroupType.CONSUMER),
+            (KIP_848, ConsumerGroupType.CONSUMER),
+            (KIP_848, ConsumerGroupType.CONSUMER),
             (classic, ConsumerGroupType.CONSUMER),
             (classic, ConsumerGroupType.CLASSIC),
         ]:
@@ -355,7 +247,4 @@ def test_a_rolling_migration_there_and_back_loses_and_doubles_nothing(
             members.pop(0).leave()
             stage.until_shared(*members)
             assert stage.group_type() is group_type
-    finally:
-        stop.set()
-        producing.join()
     stage.until_processed()

@@ -3,82 +3,11 @@
 A record counts as processed when the commit of its offset was acknowledged to the member that read it.
 """
 
-import itertools
-import threading
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
-
 import pytest
-from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewTopic
 
-from tests.interop.groups import Member, Members
-from tests.support.broker import BrokerProcess
+from tests.interop.group_stage import Stage
 
-SETTINGS = {"group.initial.rebalance.delay.ms": "200", "group.min.session.timeout.ms": "1000"}
-SESSION_MS = 3000
-PARTITIONS = 6
 CLIENTS = ("confluent-kafka", "kafka-python", "aiokafka", "kafkajs", "platformatic")
-_numbers = itertools.count()
-
-
-class Stage:
-    """A topic and a group of their own on some broker."""
-
-    def __init__(self, broker: BrokerProcess) -> None:
-        number = next(_numbers)
-        self.broker = broker
-        self.members = Members()
-        self.topic = f"shared-{number}"
-        self.group = f"group-{number}"
-        self.produced: list[str] = []
-        admin = AdminClient({"bootstrap.servers": broker.bootstrap})
-        admin.create_topics([NewTopic(self.topic, PARTITIONS, 1)])[self.topic].result(20)
-        self._producer = Producer(
-            {"bootstrap.servers": broker.bootstrap, "linger.ms": 0, "enable.idempotence": True}
-        )
-
-    def produce(self, count: int) -> None:
-        for _ in range(count):
-            number = len(self.produced)
-            self.produced.append(f"record-{number}")
-            self._producer.produce(self.topic, self.produced[-1].encode(), partition=number % PARTITIONS)
-        assert self._producer.flush(30) == 0, self.broker.log_tail()
-
-    def join(self, client: str, **more: Any) -> Member:
-        given = {"group": self.group, "session_timeout_ms": SESSION_MS, "assignor": "roundrobin", **more}
-        return self.members.start(client, bootstrap=self.broker.bootstrap, topic=self.topic, **given)
-
-    def until_shared(self, *members: Member) -> None:
-        self.members.until_shared(members, PARTITIONS)
-
-    def until_processed(self) -> None:
-        self.members.until_processed(self.produced)
-
-
-@pytest.fixture(scope="module")
-def group_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
-    broker = BrokerProcess(tmp_path_factory.mktemp("groups"), settings=SETTINGS).start()
-    yield broker
-    broker.stop()
-
-
-@pytest.fixture
-def stage(group_broker: BrokerProcess) -> Iterator[Stage]:
-    made = Stage(group_broker)
-    yield made
-    made.members.end()
-
-
-@pytest.fixture
-def own_stage(tmp_path: Path) -> Iterator[Stage]:
-    """For tests that restart their broker."""
-    broker = BrokerProcess(tmp_path, settings=SETTINGS).start()
-    made = Stage(broker)
-    yield made
-    made.members.end()
-    broker.stop()
 
 
 @pytest.mark.parametrize("client", CLIENTS)
@@ -131,16 +60,7 @@ def test_four_clients_in_one_group_process_every_record_once(own_stage: Stage) -
 
 
 def test_nothing_is_lost_or_doubled_while_members_come_and_go_under_load(stage: Stage) -> None:
-    stop = threading.Event()
-
-    def keep_producing() -> None:
-        while not stop.is_set():
-            stage.produce(6)
-            stop.wait(0.02)
-
-    producing = threading.Thread(target=keep_producing)
-    producing.start()
-    try:
+    with stage.producing():
         first = stage.join("confluent-kafka")
         stage.until_shared(first)
         second = stage.join("aiokafka")
@@ -149,9 +69,6 @@ def test_nothing_is_lost_or_doubled_while_members_come_and_go_under_load(stage: 
         stage.until_shared(first, second, third)
         first.leave()
         stage.until_shared(second, third)
-    finally:
-        stop.set()
-        producing.join()
     stage.until_processed()
 
 
@@ -162,23 +79,11 @@ def test_nothing_is_lost_or_doubled_when_the_broker_restarts_under_load(
     stage = own_stage
     members = [stage.join(client), stage.join(client)]
     stage.until_shared(*members)
-    stop = threading.Event()
-
-    def keep_producing() -> None:
-        while not stop.is_set():
-            stage.produce(6)
-            stop.wait(0.02)
-
-    producing = threading.Thread(target=keep_producing)
-    producing.start()
-    try:
+    with stage.producing():
         stage.members.until(lambda: len(stage.members.values()) > 60, "a flow of records")
         stage.broker.restart()
         before = len(stage.members.values())
         stage.members.until(lambda: len(stage.members.values()) > before + 60, "the flow to go on")
-    finally:
-        stop.set()
-        producing.join()
     stage.until_processed()
 
 

@@ -1,5 +1,6 @@
-"""A member of confluent-kafka (librdkafka)."""
+"""A member of confluent-kafka (librdkafka); with the argument `consumer`, by the consumer protocol of KIP-848."""
 
+import sys
 import time
 from typing import Any
 
@@ -12,6 +13,7 @@ MOVED_ON = (
     KafkaError.UNKNOWN_MEMBER_ID,
     KafkaError.REBALANCE_IN_PROGRESS,
     KafkaError.FENCED_INSTANCE_ID,
+    KafkaError.FENCED_MEMBER_EPOCH,
 )
 
 
@@ -21,19 +23,25 @@ def main() -> None:
     settings = {
         "bootstrap.servers": wanted.bootstrap,
         "group.id": wanted.group,
-        "session.timeout.ms": wanted.session_timeout_ms,
-        "heartbeat.interval.ms": reporting.HEARTBEAT_MS,
-        "partition.assignment.strategy": wanted.assignor,
         "enable.auto.commit": False,
         "auto.offset.reset": "earliest",
         "fetch.wait.max.ms": 100,
         "reconnect.backoff.max.ms": 500,
         "topic.metadata.refresh.interval.ms": 1000,
     }
+    is_new = "consumer" in sys.argv
+    if is_new:
+        settings["group.protocol"] = "consumer"
+        if wanted.assignor in ("uniform", "range"):
+            settings["group.remote.assignor"] = wanted.assignor
+    else:
+        settings["session.timeout.ms"] = wanted.session_timeout_ms
+        settings["heartbeat.interval.ms"] = reporting.HEARTBEAT_MS
+        settings["partition.assignment.strategy"] = wanted.assignor
     if wanted.instance_id is not None:
         settings["group.instance.id"] = wanted.instance_id
     consumer = Consumer(settings)
-    cooperative = wanted.assignor == "cooperative-sticky"
+    cooperative = is_new or wanted.assignor == "cooperative-sticky"
 
     def report(partitions: list[Any], *, is_loss: bool) -> None:
         held = {(p.topic, p.partition) for p in consumer.assignment()} if cooperative else set()
@@ -51,8 +59,8 @@ def main() -> None:
         records = [r for r in consumer.consume(100, timeout=reporting.POLL_S) if r.error() is None]
         if not records:
             continue
-        ends = {r.partition(): r.offset() + 1 for r in records}
-        if _commit(consumer, [TopicPartition(wanted.topic, p, o) for p, o in ends.items()]):
+        ends = {(r.topic(), r.partition()): r.offset() + 1 for r in records}
+        if _commit(consumer, [TopicPartition(t, p, o) for (t, p), o in ends.items()]):
             reporting.processed((r.partition(), r.offset(), r.value()) for r in records)
         else:
             _rewind(consumer, records)
@@ -61,14 +69,14 @@ def main() -> None:
 
 def _rewind(consumer: Any, records: list[Any]) -> None:
     """Read again what could not be committed: a cooperative member keeps partitions, and would go on behind it."""
-    kept = {each.partition for each in consumer.assignment()}
+    kept = {(each.topic, each.partition) for each in consumer.assignment()}
     for record in reversed(records):  # the first of each partition is sought last
-        if record.partition() in kept:
+        if (record.topic(), record.partition()) in kept:
             consumer.seek(TopicPartition(record.topic(), record.partition(), record.offset()))
 
 
 def _commit(consumer: Any, offsets: list[Any]) -> bool:
-    """Commit, again as long as only the coordinator is away; False when the group has moved on."""
+    """Commit, again while only the coordinator is away or the epoch is old; False when the group has moved on."""
     while True:
         try:
             consumer.commit(offsets=offsets, asynchronous=False)

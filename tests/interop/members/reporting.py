@@ -13,7 +13,7 @@ HEARTBEAT_MS = 300
 
 
 class Arguments(msgspec.Struct, frozen=True):
-    """The first command-line argument, as JSON."""
+    """The last command-line argument, as JSON."""
 
     bootstrap: str
     group: str
@@ -24,7 +24,7 @@ class Arguments(msgspec.Struct, frozen=True):
 
 
 def arguments() -> Arguments:
-    return msgspec.json.decode(sys.argv[1], type=Arguments)
+    return msgspec.json.decode(sys.argv[-1], type=Arguments)
 
 
 def emit(event: str, **fields: Any) -> None:
