@@ -101,6 +101,16 @@ async def test_min_bytes_beyond_max_bytes_do_not_make_a_fetch_wait(client: Clien
     assert len(values_in(data)) == 1
 
 
+async def test_what_the_limits_keep_from_being_read_counts_as_there(client: Client) -> None:
+    topic = await client.create_topic()
+    for _ in range(3):
+        await client.produce(topic, batch(b"x" * 600))
+    one_size = len(batch(b"x" * 600))
+    limits = {"max_wait_ms": FOREVER_MS, "partition_max_bytes": 2 * one_size - 1}
+    data = await client.fetch(topic, min_bytes=2 * one_size - 1, **limits)
+    assert len(values_in(data)) == 1  # two are not within the limit, and it is no use to wait for more
+
+
 async def test_min_bytes_of_nothing_do_not_make_a_fetch_wait(client: Client) -> None:
     topic = await client.create_topic()
     assert values_in(await client.fetch(topic, max_wait_ms=FOREVER_MS, min_bytes=0)) == []

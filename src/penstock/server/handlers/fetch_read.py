@@ -51,6 +51,7 @@ class FetchRead:
     """What each partition gave so far and how many bytes are left to give."""
 
     __slots__ = (
+        "_available",
         "_bytes_left",
         "_bytes_max",
         "_ctx",
@@ -82,6 +83,7 @@ class FetchRead:
         self._bytes_left = bytes_max
         self._read_committed = reader.isolation_level == _READ_COMMITTED and not reader.is_follower
         self._size = 0
+        self._available = 0  # as `_size`, and more where a limit of the request kept more from being read
         self._hidden_at_first: int | None = None
         self.results: list[PartitionData] = []
         """For each of the partitions, in their order, as far as they are read."""
@@ -115,21 +117,22 @@ class FetchRead:
         if self.results:
             self._is_first = False
             self.results = []
-        self._size = 0
+        self._size = self._available = 0
         self._bytes_left = self._bytes_max
 
     def is_enough(self, min_bytes: int) -> bool:
         """Whether to answer now: there are the bytes, or something that the client must hear of.
 
-        As in Kafka, partitions that were unknown or denied from the start are not news, or a client that asks for one
-        in vain would ask without a pause.
+        Bytes that are there and were not read, because only whole batches within the request's limits are, count too:
+        waiting brings no more of them. As in Kafka, partitions that were unknown or denied from the start are not news,
+        or a client that asks for one in vain would ask without a pause.
         """
         codes = [r.error_code for r in self.results]
         hidden = sum(1 for c in codes if c in _HIDDEN)
         if self._hidden_at_first is None:
             self._hidden_at_first = hidden
         return (
-            self._size >= min(min_bytes, self._bytes_max)
+            self._available >= min(min_bytes, self._bytes_max)
             or hidden == len(codes)
             or hidden > self._hidden_at_first
             or any(c for c in codes if c not in _HIDDEN)
@@ -163,6 +166,7 @@ class FetchRead:
     def _take(self, result: PartitionData) -> None:
         size = len(result.records or b"")
         self._size += size
+        self._available += size
         self._bytes_left = max(0, self._bytes_left - size)
         self.results.append(result)
 
@@ -197,22 +201,33 @@ class FetchRead:
             )
         except (LogError, OSError) as error:
             return _failed(wanted.index, _code(leader, error))
-        return None if isinstance(found, Cold) else self._found(leader, wanted, found)
+        if isinstance(found, Cold):
+            return None
+        self._note_cut(wanted, found, limit)
+        return self._found(leader, wanted, found)
 
     async def _read_cold(self, wanted: FetchPartition) -> PartitionData:
         leader = self._leader(wanted)
         if not isinstance(leader, Replica):
             return _failed(wanted.index, leader)
+        limit = self._limit(leader)
         try:
             found = await leader.log.read_cold(
                 wanted.fetch_offset,
                 min(wanted.partition_max_bytes, self._bytes_left),
-                offset_limit=self._limit(leader),
+                offset_limit=limit,
                 at_least_one=self._size == 0,
             )
         except (LogError, OSError) as error:
             return _failed(wanted.index, _code(leader, error))
+        self._note_cut(wanted, found, limit)
         return self._found(leader, wanted, found)
+
+    def _note_cut(self, wanted: FetchPartition, found: LogSlice, limit: int) -> None:
+        """Count what is there, but was not read: one more whole batch is too much, or in the next segment."""
+        if found.next_offset < limit:
+            room = min(wanted.partition_max_bytes, self._bytes_left)
+            self._available += max(0, room - len(found.records))
 
     def _meet(self, leader: Replica, wanted: FetchPartition) -> PartitionData | None:
         """Note what a follower has, and send a consumer to a replica that is nearer."""
