@@ -17,24 +17,20 @@ from collections.abc import Sequence
 
 import msgspec
 
-from penstock.config.topic import LONG_MAX, TopicConfig
-from penstock.protocol.records.batch import HEADER_SIZE, crc_is_valid, parse_header
+from penstock.config.topic import TopicConfig
 from penstock.protocol.records.errors import CorruptRecords
 from penstock.storage import compaction_swap
-from penstock.storage.confirmed_scan import Confirmed, ConfirmedScan
-from penstock.storage.damage import Damage, next_sound_batch
+from penstock.storage.damage import Damage
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import FileSystem, read_whole
 from penstock.storage.leader_epochs import CorruptCheckpoint, LeaderEpochs, decode_checkpoint
 from penstock.storage.log_errors import LogCorrupt
-from penstock.storage.log_producers import marker_or_none
 from penstock.storage.log_values import LEADER_EPOCHS, LoadedLog
 from penstock.storage.producer_state import ProducerStates
 from penstock.storage.segment import LOG, Segment
-from penstock.storage.segment_indexes import SegmentIndexes, load_indexes, read_waiting
+from penstock.storage.segment_recovery import SegmentRecovery, note_epoch
 from penstock.storage.segment_scan import SegmentScan
 from penstock.storage.snapshot_files import SnapshotFiles
-from penstock.storage.transaction_index import AbortedTransaction
 
 _TEMPORARY = ".tmp"
 _LEFTOVERS = (compaction_swap.CLEANED, compaction_swap.SWAP, compaction_swap.DELETED, _TEMPORARY)
@@ -88,11 +84,8 @@ class _Loader:
         self._damage: list[str] = []
         self._damaged: list[Damage] = []
         self._cut_reason: str | None = None
-        self._was_cut = False
-        self._checked: list[tuple[Segment, int]] = []
-        """The segments that were checked, and from which position on."""
         self._has_news = False
-        """Whether there was anything at or above the recovery point."""
+        """Whether a segment was removed."""
         self._producers = ProducerStates()
         self._epochs = LeaderEpochs()
         self._segments: list[Segment] = []
@@ -185,11 +178,7 @@ class _Loader:
         self._epochs.clear()
         for segment in self._segments:
             for _, header in _headers(segment, 0):
-                self._note_epoch(header.leader_epoch, header.base_offset)
-
-    def _note_epoch(self, epoch: int, start_offset: int) -> None:
-        if epoch >= 0 and epoch != self._epochs.latest_epoch:
-            self._epochs.assign(epoch, start_offset)
+                note_epoch(self._epochs, header.leader_epoch, header.base_offset)
 
     def _restore_producers(self, log_start: int, end_offset: int) -> None:
         """The producers as of `end_offset`."""
@@ -212,17 +201,28 @@ class _Loader:
         if first > 0 and self._segments[first].base_offset == point:
             self._cut_rest(self._segments[first - 1], point)
         self._restore_producers(log_start, point)
-        end_offset = self._check(first, point)
+        recovery = SegmentRecovery(
+            self._files,
+            self._config,
+            self._producers,
+            self._epochs,
+            point=point,
+            committed_offset=self._checkpointed.committed_offset,
+        )
+        end_offset = recovery.check(self._segments[first], self._begin_of_next(first))
         if end_offset < point:
             self._report_missing(first, end_offset, point)
         for number in range(first + 1, len(self._segments)):
             segment = self._segments[number]
-            if segment.base_offset != end_offset and not self._is_compacted_away(end_offset, segment):
+            is_missing = segment.base_offset != end_offset
+            if is_missing and (recovery.was_cut or not self._is_compacted_away(end_offset, segment)):
                 self._cut_reason = f"it begins at offset {segment.base_offset} where {end_offset} belongs"
                 self._remove_from(number)
                 break
-            end_offset = self._check(number, point)
-        self._make_durable(first)
+            end_offset = recovery.check(segment, self._begin_of_next(number))
+        self._damage += recovery.damage
+        self._damaged = recovery.damaged
+        self._make_durable(first, recovery)
         self._snapshots.remove_above(point)
         return end_offset
 
@@ -233,83 +233,12 @@ class _Loader:
         durable, and only such records are ever compacted: a gap below it is not a loss.
         """
         newest = self._snapshots.newest
-        return not self._was_cut and newest is not None and end_offset < following.base_offset <= newest
-
-    def _check(self, number: int, point: int) -> int:
-        """Check the batches of a segment that lie at or above `point`, and cut it at the first bad one.
-
-        Brings indexes, epochs and producers up to date; gives the offset after the last good batch.
-        """
-        segment, end_offset = self._segments[number], self._begin_of_next(number)
-        position, next_offset = self._begin(segment, point)
-        epoch = self._epochs.epoch_for(next_offset - 1)
-        self._checked.append((segment, position))
-        file_size_bytes = segment.size_bytes
-        segment.shrink_to(position)
-        while True:
-            scan = ConfirmedScan(
-                segment.file().read,
-                position,
-                file_size_bytes,
-                next_offset,
-                epoch=-1 if epoch is None else epoch,
-                end_offset=end_offset,
-                has_gaps="compact" in self._config.cleanup_policy,
-            )
-            for batch in scan:
-                header = batch.header
-                segment.note_batch(
-                    batch.position, header.size_bytes, header.last_offset, header.max_timestamp
-                )
-                if header.base_offset >= point:
-                    self._take_in(segment, batch)
-            position, next_offset = scan.position, scan.next_offset
-            if scan.reason is None:
-                break
-            behind = self._behind(segment, scan, file_size_bytes, end_offset)
-            is_rot = next_offset < self._checkpointed.committed_offset and behind is not None
-            if not (next_offset < point or is_rot):
-                break
-            if scan.bad_header is not None and next_offset >= point:
-                self._note_epoch(scan.bad_header.leader_epoch, next_offset)  # it may begin there
-            position, next_offset = self._step_over_damage(segment, scan, behind)
-            epoch = self._epochs.epoch_for(next_offset - 1)
-        if scan.reason is not None:
-            self._cut(segment, scan, file_size_bytes)
-        self._has_news = self._has_news or scan.reason is not None or next_offset > point
-        return next_offset
+        return newest is not None and end_offset < following.base_offset <= newest
 
     def _begin_of_next(self, number: int) -> int | None:
         """Where the next segment begins, if it holds anything."""
         following = self._segments[number + 1 : number + 2]
         return following[0].base_offset if following and following[0].size_bytes else None
-
-    def _behind(
-        self, segment: Segment, scan: ConfirmedScan, size_bytes: int, end_offset: int | None
-    ) -> tuple[int, int] | None:
-        """Position and offset of what follows a bad batch, in this segment or as the next; None for nothing.
-
-        Nothing does either when all offsets up to the next segment are there: then it is no batch.
-        """
-        if scan.behind is not None:
-            return scan.behind
-        if end_offset is not None and scan.next_offset >= end_offset:
-            return None
-        sound = next_sound_batch(
-            segment.file().read,
-            scan.position,
-            size_bytes,
-            scan.next_offset,
-            LONG_MAX if end_offset is None else end_offset,
-            bad_header=scan.bad_header,
-        )
-        if sound is not None or end_offset is None:
-            return sound
-        if scan.bad_header is not None:
-            end = scan.position + scan.bad_header.size_bytes
-            if not any(segment.file().read(size_bytes - end, end)):
-                return end, end_offset  # the rest is room that a roll has given back
-        return size_bytes, end_offset
 
     def _cut_rest(self, segment: Segment, point: int) -> None:
         """Cut what stands behind the records of the segment before the recovery point's: room that was not used,
@@ -324,70 +253,6 @@ class _Loader:
             segment.rewrite_from(scan.position)  # even if the length looks right: see there
             segment.file().sync()
 
-    def _begin(self, segment: Segment, point: int) -> tuple[int, int]:
-        """Where to begin checking: at `point`, if the index leads there, else at the segment's first byte."""
-        base_offset = segment.base_offset
-        if point > base_offset:
-            indexes = load_indexes(segment.index_source(), read_waiting)
-            position = -1 if indexes is None else _position_of(segment, indexes, point)
-            if indexes is not None and position >= 0:
-                indexes.truncate_to(point)
-                indexes.catch_up(segment.file().read, base_offset, position)
-                segment.reset_indexes(indexes)
-                return position, point
-            _log.info("%s: no index leads to offset %d: checking all of it", segment.log_path, point)
-        indexes = SegmentIndexes.empty(base_offset, self._config.index_interval_bytes)
-        indexes.take_transactions(self._files, segment.path(""), below_offset=point)
-        segment.reset_indexes(indexes)
-        return 0, base_offset
-
-    def _take_in(self, segment: Segment, batch: Confirmed) -> None:
-        header = batch.header
-        self._note_epoch(header.leader_epoch, header.base_offset)
-        if not header.has_producer_id:
-            return
-        marker = marker_or_none(header, batch.content) if header.is_control else None
-        completed = self._producers.replay(header, marker)
-        if completed is not None and completed.is_aborted:
-            segment.note_aborted(AbortedTransaction.of(completed))
-
-    def _step_over_damage(
-        self, segment: Segment, scan: ConfirmedScan, behind: tuple[int, int] | None
-    ) -> tuple[int, int]:
-        """A bad batch that was durable: go on behind it."""
-        what = f"{segment.log_path} is damaged at byte {scan.position} (offset {scan.next_offset}): {scan.reason}"
-        header = scan.bad_header
-        position, next_offset = behind or self._end_of_damage(scan, what)
-        if header is not None:
-            segment.note_batch(scan.position, position - scan.position, next_offset - 1, header.max_timestamp)
-        point = self._checkpointed.recovery_point or 0
-        if next_offset > point:
-            self._producers.doubt(max(scan.next_offset, point))
-        _log.error("%s; it was durable before the crash, and is left as it is", what)
-        self._damage.append(what)
-        self._damaged.append(
-            Damage(
-                segment=segment.base_offset,
-                position=scan.position,
-                size_bytes=position - scan.position,
-                base_offset=scan.next_offset,
-                next_offset=next_offset,
-            )
-        )
-        return position, next_offset
-
-    def _end_of_damage(self, scan: ConfirmedScan, what: str) -> tuple[int, int]:
-        """Nothing follows: what was durable ends behind it, if it says where that is."""
-        header = scan.bad_header
-        if header is None:
-            raise LogCorrupt(
-                f"{what}. This was durable before the crash, so nothing was cut: restore the file from another "
-                "replica or a backup, or remove the partition's directory to begin anew"
-            )
-        point = self._checkpointed.recovery_point or 0
-        end_offset = min(header.next_offset, max(point, scan.next_offset + 1))
-        return scan.position + header.size_bytes, end_offset
-
     def _report_missing(self, number: int, end_offset: int, point: int) -> None:
         what = f"{self._directory} ends at offset {end_offset}, but everything below {point} was durable"
         if number + 1 < len(self._segments) and self._segments[number + 1].size_bytes:
@@ -397,23 +262,6 @@ class _Loader:
             )
         _log.error("%s (unless the log was being truncated)", what)
         self._damage.append(what)
-
-    def _cut(self, segment: Segment, scan: ConfirmedScan, file_size_bytes: int) -> None:
-        """A segment that begins where this one now ends stays: the bytes cut were no records of this log,
-        but room that a roll had given back, or the rest of a refused write.
-        """
-        self._was_cut = True
-        count = file_size_bytes - scan.position
-        if scan.is_zeros:
-            _log.info("%s: cut %d bytes of room that was not used", segment.log_path, count)
-        else:
-            _log.warning(
-                "%s: cut %d bytes from offset %d on, which a crash left unfinished: %s",
-                segment.log_path,
-                count,
-                scan.next_offset,
-                scan.reason,
-            )
 
     def _remove_from(self, number: int) -> None:
         for segment in self._segments[number:]:
@@ -436,14 +284,14 @@ class _Loader:
         self._files.sync_dir(self._directory)
         self._producers.advance_end_offset(log_start)
 
-    def _make_durable(self, first: int) -> None:
+    def _make_durable(self, first: int, recovery: SegmentRecovery) -> None:
         """Sync what lies above the recovery point: a kill may have left it in the page cache only."""
-        if not self._has_news:
+        if not (self._has_news or recovery.has_news):
             # Nothing to sync, unless the file's length was set and not synced: left to the next sync.
             self._segments[first].rewrite_from(self._segments[first].size_bytes)
             self._segments[first].release()
             return
-        positions = dict(self._checked)
+        positions = dict(recovery.checked)
         for segment in self._segments[first:]:
             segment.rewrite_from(positions[segment])
             segment.file().sync()
@@ -464,21 +312,3 @@ def _headers(segment: Segment, position: int) -> SegmentScan:
     return SegmentScan(
         segment.file().read, position, segment.size_bytes, segment.base_offset, check_crc=False
     )
-
-
-def _position_of(segment: Segment, indexes: SegmentIndexes, point: int) -> int:
-    """Where the first batch at or above `point` begins, by the index; -1 when that leads nowhere."""
-    position = indexes.offsets.position_before(point - 1)
-    read = segment.file().read
-    if segment.size_bytes - position < HEADER_SIZE:
-        return -1
-    header = parse_header(read(HEADER_SIZE, position))
-    size_bytes = header.size_bytes
-    is_batch = HEADER_SIZE <= size_bytes <= segment.size_bytes - position and header.base_offset < point
-    if not is_batch or not crc_is_valid(read(size_bytes, position), 0, size_bytes):
-        return -1
-    scan = SegmentScan(read, position, segment.size_bytes, segment.base_offset, check_crc=False)
-    for at, header in scan:
-        if header.base_offset >= point:
-            return at if scan.next_offset == point else -1
-    return scan.position if scan.next_offset == point else -1
