@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from penstock.cluster.raft.log import METADATA_TOPIC_ID
 from penstock.security.operations import Operation as Op
 from tests.server.authorization.row import TOPIC as TOPIC_NAME
 from tests.server.authorization.row import Fields, Place, cluster, row, topic
@@ -43,8 +44,10 @@ ROWS = [
         1,
         "of the metadata log",
         cluster(Op.CLUSTER_ACTION),
-        version=12,
-        fields={"cluster_id": _OTHER, "topics": [{"topic": _METADATA, "partitions": [{"partition": 0}]}]},
+        fields={
+            "cluster_id": _OTHER,
+            "topics": [{"topic_id": METADATA_TOPIC_ID, "partitions": [{"partition": 0}]}],
+        },
     ),
     row(17, "", fields={"mechanism": "PLAIN"}),
     row(18, "", fields={"client_software_name": "x", "client_software_version": "1"}),
