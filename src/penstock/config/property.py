@@ -117,6 +117,8 @@ def render(value: Value) -> str | None:
         return "true" if value else "false"
     if isinstance(value, tuple):
         return ",".join(value)
+    if isinstance(value, float):
+        return str(value).replace("e+", "E")  # as Java writes it
     return str(value)
 
 

@@ -86,7 +86,7 @@ async def delete_groups(groups: GroupCoordinator, group_ids: Sequence[str]) -> d
     codes: dict[str, ErrorCode] = {}
     written = {}
     for group_id in dict.fromkeys(group_ids):
-        shard = groups.find(group_id) if group_id else ErrorCode.INVALID_GROUP_ID
+        shard = groups.find(group_id) if group_id else ErrorCode.GROUP_ID_NOT_FOUND
         if isinstance(shard, ErrorCode):
             codes[group_id] = shard
             continue

@@ -119,7 +119,7 @@ async def test_only_groups_without_members_are_deleted(member: GroupClient, vers
     assert {r.group_id: code(r.error_code) for r in (await member.client.send(request, version)).results} == {
         member.group: "NON_EMPTY_GROUP",
         "nobody-made-this": "GROUP_ID_NOT_FOUND",
-        "": "INVALID_GROUP_ID",
+        "": "GROUP_ID_NOT_FOUND",
     }
 
     await member.leave()

@@ -26,7 +26,6 @@ THEME.long("metrics.sample.window.ms", 30_000, "Metrics are offered to Prometheu
 THEME.string("metrics.recording.level", "INFO", "Metrics are offered to Prometheus.", ignored=True)
 THEME.integer("controller.socket.timeout.ms", 30_000, "Of the ZooKeeper controller.", ignored=True)
 THEME.boolean("remote.log.storage.system.enable", False, "Tiered storage is not offered.", ignored=True)
-THEME.boolean("unstable.api.versions.enable", False, "Only stable versions are offered.", ignored=True)
 THEME.boolean("unstable.feature.versions.enable", False, "Only stable versions are offered.", ignored=True)
 
 THEMES = (THEME,)

@@ -270,6 +270,11 @@ TRANSACTION_PARTITION_VERIFICATION_ENABLE = TRANSACTIONS.boolean(
     True,
     "Whether a partition asks the coordinator if a transaction is open before it takes its records (KIP-890).",
 )
+UNSTABLE_API_VERSIONS_ENABLE = TRANSACTIONS.boolean(
+    "unstable.api.versions.enable",
+    False,
+    "Whether clients are shown versions that Kafka calls unstable: InitProducerId 6, for two-phase commit (KIP-939).",
+)
 TRANSACTION_TWO_PHASE_COMMIT_ENABLE = TRANSACTIONS.boolean(
     "transaction.two.phase.commit.enable",
     False,

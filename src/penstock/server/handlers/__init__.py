@@ -5,7 +5,7 @@ returns an awaitable, the rest is waited for while later requests go on, and is 
 exclusive one, which changes what others read, later requests wait, as all do in Kafka: a client may send a commit and
 right behind it ask for what is committed. A forwarded one is answered by the active controller, wherever a client
 sends it. An early one is answered before this broker has caught up with its cluster: without the nodes' votes and
-fetches none ever would. Internal ones are not shown to clients.
+fetches none ever would. Internal ones are not shown to clients, nor are versions that Kafka calls unstable.
 """
 
 from collections.abc import Collection
@@ -20,6 +20,7 @@ class Handler(msgspec.Struct, frozen=True):
     module: str
     versions: range
     advertised_from: int
+    stable_to: int
     is_exclusive: bool
     is_forwarded: bool
     is_early: bool
@@ -31,6 +32,7 @@ def _entry(
     module: str,
     *,
     advertised_from: int | None = None,
+    stable_to: int | None = None,
     is_exclusive: bool = False,
     is_forwarded: bool = False,
     is_early: bool = False,
@@ -38,7 +40,8 @@ def _entry(
 ) -> tuple[int, Handler]:
     versions = APIS[key].versions
     first = versions.start if advertised_from is None else advertised_from
-    return key, Handler(module, versions, first, is_exclusive, is_forwarded, is_early, is_internal)
+    last = versions[-1] if stable_to is None else stable_to
+    return key, Handler(module, versions, first, last, is_exclusive, is_forwarded, is_early, is_internal)
 
 
 HANDLERS: dict[int, Handler] = dict(
@@ -62,7 +65,7 @@ HANDLERS: dict[int, Handler] = dict(
         _entry(19, "create_topics", is_exclusive=True, is_forwarded=True),
         _entry(20, "delete_topics", is_exclusive=True, is_forwarded=True),
         _entry(21, "delete_records", is_exclusive=True),
-        _entry(22, "init_producer_id"),
+        _entry(22, "init_producer_id", stable_to=5),
         _entry(23, "offset_for_leader_epoch"),
         _entry(24, "add_partitions_to_txn"),
         _entry(25, "add_offsets_to_txn"),
@@ -120,10 +123,12 @@ TELEMETRY = (71, 72)
 """Shown only while somebody wants metrics of clients, as in Kafka: librdkafka has a line to say about it."""
 
 
-def advertised_versions(hidden: Collection[int] = ()) -> list[ApiVersion]:
+def advertised_versions(hidden: Collection[int] = (), *, unstable: bool = False) -> list[ApiVersion]:
     """What clients are shown, in the form of an ApiVersions response."""
     return [
-        ApiVersion(api_key=key, min_version=h.advertised_from, max_version=h.versions.stop - 1)
+        ApiVersion(
+            api_key=key, min_version=h.advertised_from, max_version=h.versions[-1] if unstable else h.stable_to
+        )
         for key, h in HANDLERS.items()
         if not h.is_internal and key not in hidden
     ]

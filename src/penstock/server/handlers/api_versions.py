@@ -5,6 +5,7 @@ An unknown version is answered by `dispatch` in v0's form.
 
 import re
 
+from penstock.config.themes.coordinators import UNSTABLE_API_VERSIONS_ENABLE
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.api_versions import (
     ApiVersionsRequest,
@@ -30,7 +31,10 @@ def handle(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersionsRespo
         ctx.peer.software_version = request.client_software_version
     features = ctx.broker.controller.image.features
     return ApiVersionsResponse(
-        api_keys=advertised_versions(hidden=() if ctx.broker.telemetry.is_wanted else TELEMETRY),
+        api_keys=advertised_versions(
+            hidden=() if ctx.broker.telemetry.is_wanted else TELEMETRY,
+            unstable=ctx.broker.config[UNSTABLE_API_VERSIONS_ENABLE],
+        ),
         supported_features=[
             SupportedFeatureKey(name=name, min_version=low, max_version=high)
             for name, (low, high) in features.supported.items()
