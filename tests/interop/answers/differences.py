@@ -1,0 +1,36 @@
+"""Where Penstock answers otherwise than Kafka on purpose, each with its reason.
+
+A pattern is matched with the label of an answer, and the whole answer may differ. The test fails when one of them is
+not needed any more.
+"""
+
+import re
+from typing import Final
+
+_LEFT_OUT_APIS: Final = (34, *range(38, 42), *range(76, 80), *range(83, 93))
+
+INTENDED: Final = {
+    rf"ApiVersions v\d of ({'|'.join(map(str, _LEFT_OUT_APIS))})": "README says what it does not do: moving replicas "
+    "between directories, delegation tokens, share groups, and KIP-1071's groups for Kafka Streams",
+    r"setting (log.flush.interval|flush).messages of \d": "an acknowledgement follows the disk sync, by default",
+    r"setting ssl.(keystore|truststore).type of 4": "PEM is the only kind",
+    r"setting sasl.enabled.mechanisms of 4": "there is no Kerberos",
+    r"setting sasl.oauthbearer.\S+ of 4": "they can be changed while running here",
+    r"setting metric.reporters of 4": "there is no JMX",
+    r"setting broker.(session.timeout|heartbeat.interval).ms of 4": "another node leads sooner",
+    r"setting replica.fetch.backoff.ms of 4": "another node leads sooner",
+    r"setting transaction.partition.verification.enable of 4": "it takes a restart here",
+    r"setting (early.start|advertised).listeners of 4": "a list, told as text here; the latter can be changed",
+    r"setting share.\S+ of 32": "there are no share groups; the settings are taken",
+    r"setting min.insync.replicas of \d": "Kafka writes a cluster-wide 1 when ELR is enabled (KIP-966)",
+    r"CreateTopics v\d .*(good|defaults|assigned|setting|polic|twice|collision.1).*": "the same `min.insync.replicas`",
+    r"Produce v\d+ (two batches|no batch|bad CRC|magic 1|cut off|too large)": "a refusal tells the log's start too",
+    r"Fetch v\d+ (behind the end|from -1|epoch 1|after epoch 1)": "no aborted transactions are an empty list",
+    r"IncrementalAlterConfigs v1 metrics: bad match.*": "INVALID_REQUEST, as of its other settings",
+    r"AlterUserScramCredentials v0 delete and set": "that the user is named twice goes before that it is unknown",
+}
+
+
+def reason(label: str) -> str | None:
+    """The pattern that explains why this answer differs."""
+    return next((pattern for pattern in INTENDED if re.fullmatch(pattern, label)), None)

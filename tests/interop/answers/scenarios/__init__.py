@@ -1,0 +1,23 @@
+"""What is asked, in this order: later ones rely on nothing but their own topics and groups."""
+
+from collections.abc import Callable
+
+from tests.interop.answers.asking import Asker
+from tests.interop.answers.scenarios import (
+    administration,
+    configs,
+    groups,
+    members,
+    metadata,
+    producing,
+    reading,
+    topics,
+    transactions,
+)
+
+SCENARIOS: dict[str, Callable[[Asker], None]] = {
+    module.__name__.rpartition(".")[2]: module.ask_all
+    for module in (
+        metadata, producing, reading, groups, members, transactions, topics, configs, administration,
+    )
+}  # fmt: skip
