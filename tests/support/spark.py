@@ -1,6 +1,7 @@
 """One Spark session for all Spark tests of a pytest worker.
 
 Spark tests carry `pytest.mark.xdist_group("spark")`, so that one worker runs them all and one JVM serves them.
+Those that start Spark in processes of their own carry `spark_processes`: one after the other, on another worker.
 """
 
 from collections.abc import Iterator

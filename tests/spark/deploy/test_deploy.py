@@ -18,7 +18,7 @@ from tests.spark.sink.live import committed_messages
 from tests.spark.source.topics import new_topic, produce
 from tests.support.broker import BrokerProcess, free_port
 
-pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.xdist_group("spark_processes"), pytest.mark.timeout(600)]
 
 # A second application goes on from the checkpoints of the first; it costs half a minute more.
 BATCHES = [

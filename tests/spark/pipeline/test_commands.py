@@ -2,16 +2,9 @@
 
 import contextlib
 import json
-import signal
-import subprocess
-import time
-import uuid
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewTopic
-from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from penstock.cli.main import run
@@ -20,62 +13,16 @@ from penstock.spark.pipeline.status import (
     RUNNING,
     QueryStatus,
     RunStatus,
-    is_running,
-    read_status,
     run_lock,
     write_status,
 )
-from tests.cli.conftest import COMMAND, ENVIRONMENT
-from tests.support.broker import BrokerProcess, free_port
+from tests.spark.pipeline.shop import create, produce, rows, state_of, topic_of
+from tests.support.broker import BrokerProcess
 
 pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(300)]
 
-TEXT = """\
-pipeline: shop
-bootstrap_servers: 127.0.0.1:9
-trigger: 100 ms
-spark: {{spark.sql.shuffle.partitions: 1}}
-sources:
-  orders: {{topic: {topic}, decode: {{json: 'id STRING NOT NULL, amount DOUBLE'}}}}
-outputs:
-  table: {{from: orders, table: lake}}
-"""
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    path = tmp_path / "shop.yaml"
-    path.write_text(TEXT.format(topic=f"orders-{uuid.uuid4().hex[:8]}"))
-    return path
-
-
-def topic_of(file: Path) -> str:
-    return file.read_text().partition("topic: ")[2].partition(",")[0]
-
-
-def create(broker: BrokerProcess, topic: str) -> None:
-    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
-    admin.create_topics([NewTopic(topic, 2, 1)])[topic].result(30)
-
-
-def produce(broker: BrokerProcess, topic: str, times_ms: list[int]) -> None:
-    producer = Producer({"bootstrap.servers": broker.bootstrap})
-    for at_ms in times_ms:
-        producer.produce(
-            topic, json.dumps({"id": f"o{at_ms}", "amount": 1.0}), timestamp=at_ms, partition=at_ms % 2
-        )
-    assert producer.flush(30) == 0
-
-
-def rows(file: Path) -> list[str]:
-    return sorted(DeltaTable(str(file.parent / "lake")).to_pyarrow_table().column("id").to_pylist())
-
 
 # -- status
-
-
-def state_of(file: Path) -> str:
-    return str(file.parent / ".penstock" / "shop")
 
 
 def test_a_pipeline_that_never_ran_says_how_to_run_it(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -148,44 +95,6 @@ def test_a_second_run_is_refused(
     with run_lock(state_of(file), "shop"):
         assert run(["pipeline", "run", str(file), "-b", shared_broker.bootstrap]) == 1
     assert "pipeline shop runs already (process 4711)" in capsys.readouterr().err
-
-
-def test_a_pipeline_runs_in_its_own_process_until_sigterm(file: Path, shared_broker: BrokerProcess) -> None:
-    create(shared_broker, topic_of(file))
-    produce(shared_broker, topic_of(file), [1, 2, 3])
-    port = free_port()
-    arguments = ["pipeline", "run", str(file), "-b", shared_broker.bootstrap, "--master", "local[2]"]
-    with subprocess.Popen(
-        [*COMMAND, *arguments, "--metrics-port", str(port)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=ENVIRONMENT,
-    ) as process:
-        try:
-            await_rows(file, process, 3)
-            assert is_running(state_of(file))
-        finally:
-            process.send_signal(signal.SIGTERM)
-        output, errors = process.communicate(timeout=120)
-    assert process.returncode == 0, errors
-    assert output == ""
-    assert "penstock: stopping after SIGTERM" in errors
-    assert rows(file) == ["o1", "o2", "o3"]
-    status = read_status(state_of(file))
-    assert status is not None
-    assert (status.exit_code, {query.state for query in status.queries}) == (0, {"stopped"})
-
-
-def await_rows(file: Path, process: "subprocess.Popen[str]", count: int) -> None:
-    """Until every query has read so many rows: the status file is all that another process sees."""
-    deadline = time.monotonic() + 240
-    while time.monotonic() < deadline and process.poll() is None:
-        status = read_status(state_of(file))
-        if status is not None and all(query.rows >= count for query in status.queries):
-            return
-        time.sleep(0.2)
-    raise AssertionError(f"not read: {read_status(state_of(file))}")
 
 
 # -- backfill
