@@ -12,6 +12,7 @@ from penstock.storage.files import RealFileSystem
 from penstock.storage.leader_epochs import EpochEntry, LeaderEpochs
 from penstock.storage.log import Log
 from penstock.storage.log_errors import LogCorrupt
+from penstock.storage.log_values import LogSlice
 from penstock.storage.recovery import Checkpointed, load_log
 from tests.storage.logs import (
     NOW_MS,
@@ -208,6 +209,30 @@ def test_a_read_from_memory_checks_what_this_process_did_not_write_if_that_is_wi
     with pytest.raises(LogCorrupt):
         again.read(4, 1 << 20, offset_limit=COUNT, check_crc=True)
     assert suspicions
+
+
+@pytest.mark.parametrize("is_rolled", [False, True])
+@pytest.mark.parametrize("bit", [0, 1, 2, 3, 7, 30, 62])
+def test_a_batch_at_a_wrong_offset_is_not_given_to_a_follower(
+    tmp_path: Path, bit: int, is_rolled: bool
+) -> None:
+    log = new_log(str(tmp_path))
+    for number in range(COUNT):
+        append(log, str(number))
+        if is_rolled and number == 4:
+            log.roll(now_ms=NOW_MS)
+    log.close()
+    with open(log.segments[0].log_path, "r+b") as file:
+        file.seek(4 * SIZE)
+        file.write((4 ^ 1 << bit).to_bytes(8, "big"))
+    again = reopened(log, was_clean=True)
+    before = again.read(0, 1 << 20, offset_limit=COUNT, check_crc=True)
+    assert isinstance(before, LogSlice)
+    assert values_in(before) in (["0", "1", "2"], ["0", "1", "2", "3"])
+    with pytest.raises(LogCorrupt):
+        again.read(4, 1 << 20, offset_limit=COUNT, check_crc=True)
+    with pytest.raises(LogCorrupt):
+        asyncio.run(again.read_cold(4, 1 << 20, offset_limit=COUNT))
 
 
 def reopened_with(log: Log, committed_offset: int) -> Log:

@@ -14,6 +14,7 @@ class ColdRead:
         "_at_least_one",
         "_begin",
         "_cache",
+        "_end_offset",
         "_handle",
         "_indexes",
         "_offset",
@@ -34,9 +35,10 @@ class ColdRead:
         offset_limit: int,
         size_bytes_max: int,
         at_least_one: bool,
+        end_offset: int,
         begin: int,
     ) -> None:
-        """`begin` as in `find_batch`."""
+        """`end_offset` and `begin` as in `cut_batches`."""
         self._cache = cache
         self._segment = segment
         self._handle: Handle = cache.pin(segment.log_path)
@@ -48,6 +50,7 @@ class ColdRead:
         self._offset_limit = offset_limit
         self._size_bytes_max = size_bytes_max
         self._at_least_one = at_least_one
+        self._end_offset = end_offset
         self._begin = begin
 
     def run(self) -> Cut | None:
@@ -92,5 +95,6 @@ class ColdRead:
             offset_limit=self._offset_limit,
             size_bytes_max=self._size_bytes_max,
             at_least_one=self._at_least_one,
+            end_offset=self._end_offset,
             begin=self._begin,
         )

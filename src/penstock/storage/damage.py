@@ -213,13 +213,23 @@ def mends(damage: Damage, batches: Buffer, epochs: LeaderEpochs) -> bool:
 
 
 def sound_part(batches: Buffer) -> tuple[int, int]:
-    """How many bytes of these whole batches, from the first on, are sound, and the offset behind them."""
+    """How many bytes of these whole batches, from the first on, are sound, and the offset behind them.
+
+    Only the next batch bears out an offset, which no checksum covers. So the last one is left out when there is a gap
+    before it, unless it is the only one.
+    """
     end, next_offset = 0, -1
+    before = end, next_offset
+    is_behind_gap = False
     try:
         for position, header in iter_batches_strict(batches):
+            if header.base_offset < next_offset:
+                return before
             if not crc_is_valid(batches, position, header.size_bytes):
                 break
+            is_behind_gap = end > 0 and header.base_offset > next_offset
+            before = end, next_offset
             end, next_offset = position + header.size_bytes, header.next_offset
     except CorruptRecords:
         pass
-    return end, next_offset
+    return before if is_behind_gap else (end, next_offset)

@@ -21,8 +21,7 @@ class MendableLog(DurableLog):
         `rest` is awaited after each slice: it takes a millisecond or two of the interpreter.
         """
         layout = self._layout
-        following = self.chain.segments[self.chain.segments.index(segment) + 1 :]
-        end_offset = following[0].base_offset if following else self.chain.end_offset
+        end_offset = self.chain.end_of(self.chain.segments.index(segment))
         handle = self._cache.pin(segment.log_path)
         check = SegmentCheck(
             handle.file.read,

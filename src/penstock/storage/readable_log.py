@@ -159,7 +159,8 @@ class ReadableLog:
             layout = self._layout
             cut = None
             begin = self._end_of_damage(offset)
-            for segment in self.chain.segments[self.chain.number_of(offset) :]:
+            for number in range(self.chain.number_of(offset), len(self.chain.segments)):
+                segment = self.chain.segments[number]
                 if segment.base_offset >= limit:
                     break
                 cold = ColdRead(
@@ -169,6 +170,7 @@ class ReadableLog:
                     offset_limit=limit,
                     size_bytes_max=size_bytes_max,
                     at_least_one=at_least_one,
+                    end_offset=self.chain.end_of(number),
                     begin=begin,
                 )
                 begin = 0

@@ -273,16 +273,20 @@ class SegmentChain:
             if segment.base_offset >= offset_limit:
                 return None
             cut = self._read_segment(
-                segment, offset, offset_limit, size_bytes_max, at_least_one=at_least_one, begin=begin
+                number, offset, offset_limit, size_bytes_max, at_least_one=at_least_one, begin=begin
             )
             if cut is not None:
                 return sound(cut) if check_crc else cut
             begin = 0
         return None
 
+    def end_of(self, number: int) -> int:
+        """The offset at which this segment ends."""
+        return self.segments[number + 1].base_offset if number + 1 < len(self.segments) else self.end_offset
+
     def _read_segment(
         self,
-        segment: Segment,
+        number: int,
         offset: int,
         offset_limit: int,
         size_bytes_max: int,
@@ -290,6 +294,7 @@ class SegmentChain:
         at_least_one: bool,
         begin: int,
     ) -> Cut | None:
+        segment = self.segments[number]
         indexes = segment.indexes_if_cached()
         if indexes is None:
             raise NotCached
@@ -302,6 +307,7 @@ class SegmentChain:
                 offset_limit=offset_limit,
                 size_bytes_max=size_bytes_max,
                 at_least_one=at_least_one,
+                end_offset=self.end_of(number),
                 begin=begin,
             )
         except IndexInDoubt:

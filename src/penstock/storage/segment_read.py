@@ -56,6 +56,7 @@ def find_batch(read: Read, index: OffsetIndex, size_bytes: int, offset: int, beg
     """
     position = max(begin, index.position_before(offset))
     is_indexed = position > begin
+    last_offset = -1
     if is_indexed and position + HEADER_SIZE > size_bytes:
         raise IndexInDoubt  # else a rotten entry would hide every record behind it
     while position + HEADER_SIZE <= size_bytes:
@@ -68,8 +69,11 @@ def find_batch(read: Read, index: OffsetIndex, size_bytes: int, offset: int, beg
                     raise IndexInDoubt
                 raise _corrupt(position + at)
             is_indexed = False
-            if base + delta >= offset:
-                return Found(position + at, LOG_OVERHEAD + length, base, base + delta, chunk, at)
+            if base <= last_offset:
+                raise _corrupt(position + at)  # or the batch before: no checksum covers their offsets
+            last_offset = base + delta
+            if last_offset >= offset:
+                return Found(position + at, LOG_OVERHEAD + length, base, last_offset, chunk, at)
             at += LOG_OVERHEAD + length
         position += at
     return None
@@ -84,14 +88,19 @@ def cut_batches(
     offset_limit: int,
     size_bytes_max: int,
     at_least_one: bool,
+    end_offset: int,
     begin: int = 0,
 ) -> Cut | None:
     """Whole batches from the one that contains `offset`, all below `offset_limit`; None when there are none.
 
-    `begin` as in `find_batch`.
+    `end_offset` is where the segment ends. `begin` as in `find_batch`.
     """
     found = find_batch(read, index, size_bytes, offset, begin)
-    if found is None or found.last_offset >= offset_limit:
+    if found is None:
+        return None
+    if found.base_offset > offset or found.last_offset >= end_offset:
+        _check_gap(read, found, size_bytes, end_offset)
+    if found.last_offset >= offset_limit:
         return None
     if found.size_bytes > size_bytes_max:
         if not at_least_one:
@@ -110,6 +119,17 @@ def cut_batches(
             raise IndexInDoubt
         raise _corrupt(found.position)
     return Cut(memoryview(chunk)[start:end], next_offset)
+
+
+def _check_gap(read: Read, found: Found, size_bytes: int, end_offset: int) -> None:
+    """Compaction may have left a gap before a batch. Else its offset has rotted, and what follows contradicts it."""
+    position = found.position + found.size_bytes
+    next_offset = end_offset
+    if position + HEADER_SIZE <= size_bytes:
+        base, _, _, magic, *_ = _HEAD.unpack_from(_read_exactly(read, HEADER_SIZE, position))
+        next_offset = min(base, end_offset) if magic == MAGIC else end_offset
+    if found.last_offset >= next_offset:
+        raise _corrupt(found.position)
 
 
 def sound(cut: Cut) -> Cut:
