@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from penstock.cluster.controller.decision import Refusal
+from penstock.cluster.controller.decision import NotController, Refusal
 from penstock.cluster.controller_access import DecidesHere
 from penstock.cluster.raft import messages as raft
 from penstock.observability.clock import SystemClock
@@ -149,6 +149,27 @@ def test_a_request_that_waited_for_a_controller_which_this_node_becomes_is_answe
     _, position = decode_response_header(answer[4:], 55, 2)
     response: Any = apis.codec(55).decode_response(answer[4:], 2, position)
     assert response.topics[0].partitions[0].leader_epoch == 5
+
+
+def test_what_a_controller_could_not_decide_because_another_leads_is_put_to_that_one() -> None:
+    """The client is not told NOT_CONTROLLER: any broker takes its request."""
+    seen: list[bytes] = []
+
+    async def forward(frame: bytes) -> bytes:
+        seen.append(frame)
+        return b"the answer"
+
+    async def lose(_topics: object, **_: object) -> None:
+        raise NotController("another leads by now")
+
+    here = dispatcher(forward)
+    services = cast("Any", here)._services
+    services.controller = SimpleNamespace(is_active=True, create_topics=lose)
+    services.quotas.mutations = lambda *_, **__: SimpleNamespace(charge=None, wait_ms=0)
+    request = request_of(create_request("t"), CREATE_VERSION)
+    answer = asyncio.run(answer_of(here.dispatch(bytearray(request), peer())))
+    assert answer == b"\0\0\0\x0athe answer"
+    assert seen == [request]
 
 
 @pytest.mark.parametrize(

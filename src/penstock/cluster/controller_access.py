@@ -6,6 +6,7 @@ until it is answered or its time is up.
 What clients ask for goes over a connection of its own: a topic that takes long to make must not hold back a heartbeat.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
@@ -43,6 +44,7 @@ _CREATE_TOPICS, _ALTER_PARTITION, _ENVELOPE = (19, 7), (56, 3), (58, 0)
 _REGISTER, _HEARTBEAT, _ALLOCATE = (62, 4), (63, 1), (67, 0)
 _REQUEST_MS_MAX = 2_000
 _FORWARDED_MS_MAX = 10_000  # to put it again while it is being done would do it twice
+_OUTCOME_MS_MAX = 3_000  # until who has led knows what became of what it decided
 _RETRY_MS = 20
 
 
@@ -88,8 +90,10 @@ class ControllerAccess:
         self._membership = membership
         self._quorum = quorum
         self._clock = clock
-        self._own = _Line(quorum, dial, _REQUEST_MS_MAX)
-        self._forwarded = _Line(quorum, dial, _FORWARDED_MS_MAX)
+        self._own = _Line(quorum, dial, clock, timeout_ms=_REQUEST_MS_MAX, patience_ms=0)
+        self._forwarded = _Line(
+            quorum, dial, clock, timeout_ms=_FORWARDED_MS_MAX, patience_ms=_OUTCOME_MS_MAX
+        )
         self.broker_id = controller.config.node_id
         self.broker_epoch = -1
         self._heard_ms = clock.monotonic_ms()
@@ -209,15 +213,28 @@ class ControllerAccess:
 
 
 class _Line:
-    """One connection to whoever leads now."""
+    """One connection to whoever leads now. One that leads no more has `patience_ms` to answer what it was asked."""
 
     def __init__(
-        self, quorum: QuorumView, dial: Callable[[Endpoint], Awaitable[Connection]], timeout_ms: int
+        self,
+        quorum: QuorumView,
+        dial: Callable[[Endpoint], Awaitable[Connection]],
+        clock: Clock,
+        *,
+        timeout_ms: int,
+        patience_ms: int,
     ) -> None:
         self._quorum = quorum
         self._dial = dial
-        self._channel = PeerChannel(self._connect, lambda: timeout_ms)
+        self._clock = clock
+        self._timeout_ms = timeout_ms
+        self._patience_ms = patience_ms
+        self._channel = self._new_channel()
         self._connected_to: Endpoint | None = None
+        self._leaving: set[asyncio.Task[None]] = set()
+
+    def _new_channel(self) -> PeerChannel:
+        return PeerChannel(self._connect, lambda: self._timeout_ms)
 
     async def ask(self, api_key: int, version: int, request: Any) -> Any:
         """Raises `OSError` or `ProtocolError`."""
@@ -225,24 +242,39 @@ class _Line:
         if leader is None:
             raise NoController("the metadata quorum has no leader at the moment")
         if leader != self._connected_to:
-            await self._channel.close()
+            self._leave()
             self._connected_to = leader
+        channel = self._channel
         try:
-            return await self._channel.call(api_key, version, request)
+            return await channel.call(api_key, version, request)
         except (OSError, ProtocolError):
-            await self._channel.close()
+            await channel.close()
             raise
 
     def leader_changed(self) -> None:
-        """Nobody waits for a leader that is not one any more: it may be suspended, and never answer.
+        """Nobody waits for long for a leader that is not one any more: it may be suspended, and never answer.
 
-        While none is known it may still be this one. To put to it again what it is doing would do it twice.
+        While none is known it may still be this one. To put again what it is doing would do it twice.
         """
         leader = self._quorum.leader
         is_replaced = leader is not None and leader != self._connected_to
         if self._connected_to is not None and (is_replaced or self._quorum.is_active):
-            self._connected_to = None
-            self._channel.drop()
+            self._leave()
+
+    def _leave(self) -> None:
+        former, self._channel, self._connected_to = self._channel, self._new_channel(), None
+        if not self._patience_ms:
+            former.drop()
+            return
+        task = asyncio.get_running_loop().create_task(self._give_up(former))
+        self._leaving.add(task)
+        task.add_done_callback(self._leaving.discard)
+
+    async def _give_up(self, former: PeerChannel) -> None:
+        try:
+            await self._clock.sleep(self._patience_ms)
+        finally:
+            former.drop()
 
     async def _connect(self) -> Connection:
         if self._connected_to is None:
@@ -250,4 +282,7 @@ class _Line:
         return await self._dial(self._connected_to)
 
     async def close(self) -> None:
+        for task in self._leaving:
+            task.cancel()
+        await asyncio.gather(*self._leaving, return_exceptions=True)
         await self._channel.close()

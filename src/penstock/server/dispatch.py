@@ -120,7 +120,10 @@ class Dispatcher:
         if isinstance(response, Exclusive):
             return Exclusive(_finish_later(finish, response.answer))
         if isinstance(response, Awaitable):
-            later = _finish_later(finish, response)
+            if route.is_forwarded:
+                later = self._decide_or_forward(response, finish, frame, peer)
+            else:
+                later = _finish_later(finish, response)
             return Exclusive(later) if route.is_exclusive else later
         return finish(response)
 
@@ -135,6 +138,15 @@ class Dispatcher:
         counts.response_bytes += len(answer[0]) if len(answer) == 1 else sum(map(len, answer))
         counts.seconds.observe((services.clock.monotonic_ms() - ctx.began_ms) / 1000)
         return answer
+
+    async def _decide_or_forward(
+        self, response: Awaitable[Any], finish: Callable[[Any], Answer], frame: bytearray, peer: Peer
+    ) -> Answer:
+        """Answer as the active controller, or let the next one answer if this node is it no more."""
+        decided = await response
+        if _says_not_controller(decided):
+            return await self._forward(bytes(frame), peer)
+        return finish(decided)
 
     async def _forward(self, frame: bytes, peer: Peer) -> Answer:
         """Let the active controller answer; it gets the request as it is, in an envelope (KIP-590)."""
@@ -215,6 +227,14 @@ class Dispatcher:
             ),
             response,
         )
+
+
+def _says_not_controller(response: Any) -> bool:
+    """Whether it has that error anywhere. None of it is done then, for what is decided is one batch."""
+    if getattr(response, "error_code", None) == ErrorCode.NOT_CONTROLLER:
+        return True
+    values = (getattr(response, name) for name in getattr(response, "__struct_fields__", ()))
+    return any(_says_not_controller(each) for value in values if isinstance(value, list) for each in value)
 
 
 def _client_of(request: EnvelopeRequest, broker: Peer) -> Peer:

@@ -18,6 +18,8 @@ from penstock.storage.log_errors import OffsetOutOfRange
 
 Work = Committed | InstallSnapshot | TakeSnapshot
 
+_OUTCOME_MS_MAX = 2_000
+
 
 class StateMachine(Protocol):
     """What the log is about: the metadata image."""
@@ -117,17 +119,34 @@ class Applier:
     # -- who waits ------------------------------------------------------------------------------------
 
     def answer_when_applied(self, waiter: "asyncio.Future[int]", last_offset: int, epoch: int) -> None:
-        """Give the waiter its offset when that is applied, unless another leads meanwhile."""
+        """Give the waiter its offset when that is applied, whoever leads by then: the log tells what became of it."""
         self._waiting[last_offset] = (epoch, waiter)
 
     def leader_changed(self, leader_id: int | None, epoch: int, *, is_here: bool) -> None:
-        """What was appended in another epoch may never be committed: who waits for it is told so."""
+        """What was appended before may be committed by the new leader, or be cut. For a while that is waited for.
+
+        To whoever is told too soon that this node does not lead, and asks the new leader, what it asked for is done
+        already, by somebody else as it seems.
+        """
+        epoch_limit = epoch if is_here else epoch + 1
+        if any(appended_in < epoch_limit for appended_in, _ in self._waiting.values()):
+            loop = asyncio.get_running_loop()
+            loop.call_later(
+                _OUTCOME_MS_MAX / 1000, self._give_up, NotLeader(leader_id, epoch), epoch_limit, 0
+            )
+        self._machine.leader_changed(leader_id, epoch)
+
+    def truncated(self, end_offset: int, error: NotLeader) -> None:
+        """What was appended from there on is gone."""
+        self._give_up(error, None, end_offset)
+
+    def _give_up(self, error: NotLeader, epoch_limit: int | None, offset: int) -> None:
+        """Tell those that wait for what was appended before that epoch, and lies at this offset or beyond."""
         for last_offset, (appended_in, waiter) in list(self._waiting.items()):
-            if appended_in != epoch or not is_here:
+            if last_offset >= offset and (epoch_limit is None or appended_in < epoch_limit):
                 del self._waiting[last_offset]
                 if not waiter.done():
-                    waiter.set_exception(NotLeader(leader_id, epoch))
-        self._machine.leader_changed(leader_id, epoch)
+                    waiter.set_exception(error)
 
     def forget_waiters(self) -> None:
         self._waiting.clear()

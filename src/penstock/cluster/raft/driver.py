@@ -259,6 +259,7 @@ class RaftDriver:
             self._note_appended(effect)
         elif isinstance(effect, Truncate):
             await self._log.truncate(effect.end_offset)
+            self._applier.truncated(effect.end_offset, self._not_leader())
         elif isinstance(effect, LeaderChanged):
             self._applier.leader_changed(effect.leader_id, effect.epoch, is_here=self.node.is_leader)
         elif isinstance(effect, Left):
@@ -274,6 +275,7 @@ class RaftDriver:
             await self._log.drop_prefix(effect.snapshot)
         elif isinstance(effect, InstallSnapshot):
             voters = await self._log.install(effect.snapshot)
+            self._applier.truncated(0, self._not_leader())
             self._applier.add(effect)
             return SnapshotInstalled(effect.snapshot, voters)
         else:
@@ -347,7 +349,10 @@ class RaftDriver:
         elif effect.error is ErrorCode.NONE:
             self._applier.answer_when_applied(waiter, effect.last_offset, self.node.epoch)
         elif not waiter.done():
-            waiter.set_exception(NotLeader(self.node.leader_id, self.node.epoch))
+            waiter.set_exception(self._not_leader())
+
+    def _not_leader(self) -> NotLeader:
+        return NotLeader(self.node.leader_id, self.node.epoch)
 
     # -- the end --------------------------------------------------------------------------------------
 
