@@ -19,7 +19,7 @@ class ConnectionGone(Exception):
     """Nobody is there to read for."""
 
 
-FIRST_BYTES_MAX = 1024 * 1024
+FIRST_BYTES_MAX = 256 * 1024
 
 
 class ReadTurns:
@@ -46,9 +46,9 @@ class ReadTurns:
                     return
 
     def gave(self, size_bytes: int) -> None:
-        """So much is in an answer: if that was about all it may have, the next may have twice as much."""
+        """So much is in an answer: if that was about all it may have, the next may have a quarter more."""
         if 2 * size_bytes >= self.bytes_max:
-            self.bytes_max *= 2
+            self.bytes_max += self.bytes_max // 4
 
     def look_again(self) -> None:
         """Something of the above has changed."""
