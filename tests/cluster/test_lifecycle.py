@@ -206,14 +206,17 @@ def test_metadata_from_before_its_registration_does_not_stop_a_broker() -> None:
     run(scenario)
 
 
-def test_a_controller_that_is_none_any_more_is_said_once_for_each_change(
-    caplog: pytest.LogCaptureFixture,
+@pytest.mark.parametrize(
+    ("code", "count"), [(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, 2), (ErrorCode.NOT_CONTROLLER, 0)]
+)
+def test_a_refused_heartbeat_is_said_once_until_one_is_taken_and_never_that_another_decides_now(
+    caplog: pytest.LogCaptureFixture, code: ErrorCode, count: int
 ) -> None:
-    changing = Refusal(ErrorCode.NOT_CONTROLLER, "another decides now")
+    refused = Refusal(code, "not so")
 
     async def scenario(stage: Stage) -> None:
-        stage.access.answers = [SERVING, changing, changing, ConnectionResetError(), changing]
-        stage.access.answers += [SERVING, changing, changing, SERVING]
+        stage.access.answers = [SERVING, refused, refused, ConnectionResetError(), refused]
+        stage.access.answers += [SERVING, refused, refused, SERVING]
         await stage.lifecycle.start()
         for _ in range(20):
             await stage.settle()
@@ -222,7 +225,7 @@ def test_a_controller_that_is_none_any_more_is_said_once_for_each_change(
 
     with caplog.at_level(logging.INFO):
         run(scenario)
-    assert [each.message for each in caplog.records].count("another decides now") == 2
+    assert [each.message for each in caplog.records].count("not so") == count
 
 
 def test_a_broker_that_is_evicted_before_it_serves_does_not_start() -> None:

@@ -181,7 +181,11 @@ class Lifecycle:
         except Refusal as refusal:
             if refusal.code is ErrorCode.STALE_BROKER_EPOCH:
                 self._is_evicted.set()
-            if refusal.code is not self._refused_with:  # once, and not at every heartbeat until that changes
+            if refusal.code is ErrorCode.NOT_CONTROLLER:  # it does not know yet that it is, or we who else is
+                log.debug("no heartbeat: %s", refusal)
+            elif (
+                refusal.code is not self._refused_with
+            ):  # once, and not at every heartbeat until that changes
                 self._refused_with = refusal.code
                 log.warning("%s", refusal)
         except (OSError, ProtocolError, LogError) as error:
