@@ -6,6 +6,8 @@ import pytest
 
 import penstock
 from penstock.cli.main import run
+from tests.cli.conftest import run_command
+from tests.support.broker import BrokerProcess
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 COMMANDS = ("up", "topic", "produce", "consume", "group", "txn", "config", "log")
@@ -68,6 +70,29 @@ def test_what_nobody_expected_is_still_one_line(
     captured = capsys.readouterr()
     assert "this should not happen (RuntimeError: two lines)" in captured.err
     assert captured.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin"),
+    [
+        (["topic", "describe", "{topic}"], ""),
+        (["produce", "{topic}"], "a\n"),
+        (["consume", "{topic}", "--no-follow"], ""),
+        (["group", "list"], ""),
+        (["txn", "list"], ""),
+        (["config", "describe", "topic", "{topic}"], ""),
+        (["quota", "list"], ""),
+        (["user", "list"], ""),
+    ],
+    ids=lambda given: " ".join(given[:2]) if isinstance(given, list) else "",
+)
+def test_a_command_ends_its_process_well_and_without_noise(
+    arguments: list[str], stdin: str, topic: str, shared_broker: BrokerProcess
+) -> None:
+    """Threads of a client may neither keep the process nor print, which only a process can tell."""
+    given = [each.format(topic=topic) for each in arguments]
+    done = run_command(*given, "--bootstrap-server", shared_broker.bootstrap, stdin=stdin)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_reader_that_goes_away_is_not_worth_a_word() -> None:

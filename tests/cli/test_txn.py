@@ -13,6 +13,7 @@ from penstock.protocol.messages.init_producer_id import InitProducerIdRequest
 from tests.cli.conftest import TIMEOUT_SECONDS, Penstock, run_command
 from tests.server.live import Client, batch
 from tests.support.broker import BrokerProcess
+from tests.support.cluster import eventually
 from tests.support.plugin import running_broker
 
 
@@ -48,6 +49,14 @@ def described(penstock: Penstock, transactional_id: str) -> dict[str, object]:
     return found
 
 
+def commit(penstock: Penstock, producer: Producer, transactional_id: str) -> None:
+    """Commit, and wait for the markers: the producer is answered as soon as it is decided, as by Kafka."""
+    producer.commit_transaction(TIMEOUT_SECONDS)
+    eventually(
+        lambda: described(penstock, transactional_id)["state"] == "CompleteCommit", "all markers written"
+    )
+
+
 def test_transactional_ids_are_listed_with_their_states(
     penstock: Penstock, producer: Producer, transactional_id: str, topic: str
 ) -> None:
@@ -61,7 +70,7 @@ def test_transactional_ids_are_listed_with_their_states(
     one = json.loads(penstock("txn", "list", "--json", "--producer-id", str(found["producerId"])).stdout)
     assert [each["transactionalId"] for each in one] == [transactional_id]
     assert transactional_id not in penstock("txn", "list", "--longer-than", "3600").stdout
-    producer.commit_transaction(TIMEOUT_SECONDS)
+    commit(penstock, producer, transactional_id)
     assert transactional_id not in penstock("txn", "list", "--longer-than", "0").stdout
 
 
@@ -78,7 +87,7 @@ def test_describe_shows_how_a_transactional_id_stands(
     row = penstock("txn", "describe", transactional_id).stdout.splitlines()[1].split()
     assert row[:2] == [transactional_id, "Ongoing"]
     assert row[-1] == f"{topic}-0"
-    producer.commit_transaction(TIMEOUT_SECONDS)
+    commit(penstock, producer, transactional_id)
     found = described(penstock, transactional_id)
     assert (found["state"], found["partitions"]) == ("CompleteCommit", [])
 
@@ -87,7 +96,7 @@ def test_describe_shows_the_open_transactions_of_a_topic(
     penstock: Penstock, producer: Producer, transactional_id: str, topic: str
 ) -> None:
     write_in_transaction(producer, topic, "a")
-    producer.commit_transaction(TIMEOUT_SECONDS)
+    commit(penstock, producer, transactional_id)
     write_in_transaction(producer, topic, "b")
     (found,) = json.loads(penstock("txn", "describe", "--topic", topic, "--json").stdout)
     assert (found["partition"], found["startOffset"]) == (0, 2)
@@ -119,7 +128,7 @@ def test_without_an_open_transaction_there_is_nothing_to_abort(
     penstock: Penstock, producer: Producer, transactional_id: str, topic: str
 ) -> None:
     write_in_transaction(producer, topic, "a")
-    producer.commit_transaction(TIMEOUT_SECONDS)
+    commit(penstock, producer, transactional_id)
     failed = penstock("txn", "abort", transactional_id, "--execute", fails=True)
     assert failed.stderr == (
         f"penstock: transactional id {transactional_id} has no open transaction: it is CompleteCommit\n"
