@@ -64,9 +64,13 @@ def check_request(request: ConsumerGroupHeartbeatRequest, version: int, settings
     if request.member_epoch == JOIN_EPOCH:
         _require(request.rebalance_timeout_ms != -1, "RebalanceTimeoutMs must be provided in first request.")
         _require(request.topic_partitions == [], "TopicPartitions must be empty when (re-)joining.")
-        is_subscribed = bool(request.subscribed_topic_names) or bool(request.subscribed_topic_regex)
+        # An empty list is a subscription: to a pattern, say, that the client matches and no topic does.
+        is_subscribed = (
+            request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None
+        )
         _require(
-            is_subscribed, "Either SubscribedTopicNames or SubscribedTopicRegex must be set in first request."
+            is_subscribed,
+            "Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when (re-)joining.",
         )
     elif request.member_epoch == LEAVE_STATIC_EPOCH:
         _require(request.instance_id is not None, "InstanceId can't be null.")

@@ -154,6 +154,20 @@ def _consumer_heartbeats(asker: Asker, topic_id: bytes) -> None:
     _beat(asker, "bad pattern", subscribed_topic_names=None, subscribed_topic_regex="(")
     _beat(asker, "static leaves without a name", member_epoch=-2)
     _beat(asker, "leaves what it is not in", member_epoch=-1, group_id="nobody")
+    for label, changes in (
+        ("no topics", {"subscribed_topic_names": []}),
+        ("an empty pattern", {"subscribed_topic_names": None, "subscribed_topic_regex": ""}),
+        ("an unknown topic", {"subscribed_topic_names": ["nobody"]}),
+        ("a pattern", {"subscribed_topic_names": [], "subscribed_topic_regex": "nobody.*"}),
+    ):
+        group: dict[str, Any] = {"group_id": f"consumers of {label}", **changes}
+        epoch = _beat(asker, f"subscribes to {label}", **group)["member_epoch"]
+        asker.answers[f"ConsumerGroupHeartbeat v1 subscribes to {label}"]["member_epoch"] = "ITS OWN"
+        asker.ask(f"of {label}", "ConsumerGroupDescribe", 1, group_ids=[group["group_id"]])
+        described = asker.answers[f"ConsumerGroupDescribe v1 of {label}"]["groups"][0]
+        described |= {"group_epoch": "ITS OWN", "assignment_epoch": "ITS OWN"}
+        described["members"] = [{**each, "member_epoch": epoch > 0} for each in described["members"]]
+        _beat(asker, f"leaves {label}", member_epoch=-1, group_id=group["group_id"])
 
 
 def _consumer_life(asker: Asker, topic_id: bytes) -> None:
