@@ -91,3 +91,8 @@ def all_values(log: Log, offset: int | None = None) -> list[str]:
         values += values_in(found)
         next_offset = found.next_offset
     return values
+
+
+def bases(log: Log) -> list[int]:
+    """Where its segments begin."""
+    return [segment.base_offset for segment in log.segments]

@@ -1,4 +1,5 @@
-import asyncio
+"""A log is appended to, rolls, replicates, syncs, idles and closes."""
+
 import os
 from pathlib import Path
 
@@ -6,17 +7,15 @@ import pytest
 
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.batch import HEADER_SIZE, parse_header
-from penstock.protocol.records.control import EndTxnMarker, build_end_txn_batch
-from penstock.storage.log import Log, Origin
-from penstock.storage.log_errors import AppendRejected, OffsetOutOfRange
-from penstock.storage.log_values import TimestampOffset
+from penstock.storage.log import Log
+from penstock.storage.log_errors import AppendRejected
 from tests.storage.logs import (
     NOW_MS,
     all_values,
     append,
     append_all,
+    bases,
     batch_of,
-    checkpoint,
     new_log,
     read,
     reopened,
@@ -28,10 +27,6 @@ from tests.storage.logs import (
 @pytest.fixture
 def log(tmp_path: Path) -> Log:
     return new_log(str(tmp_path))
-
-
-def bases(log: Log) -> list[int]:
-    return [segment.base_offset for segment in log.segments]
 
 
 # -- appending ----------------------------------------------------------------------------------------------
@@ -202,84 +197,6 @@ def test_a_replicated_batch_with_a_bad_checksum_is_refused(log: Log) -> None:
     assert refused.value.code is ErrorCode.CORRUPT_MESSAGE
 
 
-# -- reading ------------------------------------------------------------------------------------------------
-
-
-def test_a_read_begins_with_the_batch_that_contains_the_offset(log: Log) -> None:
-    append(log, "a", "b")
-    append(log, "c", "d")
-    assert values_in(read(log, 3)) == ["c", "d"]
-
-
-def test_a_read_ends_at_the_limit_with_a_whole_batch(log: Log) -> None:
-    append(log, "a", "b")
-    append(log, "c", "d")
-    assert values_in(read(log, 0, limit=3)) == ["a", "b"]
-    assert read(log, 2, limit=3).records == b""
-
-
-def test_reading_at_the_end_gives_nothing_and_beyond_it_an_error(log: Log) -> None:
-    append(log, "a")
-    assert read(log, 1).records == b""
-    with pytest.raises(OffsetOutOfRange):
-        read(log, 2)
-
-
-def test_old_and_new_records_read_the_same_with_and_without_the_tail(tmp_path: Path) -> None:
-    log = new_log(str(tmp_path), segment_bytes=4_000, index_interval_bytes=200)
-    for number in range(200):
-        append(log, *(f"{number}.{part}" for part in range(number % 3 + 1)))
-    sync(log)
-    for size_max in (1, 150, 1_000, 100_000):
-        for offset in range(0, log.log_end_offset, 7):
-            from_tail = read(log, offset, size_max)
-            log.release()
-            from_index = read(log, offset, size_max)
-            assert values_in(from_index) == values_in(from_tail)
-            assert from_index.next_offset == from_tail.next_offset
-
-
-def test_a_batch_larger_than_allowed_is_given_only_when_one_must_be(log: Log) -> None:
-    append(log, "a" * 1_000)
-    for _ in ("from the tail", "from the index"):
-        assert values_in(read(log, 0, 100)) == ["a" * 1_000]
-        found = log.read(0, 100, offset_limit=1, at_least_one=False)
-        assert getattr(found, "records", None) == b""
-        log.release()
-
-
-def test_a_gap_in_the_offsets_is_stepped_over(log: Log) -> None:
-    append(log, "a")
-    log.append_replicated(batch_of("b", base_offset=10), now_ms=NOW_MS)
-    assert values_in(read(log, 5)) == ["b"]
-    log.release()
-    assert values_in(read(log, 5)) == ["b"]
-
-
-def test_a_read_from_the_disk_gives_the_same(log: Log) -> None:
-    append(log, "a")
-    append(log, "b")
-    log.release()
-    found = asyncio.run(log.read_cold(1, 1 << 20, offset_limit=2))
-    assert values_in(found) == ["b"]
-    assert found.next_offset == 2
-
-
-def test_a_damaged_index_is_rebuilt_when_a_read_finds_out(tmp_path: Path) -> None:
-    log = new_log(str(tmp_path), index_interval_bytes=100)
-    for number in range(50):
-        append(log, f"value {number}")
-    log.release()
-    path = log.segments[0].path(".index")
-    content = bytearray(Path(path).read_bytes())
-    for position in range(7, len(content), 8):
-        content[position] ^= 5
-    Path(path).write_bytes(content)
-    found = asyncio.run(log.read_cold(40, 1, offset_limit=50))
-    assert values_in(found) == ["value 40"]
-    assert values_in(read(log, 41, 1)) == ["value 41"]
-
-
 # -- durability ---------------------------------------------------------------------------------------------
 
 
@@ -322,152 +239,6 @@ def test_a_sync_says_nothing_about_records_written_after_a_truncation(log: Log) 
     job.run()
     log.finish_sync(job)
     assert log.durable_offset == 0
-
-
-# -- looking up ---------------------------------------------------------------------------------------------
-
-
-def find(log: Log, timestamp: int) -> tuple[int, int] | None:
-    found = asyncio.run(log.offset_for_timestamp(timestamp))
-    return None if found is None else (found.timestamp, found.offset)
-
-
-def test_the_first_record_at_or_after_a_time_is_found_in_any_segment(tmp_path: Path) -> None:
-    log = new_log(str(tmp_path), segment_records=4, index_interval_bytes=0)
-    times = [10, 30, 20, 50, 40, 60, 60, 70, 65, 90]
-    for number, timestamp in enumerate(times):
-        append(log, str(number), timestamp=timestamp)
-    for _ in ("in memory", "from the disk"):
-        for wanted in range(95):
-            expected = next(((t, o) for o, t in enumerate(times) if t >= wanted), None)
-            assert find(log, wanted) == expected, wanted
-        log.release()
-    assert asyncio.run(log.offset_of_max_timestamp()) == TimestampOffset(90, 9)
-
-
-def test_records_before_the_log_start_are_not_found(log: Log) -> None:
-    append(log, "a", "b", timestamp=10)
-    append(log, "c", timestamp=5)
-    log.advance_log_start(2)
-    assert find(log, 0) == (5, 2)
-    assert find(log, 6) is None
-
-
-def test_the_greatest_time_is_that_of_its_first_record(log: Log) -> None:
-    append(log, "a", timestamp=10)
-    append(log, "b", "c", timestamp=20)
-    append(log, "d", timestamp=20)
-    append(log, "e", timestamp=15)
-    assert asyncio.run(log.offset_of_max_timestamp()) == TimestampOffset(20, 1)
-
-
-def test_an_empty_log_has_no_time(log: Log) -> None:
-    assert find(log, 0) is None
-    assert asyncio.run(log.offset_of_max_timestamp()) is None
-
-
-def test_aborted_transactions_are_found_and_survive_the_segment_s_release(tmp_path: Path) -> None:
-    log = new_log(str(tmp_path), segment_records=3)
-    fields = {"producer_id": 5, "producer_epoch": 0, "is_transactional": True}
-    append(log, "a", base_sequence=0, **fields)
-    unstable_before = log.first_unstable_offset
-    append(log, "b")
-    abort = build_end_txn_batch(
-        EndTxnMarker(is_commit=False, coordinator_epoch=0), producer_id=5, producer_epoch=0, timestamp=NOW_MS
-    )
-    log.append(abort, leader_epoch=0, now_ms=NOW_MS, origin=Origin.COORDINATOR)
-    log.producers.advance_high_watermark(log.log_end_offset)
-    assert (unstable_before, log.first_unstable_offset) == (0, None)
-    for _ in range(2):
-        [aborted] = log.aborted_transactions(0, 3)
-        assert (aborted.producer_id, aborted.first_offset, aborted.last_offset) == (5, 0, 2)
-        log.release()
-    assert reopened(log).aborted_transactions(0, 3) == [aborted]
-
-
-# -- dropping -----------------------------------------------------------------------------------------------
-
-
-def test_truncation_drops_whole_batches_and_later_segments(tmp_path: Path) -> None:
-    log = new_log(str(tmp_path), segment_records=2)
-    for value in "abcdef":
-        append(log, value)
-    assert log.truncate_to(3, now_ms=NOW_MS) == 3
-    assert all_values(log) == ["a", "b", "c"]
-    assert bases(log) == [0, 2]
-    append(log, "x")
-    assert all_values(log) == ["a", "b", "c", "x"]
-
-
-def test_truncation_inside_a_batch_drops_all_of_it(log: Log) -> None:
-    append(log, "a")
-    append(log, "b", "c", "d")
-    assert log.truncate_to(3, now_ms=NOW_MS) == 1
-    assert log.log_end_offset == 1
-
-
-def test_truncation_to_the_end_forgets_an_epoch_that_wrote_nothing(log: Log) -> None:
-    append(log, "a", epoch=1)
-    log.begin_epoch(2)
-    assert log.truncate_to(1, now_ms=NOW_MS) == 1
-    assert log.epochs.latest_epoch == 1
-
-
-def test_truncation_forgets_producers_and_epochs_of_what_it_drops(log: Log) -> None:
-    append(log, "a", producer_id=5, producer_epoch=0, base_sequence=0)
-    append(log, "b", producer_id=5, producer_epoch=0, base_sequence=1, epoch=2)
-    log.truncate_to(1, now_ms=NOW_MS)
-    assert log.epochs.latest_epoch == 0
-    assert not append(log, "b", producer_id=5, producer_epoch=0, base_sequence=1).duplicate
-    assert append(log, "a", producer_id=5, producer_epoch=0, base_sequence=0).duplicate
-
-
-def test_a_log_can_start_over_at_another_offset(log: Log) -> None:
-    append(log, "a")
-    log.truncate_fully_and_start_at(100)
-    assert (log.log_start_offset, log.log_end_offset, log.durable_offset) == (100, 100, 100)
-    assert append(log, "b").base_offset == 100
-    assert all_values(log) == ["b"]
-
-
-def test_deleted_records_are_gone_and_their_segments_too(tmp_path: Path) -> None:
-    log = new_log(str(tmp_path), segment_records=2)
-    for value in "abcdef":
-        append(log, value)
-    log.advance_log_start(3)
-    assert bases(log) == [2, 4]
-    with pytest.raises(OffsetOutOfRange):
-        read(log, 2)
-    assert values_in(read(log, 3)) == ["d"]
-    assert sorted(name for name in os.listdir(tmp_path) if name.endswith(".log")) == [
-        f"{2:020d}.log",
-        f"{4:020d}.log",
-    ]
-
-
-def test_the_log_cannot_start_behind_its_end(log: Log) -> None:
-    append(log, "a")
-    with pytest.raises(OffsetOutOfRange):
-        log.advance_log_start(2)
-
-
-def test_deleting_all_segments_leaves_an_empty_one_at_the_end(log: Log) -> None:
-    append(log, "a")
-    log.delete_oldest(1, now_ms=NOW_MS)
-    assert (log.log_start_offset, bases(log)) == (1, [1])
-    assert append(log, "b").base_offset == 1
-
-
-def test_segments_go_only_after_their_producers_are_written_down(tmp_path: Path) -> None:
-    log = new_log(str(tmp_path), segment_records=1)
-    for number in range(3):
-        append(log, str(number), producer_id=5, producer_epoch=0, base_sequence=number)
-    log.advance_log_start(2)
-    assert bases(log) == [0, 1, 2]
-    checkpoint(log)
-    assert bases(log) == [2]
-    again = reopened(log)
-    assert append(again, "2", producer_id=5, producer_epoch=0, base_sequence=2).duplicate
 
 
 # -- idling and closing -------------------------------------------------------------------------------------

@@ -1,0 +1,29 @@
+"""A live broker whose groups hurry."""
+
+import asyncio
+import contextlib
+from collections.abc import Iterator
+
+import pytest
+
+from tests.server.handlers.consumer_groups.members import SETTINGS, Consumer
+from tests.server.handlers.groups_support import unique_group
+from tests.server.live import Client, Live, TopicHandle, running_broker
+
+
+@pytest.fixture(scope="module")
+def live(runner: asyncio.Runner, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    stack = contextlib.AsyncExitStack()
+    directory = tmp_path_factory.mktemp("consumer-groups")
+    yield runner.run(stack.enter_async_context(running_broker(directory, SETTINGS)))
+    runner.run(stack.aclose())
+
+
+@pytest.fixture
+def topic(runner: asyncio.Runner, client: Client) -> TopicHandle:
+    return runner.run(client.create_topic(partitions=4))
+
+
+@pytest.fixture
+def consumer(runner: asyncio.Runner, client: Client, topic: TopicHandle) -> Consumer:
+    return runner.run(Consumer(client, unique_group(), "m1", topic).find())

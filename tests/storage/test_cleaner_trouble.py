@@ -1,0 +1,206 @@
+"""The cleaner among logs that are damaged, full, in use or not open."""
+
+import asyncio
+import errno
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from penstock.observability.offload import InlineOffload
+from penstock.storage.checkpoints import PartitionName
+from penstock.storage.cleaner import Cleaner
+from penstock.storage.compaction_rewrite import CompactionJob, CompactionResult
+from penstock.storage.compaction_worker import OffloadedCompactor
+from penstock.storage.log import Log
+from penstock.storage.log_errors import LogCorrupt
+from tests.storage.keyed_store import HOUR_MS, NOW_MS, KeyedStore, Partition
+
+
+def test_a_damaged_log_is_left_alone_and_the_others_are_compacted() -> None:
+    store = KeyedStore()
+    store.add_topic("u")
+    store.put("a=1 a=2 a=3 b=1")
+    store.put("a=1 a=2 a=3 b=1", topic="u")
+    store.disk.flip_bit("/data/t-0/00000000000000000000.log", 70)
+    while store.compact():
+        pass
+    assert list(store.cleaner.uncleanable) == [PartitionName("t", 0)]
+    assert store.text(topic="u") == "2:a=3 3:b=1"
+    assert len(store.log.segments) == 2
+    assert not [n for n in store.files() if n.endswith(".cleaned")]
+
+
+def test_a_full_disk_is_waited_for() -> None:
+    store = KeyedStore()
+    store.put("a=1 b=1 a=2 c=1")
+    store.run(store.store.secure(store.log))
+    fault = store.disk.fail("write", ".cleaned", error=errno.ENOSPC)
+    assert store.compact()
+    assert not store.compact()
+    assert store.text() == "0:a=1 1:b=1 2:a=2 3:c=1"
+    store.disk.heal(fault)
+    assert store.compact()
+    assert store.text() == "1:b=1 2:a=2 3:c=1"
+    assert not store.cleaner.uncleanable
+
+
+def test_a_log_whose_recovery_point_cannot_be_written_is_not_compacted() -> None:
+    store = KeyedStore()
+    store.put("a=1 b=1 a=2 c=1")
+    store.disk.fail("rename", "recovery-point-offset-checkpoint")
+    store.compact()
+    assert store.text() == "0:a=1 1:b=1 2:a=2 3:c=1"
+
+
+class Interruptible(OffloadedCompactor):
+    """Does something of the test's choosing after the rewrite and before the swap."""
+
+    def __init__(self, store: KeyedStore, meanwhile: Callable[[], Awaitable[None]]) -> None:
+        super().__init__(store.disk, InlineOffload())
+        self._meanwhile = meanwhile
+
+    async def run(self, job: CompactionJob) -> CompactionResult:
+        result = await super().run(job)
+        await self._meanwhile()
+        return result
+
+
+def test_a_log_that_is_truncated_meanwhile_keeps_its_truncation() -> None:
+    store = KeyedStore()
+    store.put("a=1 a=2 a=3 b=1 b=2 b=3 c=1")
+
+    async def truncate() -> None:
+        store.log.truncate_to(2, now_ms=NOW_MS)
+
+    store.cleaner._compactor = Interruptible(store, truncate)
+    store.compact()
+    assert store.text() == "0:a=1 1:a=2"
+    assert not [n for n in store.files() if n.endswith((".cleaned", ".swap"))]
+    assert not store.cleaner.uncleanable
+
+
+def test_appends_during_a_pass_are_kept() -> None:
+    store = KeyedStore()
+    store.put("a=1 a=2 a=3 b=1")
+
+    async def append() -> None:
+        store.put("c=1 d=1 e=1")
+
+    store.cleaner._compactor = Interruptible(store, append)
+    store.compact()
+    assert store.text() == "2:a=3 3:b=1 4:c=1 5:d=1 6:e=1"
+
+
+def test_pausing_ends_a_running_pass_and_keeps_new_ones_away() -> None:
+    store = KeyedStore()
+    store.put("a=1 a=2 a=3 b=1")
+
+    async def scenario() -> list[bool]:
+        started = asyncio.Event()
+
+        async def hang() -> None:
+            started.set()
+            await asyncio.Event().wait()
+
+        store.cleaner._compactor = Interruptible(store, hang)
+        running = asyncio.create_task(store.cleaner.compact_filthiest())
+        await started.wait()
+        async with store.cleaner.paused("t", 0):
+            await running
+            while_paused = await store.cleaner.compact_filthiest()
+        store.cleaner._compactor = OffloadedCompactor(store.disk, InlineOffload())
+        return [while_paused, await store.cleaner.compact_filthiest()]
+
+    assert store.run(scenario()) == [False, True]
+    assert store.text() == "2:a=3 3:b=1"
+
+
+def test_stopping_the_cleaner_ends_a_running_pass() -> None:
+    store = KeyedStore()
+    store.put("a=1 a=2 a=3 b=1")
+
+    async def scenario() -> None:
+        started, ended = asyncio.Event(), asyncio.Event()
+
+        async def hang() -> None:
+            started.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                ended.set()
+
+        store.cleaner._compactor = Interruptible(store, hang)
+        running = asyncio.create_task(store.cleaner.run())
+        await started.wait()
+        running.cancel()
+        await asyncio.wait([running])
+        assert running.cancelled()
+        assert ended.is_set()
+
+    store.run(scenario())
+    store.crash()
+    assert store.text() == "0:a=1 1:a=2 2:a=3 3:b=1"
+
+
+def test_the_cleaner_sweeps_and_compacts_by_the_clock() -> None:
+    store = KeyedStore(cleanup_policy=["compact", "delete"], retention_ms=HOUR_MS)
+    store.put("a=1 a=2 a=3 b=1")
+
+    async def scenario() -> None:
+        running = asyncio.create_task(store.cleaner.run())
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert len(store.log.segments) == 2
+        assert store.cleaner.clean_offset("t", 0) == 3
+        store.clock.advance(2 * HOUR_MS)
+        for _ in range(20):
+            await asyncio.sleep(0)
+        running.cancel()
+        await asyncio.wait([running])
+
+    store.run(scenario())
+    assert store.log.log_start_offset == 4
+    assert store.text() == ""
+
+
+class Unopened:
+    """A partition whose log nobody has used yet; opening it may fail."""
+
+    high_watermark = 0
+    last_stable_offset = 0
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.is_open = False
+        self._error = error
+
+    @property
+    def log(self) -> Log:
+        raise self._error or AssertionError("it is opened")
+
+
+def with_another(store: KeyedStore, another: Unopened) -> Cleaner:
+    return Cleaner(
+        "/data",
+        lambda: [another, Partition(store.log)],
+        store.store.secure,
+        files=store.disk,
+        clock=store.clock,
+        offload=InlineOffload(),
+        compactor=OffloadedCompactor(store.disk, InlineOffload()),
+    )
+
+
+@pytest.mark.parametrize("error", [LogCorrupt("damaged"), OSError(errno.EIO, "bad disk")])
+def test_a_log_that_cannot_be_opened_does_not_keep_the_others_from_being_cleaned(error: Exception) -> None:
+    store = KeyedStore(cleanup_policy=["compact", "delete"], retention_ms=HOUR_MS)
+    cleaner = with_another(store, Unopened(error))
+    store.put("a=1 a=2 a=3 b=1")
+    assert store.run(cleaner.compact_filthiest())
+    assert store.text() == "2:a=3 3:b=1"
+    store.clock.advance(2 * HOUR_MS)
+    assert store.run(cleaner.sweep()) == 2
+
+
+def test_choosing_what_to_compact_opens_no_log() -> None:
+    store = KeyedStore()
+    assert not store.run(with_another(store, Unopened()).compact_filthiest())
