@@ -30,8 +30,8 @@ MEMORY_BYTES = 256 * 1024 * 1024
 """What the broker is allowed for the requests, and the same for the answers, of all clients together."""
 RESIDENT_BYTES_MAX = 2 * MEMORY_BYTES + 300 * 1024 * 1024
 PREY_BYTES = 60 * 1024 * 1024
-TURN_S = 3.0
-TURNS = 9
+TURN_S = 6.0
+TURNS = 5
 
 
 @pytest.fixture(scope="module")
