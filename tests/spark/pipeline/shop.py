@@ -34,7 +34,8 @@ def topic_of(file: Path) -> str:
 
 def create(broker: BrokerProcess, topic: str) -> None:
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
-    admin.create_topics([NewTopic(topic, 2, 1)])[topic].result(30)
+    kept = {"retention.ms": "-1"}  # records of 1970 would have expired
+    admin.create_topics([NewTopic(topic, 2, 1, config=kept)])[topic].result(30)
 
 
 def produce(broker: BrokerProcess, topic: str, times_ms: list[int]) -> None:

@@ -194,8 +194,9 @@ def test_a_running_stream_survives_its_broker_and_meets_new_topics(
     new_topic(bootstrap, name="logs-b")
     produce(bootstrap, "logs-b", [b"3"])
     while sum(map(len, stream.batches)) < 3 and query.isActive:
-        query.awaitTermination(1)
+        query.awaitTermination(0.1)
     assert sorted(value for batch in stream.batches for value in batch) == ["1", "2", "3"]
+    query.processAllAvailable()  # only now has the last batch told its progress
     progress = query.lastProgress
     assert progress is not None
     assert json.loads(progress.sources[0].endOffset) == {"logs-a": {"0": 2}, "logs-b": {"0": 1}}
