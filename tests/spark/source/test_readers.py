@@ -194,7 +194,7 @@ def test_a_running_stream_survives_its_broker_and_meets_new_topics(
     new_topic(bootstrap, name="logs-b")
     produce(bootstrap, "logs-b", [b"3"])
     while sum(map(len, stream.batches)) < 3 and query.isActive:
-        query.awaitTermination(0.1)
+        query.awaitTermination(1)
     assert sorted(value for batch in stream.batches for value in batch) == ["1", "2", "3"]
     query.processAllAvailable()  # only now has the last batch told its progress
     progress = query.lastProgress
