@@ -1,14 +1,13 @@
 """One broker for most tests, in one event loop in which `async def` tests run too; every test makes its own topics."""
 
 import asyncio
-import contextlib
 import inspect
 from collections.abc import Iterator
 
 import pytest
 import uvloop
 
-from tests.server.live import Client, Live, running_broker, within
+from tests.server.live import Client, Live, held, running_broker, within
 
 
 @pytest.fixture(scope="session")
@@ -20,10 +19,9 @@ def runner() -> Iterator[asyncio.Runner]:
 @pytest.fixture(scope="session")
 def live(runner: asyncio.Runner, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     """The broker that tests share. It only runs while a test does."""
-    stack = contextlib.AsyncExitStack()
     directory = tmp_path_factory.mktemp("broker")
-    yield runner.run(stack.enter_async_context(running_broker(directory)))
-    runner.run(stack.aclose())
+    with held(runner, running_broker(directory)) as broker:
+        yield broker
 
 
 @pytest.fixture

@@ -4,7 +4,8 @@ import asyncio
 import contextlib
 import itertools
 import time
-from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -324,6 +325,14 @@ async def within(limit_s: float, scenario: Awaitable[None]) -> None:
     """A test that waits for what never comes must fail, not hang: uvloop does not let a signal interrupt it."""
     async with asyncio.timeout(limit_s):
         await scenario
+
+
+@contextlib.contextmanager
+def held(runner: asyncio.Runner, context: AbstractAsyncContextManager[T]) -> Iterator[T]:
+    """What a fixture holds on to between tests; its loop runs only while a test does."""
+    stack = contextlib.AsyncExitStack()
+    yield runner.run(stack.enter_async_context(context))
+    runner.run(stack.aclose())
 
 
 async def until(condition: Any, *, turns_max: int = 20_000) -> None:

@@ -10,7 +10,7 @@ import pytest
 from penstock.client.cluster import Client
 from tests.gateway.http.admin import Admin, admin_of
 from tests.server.conftest import pytest_pyfunc_call, runner
-from tests.server.live import running_broker
+from tests.server.live import held, running_broker
 
 __all__ = ["pytest_pyfunc_call", "runner"]
 
@@ -23,7 +23,6 @@ SETTINGS = {
 
 @pytest.fixture(scope="session")
 def admin(runner: asyncio.Runner, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Admin]:
-    stack = contextlib.AsyncExitStack()
 
     @contextlib.asynccontextmanager
     async def served() -> AsyncIterator[Admin]:
@@ -35,5 +34,5 @@ def admin(runner: asyncio.Runner, tmp_path_factory: pytest.TempPathFactory) -> I
         ):
             yield Admin(url, http, kafka, live.broker)
 
-    yield runner.run(stack.enter_async_context(served()))
-    runner.run(stack.aclose())
+    with held(runner, served()) as admin:
+        yield admin

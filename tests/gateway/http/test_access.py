@@ -31,7 +31,7 @@ from penstock.security.tls.material import material_of
 from penstock.server.listeners import advertised_endpoints
 from tests.gateway.http.admin import Admin, admin_of
 from tests.security.tls.test_material import shake_hands
-from tests.server.live import running_broker
+from tests.server.live import held, running_broker
 from tests.support.certificates import authority
 
 ALLOW = 3
@@ -60,7 +60,6 @@ SETTINGS = {
 def guarded(runner: asyncio.Runner, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Admin]:
     """A broker with TLS, SASL and ACLs: ann may write and read the topic `t`, bob may do nothing."""
     directory = tmp_path_factory.mktemp("guarded")
-    stack = contextlib.AsyncExitStack()
 
     @contextlib.asynccontextmanager
     async def served() -> AsyncIterator[Admin]:
@@ -85,8 +84,8 @@ def guarded(runner: asyncio.Runner, tmp_path_factory: pytest.TempPathFactory) ->
                 yield Admin(url, http, kafka, broker)
 
     (directory / "data").mkdir()
-    yield runner.run(stack.enter_async_context(served()))
-    runner.run(stack.aclose())
+    with held(runner, served()) as admin:
+        yield admin
 
 
 async def _prepare(kafka: Client) -> None:

@@ -1,7 +1,6 @@
 """Every API, everybody who may ask, every resource: who is served and who is told what."""
 
 import asyncio
-import contextlib
 import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -21,6 +20,7 @@ from tests.security.acl_support import acl
 from tests.server.authorization.document import PAGE, TABLE, drawn, page_with
 from tests.server.authorization.row import GROUP, TOPIC, TRANSACTIONAL_ID, Need, Place, Row, refusals
 from tests.server.guarded import ADMIN, Guarded, guarded_broker
+from tests.server.live import held
 from tests.server.raw import frame_of
 
 GUARDED_ROWS = [each for each in TABLE if each.needs]
@@ -33,11 +33,9 @@ _numbers = itertools.count()
 
 @pytest.fixture(scope="module")
 def place(runner: asyncio.Runner, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    stack = contextlib.AsyncExitStack()
     directory = tmp_path_factory.mktemp("guarded")
-    guarded = runner.run(stack.enter_async_context(guarded_broker(directory, SETTINGS)))
-    yield runner.run(furnished(guarded))
-    runner.run(stack.aclose())
+    with held(runner, guarded_broker(directory, SETTINGS)) as guarded:
+        yield runner.run(furnished(guarded))
 
 
 async def furnished(guarded: Guarded) -> Place:

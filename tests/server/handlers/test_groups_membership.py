@@ -1,7 +1,6 @@
 """Joining, syncing, heartbeats and leaving in every version, against a live broker."""
 
 import asyncio
-import contextlib
 from collections.abc import Coroutine, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,16 +14,15 @@ from penstock.protocol.messages.join_group import JoinGroupRequest
 from penstock.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from penstock.protocol.messages.sync_group import SyncGroupRequest
 from tests.server.handlers.groups_support import SESSION_MS, SETTINGS, GroupClient, unique_group
-from tests.server.live import Client, Live, code, one, running_broker, versions
+from tests.server.live import Client, Live, code, held, one, running_broker, versions
 
 
 @pytest.fixture(scope="module")
 def live(runner: asyncio.Runner, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     """A broker that does not wait for more members before a first rebalance."""
-    stack = contextlib.AsyncExitStack()
     directory = tmp_path_factory.mktemp("groups")
-    yield runner.run(stack.enter_async_context(running_broker(directory, SETTINGS)))
-    runner.run(stack.aclose())
+    with held(runner, running_broker(directory, SETTINGS)) as broker:
+        yield broker
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Committing, fetching and deleting offsets in every version, against a live broker."""
 
 import asyncio
-import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from penstock.protocol.messages.offset_fetch import (
     OffsetFetchRequestTopics,
 )
 from tests.server.handlers.groups_support import SETTINGS, GroupClient, unique_group
-from tests.server.live import Client, Live, TopicHandle, code, one, running_broker, until, versions
+from tests.server.live import Client, Live, TopicHandle, code, held, one, running_broker, until, versions
 
 NOTHING = (-1, -1, "")
 MINUTE_MS = 60_000
@@ -29,10 +28,9 @@ MINUTE_MS = 60_000
 
 @pytest.fixture(scope="module")
 def live(runner: asyncio.Runner, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    stack = contextlib.AsyncExitStack()
     directory = tmp_path_factory.mktemp("offsets")
-    yield runner.run(stack.enter_async_context(running_broker(directory, SETTINGS)))
-    runner.run(stack.aclose())
+    with held(runner, running_broker(directory, SETTINGS)) as broker:
+        yield broker
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Listing, describing and deleting groups in every version, against a live broker."""
 
 import asyncio
-import contextlib
 from collections.abc import Iterator
 
 import pytest
@@ -11,15 +10,14 @@ from penstock.protocol.messages.describe_groups import DescribeGroupsRequest
 from penstock.protocol.messages.list_groups import ListGroupsRequest
 from penstock.security.operations import GROUP_OPERATIONS, NOT_ASKED, bit_field
 from tests.server.handlers.groups_support import SETTINGS, GroupClient, subscription, unique_group
-from tests.server.live import Client, Live, code, one, running_broker, versions
+from tests.server.live import Client, Live, code, held, one, running_broker, versions
 
 
 @pytest.fixture(scope="module")
 def live(runner: asyncio.Runner, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    stack = contextlib.AsyncExitStack()
     directory = tmp_path_factory.mktemp("operators")
-    yield runner.run(stack.enter_async_context(running_broker(directory, SETTINGS)))
-    runner.run(stack.aclose())
+    with held(runner, running_broker(directory, SETTINGS)) as broker:
+        yield broker
 
 
 @pytest.fixture

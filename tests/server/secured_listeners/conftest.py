@@ -1,12 +1,11 @@
 """One broker has a listener of each kind."""
 
 import asyncio
-import contextlib
 from collections.abc import Iterator
 
 import pytest
 
-from tests.server.live import running_broker
+from tests.server.live import held, running_broker
 from tests.server.secured_listeners.secured import (
     AUTHORITY,
     LISTENERS,
@@ -19,7 +18,6 @@ from tests.server.secured_listeners.secured import (
 def secured(runner: asyncio.Runner, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
     directory = tmp_path_factory.mktemp("secured")
     AUTHORITY.issue().write(directory / "broker.pem")
-    stack = contextlib.AsyncExitStack()
     settings = {
         "listeners": ",".join(f"{name}://127.0.0.1:0" for name in LISTENERS),
         "listener.security.protocol.map": ",".join(
@@ -36,6 +34,5 @@ def secured(runner: asyncio.Runner, tmp_path_factory: pytest.TempPathFactory) ->
         "listener.name.sasl_ssl.connections.max.reauth.ms": "60000",
         "connection.failed.authentication.delay.ms": "1",
     }
-    live = runner.run(stack.enter_async_context(running_broker(directory / "data", settings)))
-    yield Secured(live, directory)
-    runner.run(stack.aclose())
+    with held(runner, running_broker(directory / "data", settings)) as live:
+        yield Secured(live, directory)

@@ -1,22 +1,20 @@
 """A live broker whose groups hurry."""
 
 import asyncio
-import contextlib
 from collections.abc import Iterator
 
 import pytest
 
 from tests.server.handlers.consumer_groups.members import SETTINGS, Consumer
 from tests.server.handlers.groups_support import unique_group
-from tests.server.live import Client, Live, TopicHandle, running_broker
+from tests.server.live import Client, Live, TopicHandle, held, running_broker
 
 
 @pytest.fixture(scope="module")
 def live(runner: asyncio.Runner, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    stack = contextlib.AsyncExitStack()
     directory = tmp_path_factory.mktemp("consumer-groups")
-    yield runner.run(stack.enter_async_context(running_broker(directory, SETTINGS)))
-    runner.run(stack.aclose())
+    with held(runner, running_broker(directory, SETTINGS)) as broker:
+        yield broker
 
 
 @pytest.fixture
