@@ -268,7 +268,7 @@ def test_a_connection_that_the_client_drops_in_the_middle_of_an_answer(
                 await client.produce(topic, batch(b"v" * 1_000_000))
             wanted = {0: FetchPartition(partition=0, partition_max_bytes=1 << 24)}
             silent = silent_socket(live)
-            silent.send(frame_of(fetch_request([fetch_topic(topic, 18, wanted)], max_bytes=1 << 24)) * 3)
+            silent.send(frame_of(fetch_request([fetch_topic(topic, 18, wanted)], max_bytes=1 << 24)) * 20)
             await until(lambda: any(c._is_peer_slow for c in live.connections()))
             silent.close()
             await until(lambda: len(live.connections()) == 1)
