@@ -12,6 +12,8 @@ taken nothing at all for seconds are given up: they must not slow down those who
 import os
 from typing import Protocol
 
+from penstock.server.read_pace import ReadPace
+
 _SHARE_OF_MEMORY = 4
 _BYTES_MIN = 128 * 1024 * 1024
 ANSWER_BYTES_MIN = 256 * 1024
@@ -62,12 +64,14 @@ class MemoryBudget:
         "_waiting",
         "in_flight_bytes",
         "limit_bytes",
+        "pace",
         "receiving_bytes",
         "unsent_bytes",
     )
 
     def __init__(self, limit_bytes: int) -> None:
         self.limit_bytes = limit_bytes
+        self.pace = ReadPace()
         self.receiving_bytes = 0
         self.in_flight_bytes = 0
         self.unsent_bytes = 0

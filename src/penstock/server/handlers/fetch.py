@@ -41,9 +41,10 @@ def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Awaita
         return FetchResponse(error_code=plan.error_code)
     reader = _reader(ctx, request)
     read = FetchRead(ctx, plan.partitions, _bytes_max(ctx, request), reader, _denied(ctx, plan, reader))
-    read.from_memory()
-    if read.is_complete and (request.max_wait_ms <= 0 or read.is_enough(request.min_bytes)):
-        return _respond(ctx, plan, read)
+    if ctx.broker.memory.pace.is_open:
+        read.from_memory()
+        if read.is_complete and (request.max_wait_ms <= 0 or read.is_enough(request.min_bytes)):
+            return _respond(ctx, plan, read)
     return _respond_later(ctx, request, plan, read)
 
 
@@ -84,14 +85,21 @@ async def _respond_later(
     loop = asyncio.get_running_loop()
     deadline = loop.time() + request.max_wait_ms / 1000
     async with ctx.peer.turns.turn(ctx.number):
-        await read.from_disk()
+        await _read(ctx, read)
     while not read.is_enough(request.min_bytes) and loop.time() < deadline and not ctx.peer.is_leaving:
         read.forget()
         await _news(ctx, read, deadline)
         async with ctx.peer.turns.turn(ctx.number):
-            read.from_memory()
-            await read.from_disk()
+            await _read(ctx, read)
     return _respond(ctx, plan, read)
+
+
+async def _read(ctx: RequestContext, read: FetchRead) -> None:
+    """All that is not read yet."""
+    if not read.has_begun:
+        await ctx.broker.memory.pace.turn()
+        read.from_memory()
+    await read.from_disk()
 
 
 async def _news(ctx: RequestContext, read: FetchRead, deadline: float) -> None:

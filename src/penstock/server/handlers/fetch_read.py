@@ -20,6 +20,7 @@ from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.fetch import AbortedTransaction, EpochEndOffset, PartitionData
 from penstock.server.context import RequestContext
 from penstock.server.fetch_sessions import FetchPartition, TopicKey
+from penstock.server.read_pace import SMALL_BYTES
 from penstock.storage.log import Cold, LogSlice
 from penstock.storage.log_errors import LogCorrupt, LogError
 
@@ -62,6 +63,7 @@ class FetchRead:
         "_reader",
         "_size",
         "_wanted",
+        "has_begun",
         "results",
     )
 
@@ -85,6 +87,7 @@ class FetchRead:
         self._size = 0
         self._available = 0  # as `_size`, and more where a limit of the request kept more from being read
         self._hidden_at_first: int | None = None
+        self.has_begun = False
         self.results: list[PartitionData] = []
         """For each of the partitions, in their order, as far as they are read."""
 
@@ -104,6 +107,7 @@ class FetchRead:
     def from_memory(self) -> None:
         """Read from the start without waiting, up to the first partition that needs the disk."""
         self.forget()
+        self.has_begun = True
         self._read_on()
 
     async def from_disk(self) -> None:
@@ -114,6 +118,7 @@ class FetchRead:
 
     def forget(self) -> None:
         """Let go of what was read."""
+        self.has_begun = False
         if self.results:
             self._is_first = False
             self.results = []
@@ -165,6 +170,8 @@ class FetchRead:
 
     def _take(self, result: PartitionData) -> None:
         size = len(result.records or b"")
+        if size >= SMALL_BYTES:
+            self._ctx.broker.memory.pace.spend(size)
         self._size += size
         self._available += size
         self._bytes_left = max(0, self._bytes_left - size)
