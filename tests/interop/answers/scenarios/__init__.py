@@ -11,6 +11,7 @@ from tests.interop.answers.scenarios import (
     metadata,
     producing,
     reading,
+    sequences,
     topics,
     transactions,
 )
@@ -18,6 +19,6 @@ from tests.interop.answers.scenarios import (
 SCENARIOS: dict[str, Callable[[Asker], None]] = {
     module.__name__.rpartition(".")[2]: module.ask_all
     for module in (
-        metadata, producing, reading, groups, members, transactions, topics, configs, administration,
+        metadata, producing, reading, groups, members, sequences, transactions, topics, configs, administration,
     )
 }  # fmt: skip
