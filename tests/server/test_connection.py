@@ -148,6 +148,22 @@ def test_a_frame_of_impossible_size_closes_the_connection_and_says_why(
     assert f"a frame of {size} bytes" in caplog.text
 
 
+def test_who_is_closed_again_and_again_for_the_same_does_not_fill_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def scenario() -> None:
+        async with serving(echo, frame_bytes_max=1024) as (_, _, port):
+            for size in range(2000, 2010):
+                reader, writer = await asyncio.open_connection("127.0.0.1", port)
+                writer.write(struct.pack(">i", size) + b"x")
+                assert await reader.read() == b""
+                writer.close()
+
+    asyncio.run(scenario())
+    told = [each for each in caplog.records if each.levelname == "WARNING"]
+    assert [each.getMessage().count("a frame of 2000 bytes") for each in told] == [1]
+
+
 def test_a_bad_request_closes_its_own_connection_only() -> None:
     async def scenario() -> None:
         def answer(frame: bytes) -> Answer:

@@ -8,6 +8,7 @@ import msgspec
 
 from penstock.observability.clock import Clock
 from penstock.observability.completion import Completion
+from penstock.observability.seldom import Seldom
 from penstock.security.principal import ANONYMOUS
 from penstock.server.memory import MemoryBudget
 from penstock.server.metrics.requests import RequestCounts
@@ -157,6 +158,7 @@ class ConnectionHost:
         "receive_buffer",
         "receive_view",
         "security",
+        "seldom",
     )
 
     def __init__(
@@ -180,6 +182,7 @@ class ConnectionHost:
         self.security: Mapping[str, ListenerSecurity] = security or {}
         self.limits = limits
         self.clock = clock
+        self.seldom = Seldom(clock)
         self.dialects = dialects or {}
         self.counts = counts
         self.memory = memory
