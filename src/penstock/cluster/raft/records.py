@@ -27,7 +27,9 @@ from penstock.protocol.records.errors import CorruptRecords
 from penstock.protocol.records.record import iter_records
 from penstock.protocol.wire import Buffer
 
-_LEADER_CHANGE_VERSION = 1  # with directory ids
+_LEADER_CHANGE_VERSION = (
+    0  # without directory ids: the only version that Kafka writes, and that its tools read
+)
 _KRAFT_VERSION = 1  # voters stand in the log
 
 
@@ -49,7 +51,7 @@ def leader_change_batch(
 
 
 def _changed(key: ReplicaKey) -> leader_change_message.Voter:
-    return leader_change_message.Voter(voter_id=key.node_id, voter_directory_id=key.directory_id)
+    return leader_change_message.Voter(voter_id=key.node_id)
 
 
 def kraft_version_batch(*, offset: int, epoch: int, timestamp: int) -> bytes:
