@@ -1,7 +1,10 @@
-"""Tests of one `xdist_group` run on one worker of `pytest -n 2 --dist loadgroup`.
+"""How `pytest -n 3 --dist loadgroup` spreads the tests: by file, or by group where a file names one, long ones first.
+
+The tests of a file share its fixtures, which are brokers, and a group shares more, such as a JVM: each is made once if
+one worker runs them all. What takes long begins first, so that no worker is left alone with it at the end.
 
 pytest-xdist 3.8 passes the group on in an attribute that pytest 9.2 no longer reads, and then spreads the tests of a
-group over all workers without a word: each of them would start a JVM. Here the group is read from the test's file.
+group over all workers without a word. Here the group is read from the test's file.
 """
 
 import functools
@@ -13,17 +16,21 @@ from xdist.remote import Producer  # type: ignore[import-untyped]  # it has no t
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 _GROUP = re.compile(r"\bpytest\.mark\.xdist_group\(\"(\w+)\"\)")
+# Groups come before all of these, everything else comes after.
+_LONG = ("crash", "failover", "testing", "interop", "examples", "malicious", "cli")
 
 
 class GroupScheduling(LoadScopeScheduling):  # type: ignore[misc]  # of no type, as above
-    """A test whose file belongs to a group goes where the group goes; any other goes where there is room."""
+    """A file goes where its group goes; one without goes where there is room. They go in the order of collection."""
 
     def __init__(self, config: pytest.Config, log: Producer) -> None:
+        config.option.loadscopereorder = False  # that would be by the number of tests
         super().__init__(config, log)
         self._root = config.rootpath
 
     def _split_scope(self, nodeid: str) -> str:
-        return group_of(self._root / nodeid.partition("::")[0]) or nodeid
+        file = nodeid.partition("::")[0]
+        return group_of(self._root / file) or file
 
 
 @functools.cache
@@ -36,3 +43,17 @@ def group_of(path: Path) -> str | None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> GroupScheduling | None:
     return GroupScheduling(config, log) if config.getoption("dist") == "loadgroup" else None
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The order of collection, which xdist's workers must agree on."""
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: _turn(item.path, config.rootpath))
+
+
+def _turn(path: Path, root: Path) -> int:
+    package = path.relative_to(root).parts[1]
+    if group_of(path) is not None:
+        return 0
+    return 1 + (_LONG.index(package) if package in _LONG else len(_LONG))
