@@ -168,6 +168,24 @@ def test_a_log_is_mended_in_place_and_durable_with_the_next_sync(log: Log, place
     assert not log.mend(found, sound[4 * SIZE : 5 * SIZE]), "once"
 
 
+@pytest.mark.parametrize("end", [3, 4, 5, 8])
+@pytest.mark.parametrize("place", [CONTENT, LENGTH, MAGIC, BASE_OFFSET, LAST_OFFSET])
+@pytest.mark.parametrize("interval_bytes", [100, 4096])
+def test_a_damaged_header_keeps_nothing_from_being_cut(
+    tmp_path: Path, end: int, place: int, interval_bytes: int
+) -> None:
+    """Cluster seed 1222: the batch to cut was not found, and stayed in the file in front of another."""
+    log = new_log(str(tmp_path), index_interval_bytes=interval_bytes)
+    for number in range(COUNT):
+        append(log, str(number))
+    sync(log)
+    rot(log, 4, place)
+    assert log.truncate_to(end, now_ms=NOW_MS) == end
+    assert log.segments[0].size_bytes == end * SIZE
+    assert append(log, "new").base_offset == end
+    assert check(log) == ([damage(4, 4)] if end > 4 else [])
+
+
 def test_damage_that_is_cut_off_is_gone(log: Log) -> None:
     rot(log, 7)
     check(log)

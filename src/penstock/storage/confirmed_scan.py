@@ -149,3 +149,31 @@ def sound_batches(
         if behind is None:
             return
         position, next_offset = behind
+
+
+def find_cut(
+    read: Read, position: int, size_bytes: int, base_offset: int, offset: int
+) -> tuple[int, int] | None:
+    """Where to cut a segment for nothing to reach `offset`: position and offset of the first batch or damage to go.
+
+    None when nothing has to. `position` is where the index says to begin; what stands there may be no batch at all.
+    """
+    begin, next_offset = position, base_offset
+    while True:
+        scan = ConfirmedScan(
+            read, position, size_bytes, next_offset, epoch=-1, end_offset=None, has_gaps=True
+        )
+        for batch in scan:
+            if batch.header.next_offset > offset:
+                return batch.position, batch.header.base_offset
+        if scan.reason is None:
+            return None
+        if scan.position == begin > 0:  # which offset belongs there is not known: it is from the start on
+            begin, position, next_offset = 0, 0, base_offset
+            continue
+        behind = scan.behind or next_sound_batch(
+            read, scan.position, size_bytes, scan.next_offset, LONG_MAX, bad_header=scan.bad_header
+        )
+        if behind is None or behind[1] > offset:
+            return scan.position, scan.next_offset
+        position, next_offset = behind

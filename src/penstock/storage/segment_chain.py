@@ -11,12 +11,13 @@ from collections.abc import Callable, Sequence
 
 from penstock.config.topic import LONG_MAX, TopicConfig
 from penstock.storage.append import split_by_record_count
+from penstock.storage.confirmed_scan import find_cut, sound_batches
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import Buffer
 from penstock.storage.log_errors import LogError, StorageError, StorageFailure
 from penstock.storage.offset_index import RELATIVE_OFFSET_MAX
 from penstock.storage.segment import LOG, Segment
-from penstock.storage.segment_read import Cut, Found, IndexInDoubt, NotCached, cut_batches, find_batch, sound
+from penstock.storage.segment_read import Cut, IndexInDoubt, NotCached, cut_batches, sound
 from penstock.storage.storable_batch import StorableBatch
 from penstock.storage.tail import Tail
 
@@ -156,11 +157,19 @@ class SegmentChain:
             end_offset = self.active.end_offset()
         except OSError as error:
             raise StorageError(f"cannot read {self.active.log_path}: {error.strerror}") from error
-        if end_offset > next_offset:
+        if end_offset > next_offset and self._begins_at(next_offset):
             raise StorageFailure(
                 f"{self.active.log_path} holds records up to offset {end_offset - 1}, but the checkpoint says that "
                 f"the log ends at {next_offset}: remove {self.directory}/../.kafka_cleanshutdown and restart"
             )
+
+    def _begins_at(self, offset: int) -> bool:
+        """Whether a batch of the active segment begins at `offset`. If none does, one behind it has a rotten offset."""
+        read, base_offset = self.active.file().read, self.active.base_offset
+        return any(
+            batch.header.base_offset == offset
+            for batch in sound_batches(read, 0, self.active.size_bytes, base_offset)
+        )
 
     def _must_roll(self, size_bytes: int, last_offset: int, max_timestamp: int, now_ms: int) -> bool:
         """Whether these records go to a new segment: by bytes, count, age, or because an index is full."""
@@ -325,8 +334,14 @@ class SegmentChain:
             return self.end_offset
         number = self.number_of(offset)
         segment = self.segments[number]
-        found = self._find(segment, offset)
-        end_offset = offset if found is None else min(offset, found.base_offset)
+        found = find_cut(
+            segment.file().read,
+            segment.indexes().offsets.position_before(offset),
+            segment.size_bytes,
+            segment.base_offset,
+            offset,
+        )
+        end_offset = offset if found is None else min(offset, found[1])
         for dropped in reversed(self.segments[number + 1 :]):
             self._drop(dropped)
         del self.segments[number + 1 :]
@@ -337,7 +352,7 @@ class SegmentChain:
         try:
             self._cache.files.sync_dir(self.directory)
             if found is not None:
-                segment.truncate_to(end_offset, found.position)
+                segment.truncate_to(end_offset, found[0])
                 segment.file().sync()
         except OSError as error:
             raise StorageFailure(
@@ -351,13 +366,6 @@ class SegmentChain:
         segment.file().write((data,), position)
         if segment not in self.unsynced:
             self.unsynced.append(segment)
-
-    def _find(self, segment: Segment, offset: int) -> Found | None:
-        try:
-            return find_batch(segment.file().read, segment.indexes().offsets, segment.size_bytes, offset)
-        except IndexInDoubt:
-            segment.install_indexes(segment.rebuilt_indexes(), replace=True)
-            return find_batch(segment.file().read, segment.indexes().offsets, segment.size_bytes, offset)
 
     def restart_at(self, offset: int) -> None:
         """Drop everything and begin an empty segment at `offset`. Waits for the disk."""
