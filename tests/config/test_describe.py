@@ -1,3 +1,5 @@
+import pytest
+
 from penstock.config.broker import BrokerConfig, ConfigSource
 from penstock.config.describe import (
     Synonym,
@@ -81,3 +83,12 @@ def test_a_group_setting_shows_where_it_comes_from() -> None:
     )
     assert (session.value, session.source) == ("50000", ConfigSource.GROUP)
     assert (heartbeat.value, heartbeat.source) == ("6000", ConfigSource.STATIC_BROKER)
+
+
+@pytest.mark.parametrize("settings", [{}, {"broker.id": "1"}, {"node.id": "1"}])
+def test_the_number_of_a_broker_is_told_under_both_of_its_names(settings: dict[str, str]) -> None:
+    told = describe_broker(BrokerConfig(settings), ["node.id", "broker.id"])
+    assert {(each.name, each.value, each.source) for each in told} == {
+        ("node.id", "1", ConfigSource.STATIC_BROKER),
+        ("broker.id", "1", ConfigSource.STATIC_BROKER),
+    }

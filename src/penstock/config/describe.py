@@ -10,6 +10,7 @@ from penstock.config.broker import BrokerConfig, ConfigSource, Found
 from penstock.config.overrides import in_topic_unit
 from penstock.config.property import Live, Property, render
 from penstock.config.table import BROKER, CLIENT_METRICS, GROUP, TOPIC, broker_property
+from penstock.config.themes.network import BROKER_ID, NODE_ID
 
 
 class Synonym(msgspec.Struct, frozen=True):
@@ -64,10 +65,17 @@ def describe_broker(broker: BrokerConfig, names: Iterable[str] | None = None) ->
     wanted = None if names is None else set(names)
     special = [name for name in broker.settings() if name not in BROKER]
     return [
-        _described_broker(name, prop, tuple(broker.lookup(broker_synonyms(name))))
+        _described_broker(name, prop, _found(broker, name))
         for name in (*BROKER, *special)
         if (wanted is None or name in wanted) and (prop := broker_property(name)) is not None
     ]
+
+
+def _found(broker: BrokerConfig, name: str) -> tuple[Found, ...]:
+    """A broker's number is told under both of its names, whichever of them was set, if any was."""
+    if name in (NODE_ID.name, BROKER_ID.name):
+        return (Found(name, str(broker.node_id), ConfigSource.STATIC_BROKER),)
+    return tuple(broker.lookup(broker_synonyms(name)))
 
 
 def describe_cluster_defaults(broker: BrokerConfig, names: Iterable[str] | None = None) -> list[Described]:
