@@ -152,19 +152,19 @@ def test_answers_behind_one_that_waits_are_bounded(run: Callable[[Any], None], t
             wanted = {0: FetchPartition(partition=0, partition_max_bytes=1 << 20)}
             ask = frame_of(fetch_request([fetch_topic(topic, 18, wanted)]))
             small = frame_of(MetadataRequest(topics=[]))
-            for behind in (ask, small):
+            for behind, count in ((ask, 100), (small, 400)):
                 empty = await client.create_topic()
                 poll = frame_of(fetch_request([fetch_topic(empty, 18, wanted)], max_wait_ms=1_000_000))
                 reader, writer = await connected(live)
                 port = writer.get_extra_info("sockname")[1]
-                writer.write(poll + behind * 400)
+                writer.write(poll + behind * count)
                 for _ in range(50):
                     await client.send(DescribeClusterRequest())
                 (connection,) = [c for c in live.connections() if c.peer.port == port]
                 assert connection._unwritten_bytes < 8_000_000
                 assert len(connection._slots) <= 300
                 await client.produce(empty, batch(b"news"))
-                for _ in range(401):
+                for _ in range(1 + count):
                     (size,) = struct.unpack(">i", await reader.readexactly(4))
                     await reader.readexactly(size)
                 writer.close()
