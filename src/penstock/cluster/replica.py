@@ -30,7 +30,7 @@ Told = Callable[[LogError | None], None]
 
 
 class PartitionGone(LogError):
-    """The partition is not here any more: whoever wrote to it must ask where it is."""
+    """The partition is deleted."""
 
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
@@ -203,9 +203,9 @@ class Replica:
             self.log.producers.advance_high_watermark(self.high_watermark)
             self.wake_readers()
 
-    def close(self, reason: str) -> None:
+    def close(self, reason: PartitionGone | NotLeader) -> None:
         """The partition is deleted or handed over: nobody waits for it any more."""
-        self._why_not_opened = PartitionGone(reason)  # opening it would make it anew
+        self._why_not_opened = reason  # opening it would make it anew
         self._fail_producers(self._why_not_opened)
         self.wake_readers()
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.image import MetadataImage, ResourceType
 from penstock.cluster.metadata.state import Partition, Topic
-from penstock.cluster.replica import Replica, Surroundings
+from penstock.cluster.replica import NotLeader, PartitionGone, Replica, Surroundings
 from penstock.cluster.throttle import MeanRate, ReplicationThrottle
 from penstock.cluster.topic_names import CLUSTER_METADATA
 from penstock.config.broker import BrokerConfig
@@ -223,7 +223,7 @@ class Replicas:
         self._configs.pop(topic.name, None)
         removed = self._by_name.pop(topic.name, {})
         for replica in removed.values():
-            replica.close(f"topic {topic.name} was deleted")
+            replica.close(PartitionGone(f"topic {topic.name} was deleted"))
             self._refusals.pop(replica, None)
         pace = _Pace(self.surroundings.clock)
         for number in removed:
@@ -233,7 +233,7 @@ class Replicas:
     async def _drop(self, topic: Topic, number: int) -> None:
         """Other brokers hold the partition now."""
         replica = self._by_name[topic.name].pop(number)
-        replica.close(f"{topic.name}-{number} has moved to other brokers")
+        replica.close(NotLeader(f"{topic.name}-{number} has moved to other brokers"))
         self._refusals.pop(replica, None)
         await self._delete_log(topic.name, number)
 

@@ -7,7 +7,7 @@ import pytest
 from crc32c import crc32c
 
 from penstock.client.connection import Disconnected
-from penstock.cluster.replica import Replica
+from penstock.cluster.replica import PartitionGone, Replica
 from penstock.protocol.compression import Codec
 from penstock.protocol.messages.find_coordinator import FindCoordinatorRequest
 from penstock.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
@@ -296,6 +296,6 @@ async def test_who_waits_for_a_topic_that_is_deleted_is_told(live: Live, client:
     answer = client.send(produce_request(topic, {0: GOOD}))
     while leader.log.log_end_offset == 0:
         await asyncio.sleep(0)
-    leader.close("deleted")
+    leader.close(PartitionGone("deleted"))
     told = (await answer).responses[0].partition_responses[0]
     assert code(told.error_code) == "UNKNOWN_TOPIC_OR_PARTITION"
