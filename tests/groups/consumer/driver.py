@@ -11,7 +11,7 @@ from penstock.groups.consumer.errors import Refused
 from penstock.groups.consumer.group import ConsumerGroup
 from penstock.groups.consumer.heartbeat import Client
 from penstock.groups.consumer.member import LEAVE_STATIC_EPOCH
-from penstock.groups.consumer.records import Change
+from penstock.groups.consumer.records import Change, Key
 from penstock.groups.consumer.situation import ConsumerSettings, Situation
 from penstock.groups.moment import Moment
 from penstock.protocol.messages.consumer_group_heartbeat import (
@@ -218,3 +218,12 @@ def settle(*consumers: Consumer, rounds: int = 6) -> None:
     for _ in range(rounds):
         for consumer in consumers:
             consumer.beat()
+
+
+def kinds(driver: Driver) -> list[str]:
+    """The records of the last request, in short."""
+
+    def name(key: Key) -> str:
+        return type(key).__name__.removeprefix("ConsumerGroup").removesuffix("Key")
+
+    return [name(key) + ("" if value is not None else " gone") for key, value in driver.written]
