@@ -72,7 +72,7 @@ def test_a_level_that_stays_the_same_writes_nothing() -> None:
     [
         (FeatureUpdate(name="g", level=-1), "A feature version cannot be less than 0."),
         (FeatureUpdate(name="g", level=4), "The controller only supports versions 0-3"),
-        (FeatureUpdate(name="x", level=1), "The controller only supports versions 0-0"),
+        (FeatureUpdate(name="x", level=1), "The controller does not support this feature."),
         (
             FeatureUpdate(name="g", level=2, upgrade_type=0),
             "The controller does not support the given upgrade type.",

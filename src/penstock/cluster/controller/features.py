@@ -106,5 +106,6 @@ def _unsupported(image: MetadataImage, update: FeatureUpdate) -> str | None:
     for who, supported in supporters:
         low, high = supported.get(update.name, (0, 0))
         if not low <= update.level <= high:
-            return f"{who} only supports versions {low}-{high}"
+            is_known = update.name in supported
+            return f"{who} {f'only supports versions {low}-{high}' if is_known else 'does not support this feature.'}"
     return None
