@@ -24,9 +24,8 @@ INTENDED: Final = {
     r"setting share.\S+ of 32": "there are no share groups; the settings are taken",
     r"setting min.insync.replicas of \d": "Kafka writes a cluster-wide 1 when ELR is enabled (KIP-966)",
     r"CreateTopics v\d .*(good|defaults|assigned|setting|polic|twice|collision.1).*": "the same `min.insync.replicas`",
-    r"Produce v\d+ (two batches|no batch|bad CRC|magic 1|cut off|too large)": "a refusal tells the log's start too",
+    r"Produce v\d+ (two batches|no batch|magic 1|cut off)": "a refusal tells the log's start too",
     r"Produce v\d+ \S+: the (same|oldest of five) again": "a retry is told no time, as when it was first sent",
-    r"Fetch v\d+ (behind the end|from -1|epoch 1|after epoch 1)": "no aborted transactions are an empty list",
     r"IncrementalAlterConfigs v1 metrics: bad match.*": "INVALID_REQUEST, as of its other settings",
     r"AlterUserScramCredentials v0 delete and set": "that the user is named twice goes before that it is unknown",
 }

@@ -9,6 +9,8 @@ A fetch of the metadata log, by its id, is the quorum's; by its name there is no
 import asyncio
 from collections.abc import Awaitable, Collection
 
+import msgspec
+
 from penstock.cluster.raft.wire import is_about_quorum
 from penstock.config.themes.network import FETCH_MAX_BYTES
 from penstock.protocol.errors import ErrorCode
@@ -174,13 +176,7 @@ def _failed_for(
         ErrorCode.FENCED_LEADER_EPOCH,
     ):
         leader = _current_leader(ctx, wanted, leaders)
-    return PartitionData(
-        partition_index=data.partition_index,
-        error_code=code,
-        high_watermark=-1,
-        current_leader=leader,
-        records=b"",
-    )
+    return msgspec.structs.replace(data, error_code=code, current_leader=leader)
 
 
 def _current_leader(

@@ -322,7 +322,11 @@ class FetchRead:
 
 
 def _failed(index: int, code: ErrorCode) -> PartitionData:
-    return PartitionData(partition_index=index, error_code=code, high_watermark=-1, records=b"")
+    # Kafka has none where it looked at the partition, and an empty list of them where it did not.
+    aborted: list[AbortedTransaction] | None = [] if code in _HIDDEN else None
+    return PartitionData(
+        partition_index=index, error_code=code, high_watermark=-1, aborted_transactions=aborted, records=b""
+    )
 
 
 def _code(leader: Replica, error: LogError | OSError) -> ErrorCode:

@@ -48,6 +48,8 @@ from penstock.storage.log_errors import AppendRejected, LogError
 from penstock.transactions.state import TopicPartition
 
 _LOOK_INTERVAL_S = 1.0  # how often a wait for other replicas asks whether they can still be heard of
+_NOT_LOOKED_INTO = (ErrorCode.CORRUPT_MESSAGE, ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE)
+"""Refusals that, as in Kafka, do not tell where the log starts."""
 ADMIN_CLIENT = "__admin_client"  # Kafka's name for the only client that may write to internal topics
 
 
@@ -362,7 +364,7 @@ def _rejected(index: int, leader: Replica, rejected: AppendRejected) -> Partitio
         index=index,
         error_code=rejected.code,
         base_offset=-1,
-        log_start_offset=leader.log.log_start_offset,
+        log_start_offset=-1 if rejected.code in _NOT_LOOKED_INTO else leader.log.log_start_offset,
         record_errors=[
             BatchIndexAndErrorMessage(batch_index=e.batch_index, batch_index_error_message=e.message)
             for e in rejected.record_errors
