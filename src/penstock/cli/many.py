@@ -2,6 +2,7 @@
 
 The first is node 1 (or `--node-id`) at the address of `--listen`; each further one has the next number, the next port,
 and a directory of its own beside the first one's. A broker that dies is told about and left dead: the others go on.
+None outlives the process that started them.
 """
 
 import contextlib
@@ -14,7 +15,7 @@ from types import FrameType
 from typing import IO
 
 from penstock.cli.errors import EXIT_USAGE, CommandError
-from penstock.cli.serve import DATA_DEFAULT, LISTEN_DEFAULT, UpOptions, load_settings
+from penstock.cli.serve import DATA_DEFAULT, LISTEN_DEFAULT, STOPS_WITH_INPUT, UpOptions, load_settings
 from penstock.config.themes.admin import ADMIN_LISTENER, admin_address
 
 _READY = "ready on "
@@ -72,9 +73,15 @@ def _start(options: UpOptions, number: int, addresses: list[str]) -> "subprocess
         command += ["--add-scram", user]
     for address in [*options.join, *addresses[:1]]:
         command += ["--join", address]
-    # Of its own group: Ctrl-C reaches the parent only, which stops them in order.
+    # Of its own group: Ctrl-C reaches the parent only, which stops them in order. However the parent ends, the pipe
+    # ends with it.
     return subprocess.Popen(  # noqa: S603  this very program
-        command, stdout=subprocess.PIPE, text=True, start_new_session=True
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env=os.environ | {STOPS_WITH_INPUT: "1"},
     )
 
 
@@ -126,5 +133,6 @@ def _stop_all(running: list["subprocess.Popen[str]"]) -> None:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                pipe.close()

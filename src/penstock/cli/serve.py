@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 LISTEN_DEFAULT = "127.0.0.1:9092"
 DATA_DEFAULT = "./penstock-data"
+STOPS_WITH_INPUT = "PENSTOCK_STOPS_WITH_INPUT"
+"""In the environment of a broker that another process of Penstock has started, and is not to outlive."""
 _PORT_MAX = 65535
 
 
@@ -165,6 +167,8 @@ async def _serve(settings: "BrokerConfig", members: list[tuple[str, int]], users
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, on_signal, number)
+    if STOPS_WITH_INPUT in os.environ:
+        _watch_input(stop)
     broker = Broker(settings, dialects=dialects, join=members, users=[first_user(each) for each in users])
     try:
         admin = AdminPort.bind(settings)
@@ -183,6 +187,18 @@ async def _serve(settings: "BrokerConfig", members: list[tuple[str, int]], users
         if admin is not None:
             await admin.stop()
         await broker.stop()
+
+
+def _watch_input(stop: asyncio.Event) -> None:
+    """Stop when standard input ends: whoever started this process is gone."""
+    loop, descriptor = asyncio.get_running_loop(), sys.stdin.fileno()
+
+    def read() -> None:
+        if not os.read(descriptor, 1):
+            loop.remove_reader(descriptor)
+            stop.set()
+
+    loop.add_reader(descriptor, read)
 
 
 async def _serve_admin(broker: "Broker", listening: socket.socket) -> "AdminServer":
