@@ -1,4 +1,4 @@
-from penstock.server.memory import ANSWER_BYTES_MIN, STALLED_MS, MemoryBudget
+from penstock.server.memory import ANSWER_BYTES_MIN, CROWD_BYTES, STALLED_MS, MemoryBudget
 
 MIB = 1024 * 1024
 
@@ -77,6 +77,14 @@ def test_a_fetch_is_always_given_something() -> None:
     memory = MemoryBudget(10 * MIB)
     assert memory.left_for_answers(0) == 10 * MIB
     slow_client(memory, 50 * MIB, 0)
+    assert memory.left_for_answers(0) == ANSWER_BYTES_MIN
+
+
+def test_a_fetch_is_given_little_when_clients_leave_much_lying() -> None:
+    memory = MemoryBudget(1024 * MIB)
+    slow_client(memory, CROWD_BYTES, 0)
+    assert memory.left_for_answers(0) == 1024 * MIB - CROWD_BYTES
+    slow_client(memory, 1, 0)
     assert memory.left_for_answers(0) == ANSWER_BYTES_MIN
 
 

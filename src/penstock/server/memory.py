@@ -18,6 +18,8 @@ _SHARE_OF_MEMORY = 4
 _BYTES_MIN = 128 * 1024 * 1024
 ANSWER_BYTES_MIN = 256 * 1024
 """A fetch may read so much however little is left: enough to get on at full speed with."""
+CROWD_BYTES = 32 * 1024 * 1024
+"""When clients leave more than that lying, every fetch reads little."""
 STALLED_MS = 5000
 _LOOKS_EVERY_MS = 100
 
@@ -135,6 +137,8 @@ class MemoryBudget:
         if 2 * self.unsent_bytes > self.limit_bytes and now_ms - self._looked_ms >= _LOOKS_EVERY_MS:
             self._looked_ms = now_ms
             self._look_who_is_stalled(now_ms)
+        if self.unsent_bytes > CROWD_BYTES:
+            return ANSWER_BYTES_MIN
         return max(ANSWER_BYTES_MIN, self.limit_bytes - self.unsent_bytes)
 
     def _look_who_is_stalled(self, now_ms: float) -> None:

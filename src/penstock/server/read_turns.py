@@ -19,7 +19,7 @@ class ConnectionGone(Exception):
     """Nobody is there to read for."""
 
 
-FIRST_BYTES_MAX = 256 * 1024
+FIRST_BYTES_MAX = 1024 * 1024  # what clients ask for of one partition, if they are not told otherwise
 
 
 class ReadTurns:
