@@ -127,7 +127,9 @@ def advertised_versions(hidden: Collection[int] = (), *, unstable: bool = False)
     """What clients are shown, in the form of an ApiVersions response."""
     return [
         ApiVersion(
-            api_key=key, min_version=h.advertised_from, max_version=h.versions[-1] if unstable else h.stable_to
+            api_key=key,
+            min_version=h.advertised_from,
+            max_version=h.versions[-1] if unstable else h.stable_to,
         )
         for key, h in HANDLERS.items()
         if not h.is_internal and key not in hidden
