@@ -9,13 +9,13 @@ from penstock.testing.simulation.cluster.checkers.verdict import Verdict
 
 
 class History:
-    def __init__(self, session_s: float) -> None:
+    def __init__(self, session_s: float, rebalance_s: float) -> None:
         self.verdict = Verdict()
         self.records = RecordChecker(self.verdict)
         self.replicas = ReplicaChecker(self.verdict)
         self.metadata = MetadataChecker(self.verdict)
         self.transactions = TransactionChecker(self.verdict)
-        self.group = GroupChecker(self.verdict, session_s)
+        self.group = GroupChecker(self.verdict, session_s, rebalance_s)
 
     def check(self) -> None:
         """Raise the `Violation` that has been seen, if any."""

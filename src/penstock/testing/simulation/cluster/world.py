@@ -10,7 +10,7 @@ from penstock.testing.simulation.cluster.faults import Faults
 from penstock.testing.simulation.cluster.healing import HEALED_S_MAX, Healing
 from penstock.testing.simulation.cluster.history import History
 from penstock.testing.simulation.cluster.machine import PORT, Machine
-from penstock.testing.simulation.cluster.plan import DRAFTS, SESSION_MS, SETTINGS, weather_of
+from penstock.testing.simulation.cluster.plan import DRAFTS, REBALANCE_MS, SESSION_MS, SETTINGS, weather_of
 from penstock.testing.simulation.cluster.usage import Usage
 from penstock.testing.simulation.cluster.watching import watching
 from penstock.testing.simulation.loop import SimulatedLoop
@@ -27,7 +27,7 @@ class SimulatedCluster:
     ) -> None:
         """`only` names the faults that may come; see `Faults`."""
         self.loop = loop
-        self.history = History(SESSION_MS / 1000)
+        self.history = History(SESSION_MS / 1000, REBALANCE_MS / 1000)
         self.history.excuse(DRAFTS)
         self.random = randomness(seed, "cluster")
         self.fault_count = fault_count

@@ -7,12 +7,13 @@ from penstock.testing.simulation.cluster.checkers.verdict import Verdict
 
 P = ("orders", 0)
 SESSION_S = 3.0
+REBALANCE_S = 4.0
 
 
 class Case:
     def __init__(self) -> None:
         self.verdict = Verdict()
-        self.checker = GroupChecker(self.verdict, SESSION_S)
+        self.checker = GroupChecker(self.verdict, SESSION_S, REBALANCE_S)
 
     @property
     def invariant(self) -> str | None:
@@ -47,6 +48,33 @@ def test_a_partition_of_a_member_that_was_silent_for_a_session_may_be_given_to_a
 
 def test_a_partition_with_two_owners_is_noticed(case: Case) -> None:
     case.checker.takes("b", P, 12.9)
+    assert case.invariant == "single ownership"
+
+
+def test_a_member_that_has_not_confirmed_what_it_gave_up_may_be_removed_before_its_session_ends(
+    case: Case,
+) -> None:
+    case.checker.is_member("a", 12)
+    case.checker.is_to_give_up("a")
+    case.checker.is_member("b", 13)
+    case.checker.takes("b", P, 14.1)
+    case.verdict.check()
+
+
+def test_a_member_that_may_still_confirm_what_it_gave_up_owns_the_rest(case: Case) -> None:
+    case.checker.is_member("a", 12)
+    case.checker.is_to_give_up("a")
+    case.checker.is_member("b", 13)
+    case.checker.takes("b", P, 13.9)
+    assert case.invariant == "single ownership"
+
+
+def test_a_member_that_has_confirmed_what_it_gave_up_owns_the_rest(case: Case) -> None:
+    case.checker.is_member("a", 12)
+    case.checker.is_to_give_up("a")
+    case.checker.is_member("a", 13)
+    case.checker.is_member("b", 13)
+    case.checker.takes("b", P, 14.1)
     assert case.invariant == "single ownership"
 
 

@@ -4,6 +4,10 @@ A member that nobody hears of must give up its partitions when its session ends:
 that was answered, the coordinator from when it came, which is not before. So their times may be compared: the
 simulation has one clock.
 
+A member that is to give something up is removed when it has not said that it did within the rebalance timeout, which
+the coordinator counts from when it decided so (KIP-848, and so does Kafka). The first answer that said so may be lost,
+and a later one tells nothing of how long ago that was: only that it was after the answer before (seed 1526).
+
 A commit that was not answered may still be under way when a later one is. It is excused for going back to that, for
 as long as the connection that it was sent on may live.
 """
@@ -17,11 +21,14 @@ _LATE_S = 5.0
 class GroupChecker:
     """Of one group."""
 
-    def __init__(self, verdict: Verdict, session_s: float) -> None:
+    def __init__(self, verdict: Verdict, session_s: float, rebalance_s: float) -> None:
         self._verdict = verdict
         self._session_s = session_s
+        self._rebalance_s = rebalance_s
         self._owned: dict[str, set[PartitionName]] = {}
         self._heard_s: dict[str, float] = {}
+        self._heard_before_s: dict[str, float] = {}
+        self._confirms_by_s: dict[str, float] = {}
         self._committed: dict[PartitionName, tuple[int, float]] = {}
         self._in_doubt: dict[PartitionName, list[tuple[int, float]]] = {}
         self.handover_count = 0
@@ -30,7 +37,17 @@ class GroupChecker:
 
     def is_member(self, member: str, heartbeat_sent_s: float) -> None:
         """A heartbeat was answered: until a session after it was sent the coordinator cannot have given it up."""
+        self._heard_before_s[member] = self._heard_s.get(member, heartbeat_sent_s)
         self._heard_s[member] = heartbeat_sent_s
+        self._confirms_by_s.pop(member, None)
+
+    def is_to_give_up(self, member: str) -> None:
+        """The same answer takes something away: the next heartbeat that is answered confirms that."""
+        self._confirms_by_s[member] = self._heard_before_s[member] + self._rebalance_s
+
+    def _is_sure_of_its_own(self, member: str, now_s: float) -> bool:
+        ends_s = self._heard_s[member] + self._session_s
+        return now_s < min(ends_s, self._confirms_by_s.get(member, ends_s))
 
     def takes(self, member: str, partition: PartitionName, now_s: float) -> None:
         if now_s >= self._heard_s[member] + self._session_s:
@@ -38,7 +55,7 @@ class GroupChecker:
         for other, owned in self._owned.items():
             if other == member or partition not in owned:
                 continue
-            if now_s < self._heard_s[other] + self._session_s:
+            if self._is_sure_of_its_own(other, now_s):
                 self._fail("single ownership", partition, f"{member} is given what {other} still owns")
             owned.discard(partition)
         self._owned.setdefault(member, set()).add(partition)

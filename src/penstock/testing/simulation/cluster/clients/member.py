@@ -87,6 +87,7 @@ class Member:
             self._client.history.group.takes(self.member_id, (self._topic, number), now_s)
         lost = set(self.positions) - given
         if lost:
+            self._client.history.group.is_to_give_up(self.member_id)
             try:
                 await self._commit(lost)
             finally:
