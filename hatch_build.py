@@ -2,7 +2,7 @@
 
 Both come from the same source, and the pure one always works; docs/adr/0009-mypyc.md has what compiling buys. A module
 that is compiled defines no msgspec structs (mypyc drops their options), no exceptions that set a class attribute, and
-no class that is subclassed elsewhere, unless that is compiled too; mypyc takes generator expressions for lists, and warns of each.
+no class that is subclassed where it is not compiled; mypyc takes generator expressions for lists, and warns of each.
 """
 
 import os
