@@ -6,9 +6,7 @@ from penstock.storage.log_errors import LogCorrupt, StorageError, StorageFailure
 
 
 def refused(number: int) -> StorageError:
-    error = StorageError("refused")
-    error.__cause__ = OSError(number, "refused")
-    return error
+    return StorageError("refused", OSError(number, "refused"))
 
 
 @pytest.mark.parametrize(

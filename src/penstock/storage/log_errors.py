@@ -15,6 +15,11 @@ class LogError(Exception):
 class StorageError(LogError):
     """The disk refused one operation, and nothing changed: the next try may succeed."""
 
+    def __init__(self, message: str, refusal: OSError | None = None) -> None:
+        """`refusal` is what the operating system said. It is not left to `__cause__`, which compiled modules lose."""
+        super().__init__(message)
+        self.errno = None if refusal is None else refusal.errno
+
 
 class StorageFailure(LogError):
     """The log can no longer tell what is on the disk: it takes no more writes until it is opened again."""
@@ -29,8 +34,9 @@ def is_disk_failure(error: Exception) -> bool:
     It is when a log takes nothing more until it is opened again, or when a write was refused for a reason that does not
     pass by itself.
     """
-    cause = error.__cause__ if isinstance(error, LogError) else error
-    return isinstance(error, StorageFailure) or (isinstance(cause, OSError) and cause.errno in _DISK_ERRORS)
+    if isinstance(error, StorageError | OSError):
+        return error.errno in _DISK_ERRORS
+    return isinstance(error, StorageFailure)
 
 
 class LogCorrupt(LogError):

@@ -183,7 +183,7 @@ class LogStore:
             directory_files.write_topic_id(self._files, path, topic_id)
             loaded = create_log(self._cache, path, config)
         except OSError as error:
-            raise StorageError(f"cannot make the log {path}: {error.strerror}") from error
+            raise StorageError(f"cannot make the log {path}: {error.strerror}", error) from error
         return self._log(name, config, loaded, is_new=True)
 
     def _open(self, name: PartitionName, config: TopicConfig) -> Log:

@@ -113,7 +113,7 @@ class Segment:
             file = self._cache.file(self.log_path)
         except OSError as error:
             raise StorageError(
-                f"cannot open {self.log_path}: {error.strerror}; nothing was stored"
+                f"cannot open {self.log_path}: {error.strerror}; nothing was stored", error
             ) from error
         if end > self._file_size_bytes and grow_by_bytes:
             self._grow(file, end + grow_by_bytes)
@@ -122,7 +122,8 @@ class Segment:
         except OSError as error:
             self.cut_file(position)
             raise StorageError(
-                f"cannot append {size_bytes} bytes to {self.log_path}: {error.strerror}; nothing was stored"
+                f"cannot append {size_bytes} bytes to {self.log_path}: {error.strerror}; nothing was stored",
+                error,
             ) from error
         self._file_size_bytes = max(self._file_size_bytes, end)
         return position

@@ -156,7 +156,7 @@ class SegmentChain:
         try:
             end_offset = self.active.end_offset()
         except OSError as error:
-            raise StorageError(f"cannot read {self.active.log_path}: {error.strerror}") from error
+            raise StorageError(f"cannot read {self.active.log_path}: {error.strerror}", error) from error
         if end_offset > next_offset and self._begins_at(next_offset):
             raise StorageFailure(
                 f"{self.active.log_path} holds records up to offset {end_offset - 1}, but the checkpoint says that "
@@ -215,7 +215,8 @@ class SegmentChain:
         except OSError as error:
             self._remove_empty(base_offset)
             raise StorageError(
-                f"cannot begin segment {base_offset} in {self.directory}: {error.strerror}; nothing was stored"
+                f"cannot begin segment {base_offset} in {self.directory}: {error.strerror}; nothing was stored",
+                error,
             ) from error
         sealed.seal()
         self.segments.append(segment)

@@ -63,6 +63,7 @@ from penstock.storage.log_errors import LogError, StorageError
 
 _log = logging.getLogger(__name__)
 
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 _STOP_MS_MAX = 1_000
 
 
@@ -316,7 +317,7 @@ class RaftDriver:
         try:
             self._log.append(effect.batches)
         except StorageError as error:
-            if not (self._is_deciding and _is_for_want_of_room(error)):
+            if not (self._is_deciding and error.errno in _NO_ROOM):
                 raise  # a leader that cannot write has to make way for another
             self.node.retract(effect.base_offset)
             self._refusal = error
@@ -411,11 +412,6 @@ class RaftDriver:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
-
-
-def _is_for_want_of_room(error: StorageError) -> bool:
-    cause = error.__cause__
-    return isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 def _resolve(token: object, response: Response) -> None:
