@@ -26,6 +26,7 @@ COMPILED = (
     "server/dispatch.py",
     "server/handlers/produce.py",
     "server/memory.py",
+    "server/tls_listener.py",
     "storage/append.py",
     "storage/durable_log.py",
     "storage/file_cache.py",
