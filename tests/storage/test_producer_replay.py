@@ -9,7 +9,7 @@ from penstock.protocol.records.batch import iter_batches_strict
 from penstock.protocol.records.control import EndTxnMarker, build_end_txn_batch
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import RealFileSystem
-from penstock.storage.log import Log
+from penstock.storage.log import Log, LogSlice
 from penstock.storage.log_errors import AppendRejected
 from penstock.storage.log_values import Origin
 from penstock.storage.producer_snapshot import encode_snapshot
@@ -145,7 +145,8 @@ def test_a_transaction_that_is_aborted_meanwhile_is_known_when_all_is_mended(log
     write(log, 7, 2)
     end(log, 7, is_commit=False)
     found = log.read(13, 1 << 20, offset_limit=log.log_end_offset)
-    follower.append_replicated(bytes(found.records), now_ms=NOW_MS)  # type: ignore[union-attr]
+    assert isinstance(found, LogSlice)
+    follower.append_replicated(bytes(found.records), now_ms=NOW_MS)
     mend(follower, batch)
     assert aborted(follower) == aborted(log)
 

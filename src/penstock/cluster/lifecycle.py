@@ -19,7 +19,7 @@ from penstock.cluster.controller.membership import HeartbeatAnswer
 from penstock.cluster.controller_access import ControllerAccess
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.config.themes import replication
-from penstock.observability.clock import Clock
+from penstock.observability.clock import Clock, sleep_or
 from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.storage.log_errors import LogError
 
@@ -141,12 +141,7 @@ class Lifecycle:
 
     async def _rest(self, delay_ms: float) -> None:
         """Until the next heartbeat, or until there is something to tell."""
-        waits = [asyncio.ensure_future(each) for each in (self._clock.sleep(delay_ms), self._sooner.wait())]
-        try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for each in waits:
-                each.cancel()
+        await sleep_or(self._clock, delay_ms, self._sooner)
         self._sooner.clear()
 
     def disk_failed(self, error: Exception) -> None:
@@ -183,10 +178,8 @@ class Lifecycle:
                 self._is_evicted.set()
             if refusal.code is ErrorCode.NOT_CONTROLLER:  # it does not know yet that it is, or we who else is
                 log.debug("no heartbeat: %s", refusal)
-            elif (
-                refusal.code is not self._refused_with
-            ):  # once, and not at every heartbeat until that changes
-                self._refused_with = refusal.code
+            elif refusal.code is not self._refused_with:
+                self._refused_with = refusal.code  # told once, and not at every heartbeat until that changes
                 log.warning("%s", refusal)
         except (OSError, ProtocolError, LogError) as error:
             log.debug("no heartbeat: %s", error or type(error).__name__)

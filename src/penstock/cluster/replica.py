@@ -321,19 +321,12 @@ class Replica:
 
     def committed(self, last_offset: int) -> Completion[None] | None:
         """What to wait for before records up to `last_offset` count for all; None when they do."""
-        if self.high_watermark > last_offset:
-            return None
-        waiter: Completion[None] = Completion()
-        self._wait(self._producers, last_offset, waiter.end)
-        return waiter
+        return None if self.high_watermark > last_offset else self._waiter(self._producers, last_offset)
 
     def stored(self, last_offset: int) -> Completion[None] | None:
         """What to wait for before records up to `last_offset` are on this broker's disk; None when they are."""
-        if self.log.committed_offset > last_offset:
-            return None
-        waiter: Completion[None] = Completion()
-        self._wait(self._own_producers, last_offset, waiter.end)
-        return waiter
+        is_stored = self.log.committed_offset > last_offset
+        return None if is_stored else self._waiter(self._own_producers, last_offset)
 
     def tell_when_acknowledged(self, last_offset: int, acks: int, told: Told) -> None:
         """What a producer waits for: all in-sync replicas, or with acks=1 this one's disk. It may be told at once."""
@@ -345,6 +338,11 @@ class Replica:
             self._wait(self._own_producers, last_offset, told)
             return
         told(None)
+
+    def _waiter(self, producers: "deque[tuple[int, Told]]", last_offset: int) -> Completion[None]:
+        waiter: Completion[None] = Completion()
+        self._wait(producers, last_offset, waiter.end)
+        return waiter
 
     def _wait(self, producers: "deque[tuple[int, Told]]", last_offset: int, told: Told) -> None:
         failure = self.log.failure

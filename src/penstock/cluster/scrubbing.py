@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable, Iterable
 
 from penstock.cluster.replica import Replica
-from penstock.observability.clock import Clock
+from penstock.observability.clock import Clock, sleep_or
 from penstock.storage.log import Log
 
 log = logging.getLogger(__name__)
@@ -53,13 +53,7 @@ class Scrubber:
 
     async def _wait(self, due_ms: float) -> None:
         """Until a pass is due, or there is a suspect."""
-        sleeping = asyncio.ensure_future(self._clock.sleep(max(0.0, due_ms - self._clock.monotonic_ms())))
-        waking = asyncio.ensure_future(self._news.wait())
-        try:
-            await asyncio.wait((sleeping, waking), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            sleeping.cancel()
-            waking.cancel()
+        await sleep_or(self._clock, max(0.0, due_ms - self._clock.monotonic_ms()), self._news)
 
     async def _check_all(self) -> None:
         for replica in list(self._replicas()):

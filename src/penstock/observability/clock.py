@@ -19,6 +19,16 @@ class Clock(Protocol):
     async def sleep(self, delay_ms: float) -> None: ...
 
 
+async def sleep_or(clock: Clock, delay_ms: float, event: asyncio.Event) -> None:
+    """Sleep, but not for longer than until `event` is set."""
+    waits = [asyncio.ensure_future(each) for each in (clock.sleep(delay_ms), event.wait())]
+    try:
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for each in waits:
+            each.cancel()
+
+
 class SystemClock:
     """The machine's own clocks."""
 

@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 from penstock.config.broker import BrokerConfig
 from penstock.config.property import ConfigError
 from penstock.config.themes import security
-from penstock.observability.clock import Clock
+from penstock.observability.clock import Clock, sleep_or
 from penstock.observability.offload import Offload
 from penstock.security.sasl.oauth import NAME, Keys, parse_key_set
 
@@ -166,13 +166,7 @@ class FetchedKeys:
             is_good = await self._fetch()
             self._tried.set()
             self._wanted.clear()
-            pause = asyncio.ensure_future(self._clock.sleep(self._refresh_ms if is_good else _RETRY_MS))
-            wanted = asyncio.ensure_future(self._wanted.wait())
-            try:
-                await asyncio.wait((pause, wanted), return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                pause.cancel()
-                wanted.cancel()
+            await sleep_or(self._clock, self._refresh_ms if is_good else _RETRY_MS, self._wanted)
 
     async def _fetch(self) -> bool:
         self._fetched_ms = self._clock.monotonic_ms()

@@ -46,8 +46,6 @@ _WRITE_HIGH_WATER_BYTES = 4 * 1024 * 1024
 _UNSENT_HIGH_WATER_BYTES = 256 * 1024  # what a client leaves lying is counted when it is more
 _WRITE_AT_ONCE_BYTES = 64 * 1024
 _LINGER_S = 0.1
-_WITHOUT_DIGITS = str.maketrans("", "", "0123456789")
-_KIND_CHARACTERS = 24
 _LOGIN_FIRST = (
     b'{"error":"authentication_required","message":"this listener asks for a login, which JSON lines have not: '
     b'use a Kafka client, or a listener without SASL"}\n'
@@ -167,18 +165,9 @@ class Connection(asyncio.BufferedProtocol):
     def close(self, reason: str) -> None:
         """Close at once because of something the client did or did not do; no reason when it was told already."""
         if reason:
-            self._tell_why(reason)
+            self._host.tell_closing(self.peer, reason)
         self._is_stopping = True
         self._transport.close()
-
-    def _tell_why(self, reason: str) -> None:
-        """Once in a while for each address and kind of reason: an attacker must not fill the log."""
-        times = self._host.seldom.times(
-            (self.peer.host, reason.translate(_WITHOUT_DIGITS)[:_KIND_CHARACTERS])
-        )
-        again = "" if times <= 1 else f" ({times} times since this was told last)"
-        level = logging.WARNING if times else logging.DEBUG
-        log.log(level, "closing the connection of %s: %s%s", self.peer, reason, again)
 
     def abort(self) -> None:
         self._transport.abort()
@@ -431,10 +420,7 @@ class Connection(asyncio.BufferedProtocol):
         return self._transport.get_write_buffer_size()
 
     def give_up_answers(self) -> None:
-        log.warning(
-            "closing the connection of %s: it takes none of its answers, and others need the memory",
-            self.peer,
-        )
+        self._host.tell_closing(self.peer, "it takes none of its answers, and others need the memory")
         self.abort()
 
     def pause_writing(self) -> None:

@@ -1,6 +1,7 @@
 """What the connections of one broker share, and what they must know of each other and of the layers above."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -22,6 +23,10 @@ Buffer = bytes | bytearray | memoryview
 Answer = Sequence[Buffer]  # an empty answer sends nothing (Produce with acks=0)
 
 _SHARED_BUFFER_BYTES = 256 * 1024
+_WITHOUT_DIGITS = str.maketrans("", "", "0123456789")
+_KIND_CHARACTERS = 24
+
+log = logging.getLogger(__name__)
 
 
 class CloseConnection(Exception):
@@ -147,6 +152,7 @@ class ConnectionHost:
     """What all connections of one broker share."""
 
     __slots__ = (
+        "_seldom",
         "clock",
         "connection_wait",
         "connections",
@@ -158,7 +164,6 @@ class ConnectionHost:
         "receive_buffer",
         "receive_view",
         "security",
-        "seldom",
     )
 
     def __init__(
@@ -182,7 +187,7 @@ class ConnectionHost:
         self.security: Mapping[str, ListenerSecurity] = security or {}
         self.limits = limits
         self.clock = clock
-        self.seldom = Seldom(clock)
+        self._seldom = Seldom(clock)
         self.dialects = dialects or {}
         self.counts = counts
         self.memory = memory
@@ -190,6 +195,15 @@ class ConnectionHost:
         self.connections: set[Tracked] = set()
         self.receive_buffer = bytearray(_SHARED_BUFFER_BYTES)
         self.receive_view = memoryview(self.receive_buffer)
+
+    def tell_closing(self, peer: Peer, reason: str) -> None:
+        """Say why a connection is closed: once in a while for each address and kind of reason, or an attacker could
+        fill the log.
+        """
+        times = self._seldom.times((peer.host, reason.translate(_WITHOUT_DIGITS)[:_KIND_CHARACTERS]))
+        again = "" if times <= 1 else f" ({times} times since this was told last)"
+        level = logging.WARNING if times else logging.DEBUG
+        log.log(level, "closing the connection of %s: %s%s", peer, reason, again)
 
     def admits(self, peer_host: str) -> str | None:
         """Why the newest connection, already counted, is one too many; None when it is not."""

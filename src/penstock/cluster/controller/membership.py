@@ -18,7 +18,7 @@ from penstock.cluster.controller.doubts import Doubts
 from penstock.cluster.controller.health import has_leaderships
 from penstock.cluster.controller.heartbeats import Condition, Sessions, Verdict, Wanted, judge
 from penstock.config.themes.replication import BROKER_HEARTBEAT_INTERVAL_MS, BROKER_SESSION_TIMEOUT_MS
-from penstock.observability.clock import Clock
+from penstock.observability.clock import Clock, sleep_or
 from penstock.protocol.errors import ErrorCode
 
 log = logging.getLogger(__name__)
@@ -173,13 +173,7 @@ class Membership:
         if next_ms is None:
             await self._sooner.wait()
             return
-        delay_ms = max(1, next_ms - self._now_ms())
-        waits = [asyncio.ensure_future(each) for each in (self._clock.sleep(delay_ms), self._sooner.wait())]
-        try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for each in waits:
-                each.cancel()
+        await sleep_or(self._clock, max(1, next_ms - self._now_ms()), self._sooner)
 
     def _next_ms(self) -> int | None:
         times = (self._sessions.next_expiry_ms(), self._doubts.next_ms)

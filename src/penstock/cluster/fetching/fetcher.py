@@ -16,7 +16,7 @@ from penstock.cluster.fetching.position import Append, LogView, Rest, StartOver,
 from penstock.cluster.fetching.session import FetchLimits, FetchSession, PartitionKey
 from penstock.cluster.replica import Replica
 from penstock.cluster.throttle import ReplicationThrottle
-from penstock.observability.clock import Clock
+from penstock.observability.clock import Clock, sleep_or
 from penstock.observability.completion import Completion
 from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse
@@ -171,14 +171,7 @@ class Fetcher:
         if not resting:
             await self._news.wait()
             return
-        delay_ms = max(1.0, min(resting) - self._clock.monotonic_ms())
-        sleeping = asyncio.ensure_future(self._clock.sleep(delay_ms))
-        waking = asyncio.ensure_future(self._news.wait())
-        try:
-            await asyncio.wait((sleeping, waking), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            sleeping.cancel()
-            waking.cancel()
+        await sleep_or(self._clock, max(1.0, min(resting) - self._clock.monotonic_ms()), self._news)
 
     async def _take(self, response: FetchResponse) -> None:
         storing: list[tuple[_Followed, Append, Completion[None]]] = []

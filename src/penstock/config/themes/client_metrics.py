@@ -26,5 +26,5 @@ MATCH = THEME.names(
     "match",
     (),
     f"Which clients, as name=regular expression; the names are {', '.join(MATCHED)}. Empty is all clients. "
-    "An expression may have three repetitions or groups of alternatives, none of them within another.",
+    "Of long texts the first 128 characters count.",
 )

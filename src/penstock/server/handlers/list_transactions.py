@@ -6,7 +6,7 @@ v2 by a pattern for the whole transactional id (KIP-1152). Ids that may not be d
 
 import asyncio
 
-from penstock.cluster.coordination.patterns import InvalidPattern, Pattern
+from penstock.config.patterns import InvalidPattern, Pattern
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.list_transactions import (
     ListTransactionsRequest,

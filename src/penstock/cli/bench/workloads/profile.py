@@ -4,7 +4,6 @@ import os
 import pstats
 import re
 import signal
-import socket
 import time
 import urllib.request
 from collections import defaultdict
@@ -13,6 +12,7 @@ from penstock.cli.bench import frames
 from penstock.cli.bench.context import Bench
 from penstock.cli.bench.figures import Cells, Goal, Section
 from penstock.cli.bench.load_generator import LoadGenerator
+from penstock.cli.bench.peers.servers.running import free_port
 from penstock.cli.bench.process import ProcessFailed, ServerProcess, start_profiled_broker
 from penstock.cli.bench.raw_client import RawClient
 
@@ -102,7 +102,7 @@ def _await_file(path: str) -> None:
 
 
 def _lag(bench: Bench, cells: Cells) -> None:
-    port = _free_port()
+    port = free_port()
     with (
         bench.directory() as data_dir,
         bench.start(data_dir, [f"penstock.admin.listener=127.0.0.1:{port}"]) as server,
@@ -137,10 +137,3 @@ def _lag_p99_s(admin_port: int) -> float:
     buckets = [(float(bound), int(count)) for bound, count in _LAG_BUCKET.findall(text)]
     total = buckets[-1][1]
     return next(bound for bound, count in buckets if count >= 0.99 * total)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

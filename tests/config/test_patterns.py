@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.cluster.coordination.patterns import InvalidPattern, Pattern
+from penstock.config.patterns import InvalidPattern, Pattern
 
 _pieces = st.sampled_from(
     ["a", "b", ".", "[ab]", "[^a]", "[a-c1]", r"\d", r"\w", r"[\s\d]", r"\W", "^", "$", "(?i:A)", "é", ""]
