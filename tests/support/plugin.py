@@ -55,8 +55,12 @@ def require_spark_connector() -> list[str]:
 @pytest.fixture(scope="session")
 def shared_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
     """One broker for all interop tests of this worker: every test makes its own topics."""
-    # Kafka's default gives the members of a new group three seconds to come; here nobody waits for others.
-    settings = {"group.initial.rebalance.delay.ms": "0"}
+    settings = {
+        # Kafka's default gives the members of a new group three seconds to come; here nobody waits for others.
+        "group.initial.rebalance.delay.ms": "0",
+        # Tests write records of years ago, and the broker lives long enough for its sweep to find them.
+        "log.retention.ms": "-1",
+    }
     with running_broker(tmp_path_factory.mktemp("shared-broker"), settings) as broker:
         yield broker
 
