@@ -1,17 +1,18 @@
 """CreateTopics (key 19), v2-v7: make topics, or only check that they could be made.
 
-Many are made some at a time, so that others have their turn; the settings of all of them are not told then.
+Many are made some at a time, so that others have their turn. The settings of every one are told, as Kafka does: the
+bound on what one request may make bounds the answer too, to a few megabytes.
 """
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from functools import cache
 from itertools import islice
-
-import msgspec
 
 from penstock.cluster.controller.create_topics import NewTopic, TopicCreated
 from penstock.cluster.controller.decision import Refusal, refuse_too_large
+from penstock.config.describe import Described
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.create_topics import (
     CreatableTopic,
@@ -39,16 +40,15 @@ async def _create(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTo
     allowed = [topic for topic in request.topics if topic.name not in denied]
     quota = ctx.mutation_quota(strict_from=_REFUSES_FROM)
     created: list[TopicCreated] = []
+    results: list[CreatableTopicResult] = []
+    setting = cache(_setting)  # almost all are the same for all topics
     for some in _in_turns(allowed):
         made = await _create_some(ctx, request, some, quota, created)
-        if created:
-            made = [msgspec.structs.replace(each, configs=()) for each in made]
         created += made
+        results += [_result(ctx, topic, setting) for topic in made]
         await asyncio.sleep(0)
-    return CreateTopicsResponse(
-        throttle_time_ms=quota.wait_ms,
-        topics=[_result(ctx, topic) for topic in created] + [_refused(name) for name in denied],
-    )
+    results += [_refused(name) for name in denied]
+    return CreateTopicsResponse(throttle_time_ms=quota.wait_ms, topics=results)
 
 
 def _in_turns(topics: Sequence[CreatableTopic]) -> Iterator[list[CreatableTopic]]:
@@ -108,7 +108,9 @@ def _new_topic(topic: CreatableTopic) -> NewTopic:
     )
 
 
-def _result(ctx: RequestContext, topic: TopicCreated) -> CreatableTopicResult:
+def _result(
+    ctx: RequestContext, topic: TopicCreated, setting: Callable[[Described], CreatableTopicConfigs]
+) -> CreatableTopicResult:
     """The settings and numbers of the new topic are told to those who may read them (KIP-525)."""
     if not topic.error and not may_topic(ctx, Operation.DESCRIBE_CONFIGS, topic.name):
         return CreatableTopicResult(
@@ -124,14 +126,15 @@ def _result(ctx: RequestContext, topic: TopicCreated) -> CreatableTopicResult:
         error_message=topic.message,
         num_partitions=topic.num_partitions,
         replication_factor=topic.replication_factor,
-        configs=[
-            CreatableTopicConfigs(
-                name=c.name,
-                value=c.value,
-                read_only=c.read_only,
-                config_source=c.source,
-                is_sensitive=c.sensitive,
-            )
-            for c in topic.configs
-        ],
+        configs=[setting(each) for each in topic.configs],
+    )
+
+
+def _setting(described: Described) -> CreatableTopicConfigs:
+    return CreatableTopicConfigs(
+        name=described.name,
+        value=described.value,
+        read_only=described.read_only,
+        config_source=described.source,
+        is_sensitive=described.sensitive,
     )
