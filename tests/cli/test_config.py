@@ -17,6 +17,8 @@ from tests.cli.conftest import Penstock
         ("broker", ["3", "a=1"], "APPEND", ("3", {"a": "1"})),
         ("broker", ["a=1"], "SET", (None, {"a": "1"})),
         ("broker", ["a"], "DELETE", (None, {"a": None})),
+        ("broker-logger", ["3", "a=INFO"], "SET", ("3", {"a": "INFO"})),
+        ("broker-logger", ["a"], "DELETE", (None, {"a": None})),
     ],
 )
 def test_whose_settings_comes_first_and_a_brokers_number_may_be_left_out(
@@ -127,3 +129,20 @@ def test_groups_and_metrics_subscriptions_have_settings_too(
     penstock("config", "unset", kind, "mine", setting)
     assert json.loads(penstock("config", "describe", kind, "mine", "--json").stdout) == []
     assert "cannot change" in penstock("config", "set", kind, "mine", "nonsense=1", fails=True).stderr
+
+
+def test_a_brokers_log_levels_are_shown_and_changed_while_it_runs(penstock: Penstock) -> None:
+    def levels() -> dict[str, str]:
+        shown = json.loads(penstock("config", "describe", "broker-logger", "--json").stdout)
+        assert {each["source"] for each in shown} == {"dynamic broker logger"}
+        return {each["name"]: each["value"] for each in shown}
+
+    assert levels()["penstock.storage"] == levels()["root"] == "INFO"
+    done = penstock("config", "set", "broker-logger", "penstock.storage=ERROR")
+    assert done.stdout.endswith(": penstock.storage is ERROR\n")
+    assert levels()["penstock.storage"] == "ERROR"
+    assert levels()["penstock.storage.segment"] == "ERROR", "what has no level has that of its package"
+    penstock("config", "unset", "broker-logger", "penstock.storage")
+    assert levels()["penstock.storage"] == "INFO"
+    failed = penstock("config", "set", "broker-logger", "penstock.storage=LOUD", fails=True)
+    assert "Valid log levels are" in failed.stderr

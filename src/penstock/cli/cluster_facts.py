@@ -119,6 +119,18 @@ class Operator:
         except (ClientError, ProtocolError, OSError) as error:
             raise CommandError(one_line(str(error))) from None
 
+    def ask_broker(self, number: str, api_key: int, request: Any) -> Any:
+        """The answer of one broker, about what only that one knows; its errors are all in its parts."""
+        described = self.ask(describe_cluster.API_KEY, describe_cluster.DescribeClusterRequest())
+        broker = next((each for each in described.brokers if str(each.broker_id) == number), None)
+        if broker is None:
+            raise CommandError(f"there is no broker {number}")
+        try:
+            with self._cluster.connection((broker.host, broker.port)) as connection:
+                return connection.call(api_key, connection.version(api_key), request)
+        except (ClientError, ProtocolError, OSError) as error:
+            raise CommandError(one_line(str(error))) from None
+
     def facts(self) -> ClusterFacts:
         described = self.ask(
             describe_cluster.API_KEY, describe_cluster.DescribeClusterRequest(include_fenced_brokers=True)

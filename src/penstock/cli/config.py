@@ -23,10 +23,12 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Read and change settings while the broker runs.", no_args_is_help=True)
 
-Kind = Literal["topic", "broker", "group", "client-metrics"]
+Kind = Literal["topic", "broker", "group", "client-metrics", "broker-logger"]
 Operation = Literal["SET", "DELETE", "APPEND", "SUBTRACT"]
 
-_KIND: Kind = typer.Argument(metavar="topic|broker|group|client-metrics", help="Whose settings.")
+_KIND: Kind = typer.Argument(
+    metavar="topic|broker|group|client-metrics|broker-logger", help="Whose settings."
+)
 _SETTINGS: list[str] = typer.Argument(
     metavar="NAME KEY=VALUE",
     help="The name, or the broker's number (which may be left out), and settings.",
@@ -49,13 +51,16 @@ def describe(
 ) -> None:
     """Show the settings of a topic, broker, group or metrics subscription that are not at their default.
 
+    Of a broker also the levels of its loggers, which last until it is started again.
+
     For example:
 
       penstock config describe topic orders --all
       penstock config describe broker
+      penstock config describe broker-logger
     """
-    if kind == "group" or kind == "client-metrics":  # noqa: PLR1714  mypy narrows it so
-        whose = _named(kind, name)
+    if kind != "topic" and kind != "broker":  # noqa: PLR1714  mypy narrows it so
+        whose = _named(server, client, kind, name)
         shown = describe_resource(server, client, kind, whose, show_all=show_all)
     else:
         whose, shown = _described(server, client, kind, name, show_all=show_all)
@@ -78,7 +83,9 @@ def _described(
     return resource.name, shown
 
 
-def _named(kind: OtherKind, name: str | None) -> str:
+def _named(server: str, client: list[str], kind: OtherKind, name: str | None) -> str:
+    if kind == "broker-logger":
+        return str(_resource(admin_client(server, client), "broker", name).name)
     if not name:
         raise CommandError(f"say which: `penstock config describe {kind} NAME`", EXIT_USAGE)
     return name
@@ -116,6 +123,7 @@ def set_(
       penstock config set broker 1 log.cleaner.threads=2
       penstock config set group billing consumer.session.timeout.ms=60000
       penstock config set client-metrics all metrics=* interval.ms=10000
+      penstock config set broker-logger 1 penstock.storage=DEBUG
     """
     _alter(server, client, kind, arguments, "SET")
 
@@ -160,8 +168,8 @@ def _alter(server: str, client: list[str], kind: Kind, arguments: list[str], ope
     from confluent_kafka.admin import AlterConfigOpType, ConfigEntry
 
     name, changes = split_arguments(kind, arguments, operation)
-    if kind == "group" or kind == "client-metrics":  # noqa: PLR1714  mypy narrows it so
-        whose = _named(kind, name)
+    if kind != "topic" and kind != "broker":  # noqa: PLR1714  mypy narrows it so
+        whose = _named(server, client, kind, name)
         alter_resource(server, client, kind, whose, changes=changes, operation=operation)
         for key, value in changes.items():
             print(_done(operation, f"{kind} {whose}", key, value))
@@ -190,12 +198,13 @@ def split_arguments(
 ) -> tuple[str | None, dict[str, str | None]]:
     """Whose settings, and which. Only a broker's number may be left out: a setting is no number."""
     name, rest = arguments[0], arguments[1:]
-    if kind == "broker" and not name.isdecimal():
+    is_of_broker = kind in ("broker", "broker-logger")
+    if is_of_broker and not name.isdecimal():
         rest = arguments
-    if not rest or (kind != "broker" and "=" in name):
+    if not rest or (not is_of_broker and "=" in name):
         form = "KEY..." if operation == "DELETE" else "KEY=VALUE..."
         raise CommandError(
-            f"say whose settings and which: {kind} {'ID' if kind == 'broker' else 'NAME'} {form}", EXIT_USAGE
+            f"say whose settings and which: {kind} {'ID' if is_of_broker else 'NAME'} {form}", EXIT_USAGE
         )
     changes: dict[str, str | None] = {}
     for setting in rest:

@@ -1,4 +1,4 @@
-"""Settings of groups and of subscriptions to clients' metrics: librdkafka has no word for these resources."""
+"""Settings of groups and of subscriptions to clients' metrics, and log levels: librdkafka has no word for these."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
@@ -9,11 +9,11 @@ from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import describe_configs as describing
 from penstock.protocol.messages import incremental_alter_configs as altering
 
-OtherKind = Literal["group", "client-metrics"]
+OtherKind = Literal["group", "client-metrics", "broker-logger"]
 
-_TYPES: Mapping[OtherKind, int] = {"group": 32, "client-metrics": 16}
+_TYPES: Mapping[OtherKind, int] = {"group": 32, "client-metrics": 16, "broker-logger": 8}
 _OPERATIONS = {"SET": 0, "DELETE": 1, "APPEND": 2, "SUBTRACT": 3}
-_SOURCES = {5: "default", 7: "dynamic client metrics", 8: "dynamic group"}
+_SOURCES = {5: "default", 6: "dynamic broker logger", 7: "dynamic client metrics", 8: "dynamic group"}
 _DEFAULT = 5
 
 
@@ -35,7 +35,7 @@ def alter_resource(
         ],
     )
     request = altering.IncrementalAlterConfigsRequest(resources=[resource])
-    result = _ask(server, client, altering.API_KEY, request).responses[0]
+    result = _ask(server, client, altering.API_KEY, request, broker=_broker(kind, name)).responses[0]
     _check(result, f"cannot change {kind} {name}")
 
 
@@ -47,7 +47,7 @@ def describe_resource(
         resource_type=_TYPES[kind], resource_name=name, configuration_keys=None
     )
     request = describing.DescribeConfigsRequest(resources=[resource])
-    result = _ask(server, client, describing.API_KEY, request).results[0]
+    result = _ask(server, client, describing.API_KEY, request, broker=_broker(kind, name)).results[0]
     _check(result, f"cannot read the settings of {kind} {name}")
     return [
         {
@@ -62,12 +62,19 @@ def describe_resource(
     ]
 
 
-def _ask(server: str, client: Iterable[str], api_key: int, request: object) -> Any:
+def _ask(server: str, client: Iterable[str], api_key: int, request: object, *, broker: str | None) -> Any:
     operator = Operator(server, client)
     try:
+        if broker is not None:
+            return operator.ask_broker(broker, api_key, request)
         return operator.ask_parts(api_key, request)
     finally:
         operator.close()
+
+
+def _broker(kind: OtherKind, name: str) -> str | None:
+    """Which broker is to be asked, when not just any can answer."""
+    return name if kind == "broker-logger" else None
 
 
 def _check(result: Any, what: str) -> None:

@@ -28,9 +28,9 @@ async def alter(
     try:
         decided = await decide([r for r in resources if id(r) not in refused], validate_only=validate_only)
     except LogError as error:  # the metadata log takes no records: nothing has changed
-        return [_failed(r, error.code, str(error)) for r in resources]
+        return [answer(r, error.code, str(error)) for r in resources]
     rest = iter(decided)
-    return [_failed(r, *refused[id(r)]) if id(r) in refused else next(rest) for r in resources]
+    return [answer(r, *refused[id(r)]) if id(r) in refused else next(rest) for r in resources]
 
 
 def _refusal(ctx: RequestContext, resource: ResourceChanges) -> tuple[ErrorCode, str | None] | None:
@@ -45,7 +45,9 @@ def _refusal(ctx: RequestContext, resource: ResourceChanges) -> tuple[ErrorCode,
     return (code, None) if code else None
 
 
-def _failed(resource: ResourceChanges, code: ErrorCode, message: str | None) -> ConfigsAltered:
+def answer(
+    resource: ResourceChanges, code: ErrorCode = ErrorCode.NONE, message: str | None = None
+) -> ConfigsAltered:
     return ConfigsAltered(
         resource_type=resource.resource_type,
         resource_name=resource.resource_name,

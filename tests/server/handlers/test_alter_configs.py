@@ -1,5 +1,6 @@
 """AlterConfigs and IncrementalAlterConfigs in every version. The rules themselves are tested with the controller."""
 
+import logging
 from pathlib import Path
 from random import Random
 
@@ -106,6 +107,47 @@ async def test_groups_have_settings_too(client: Client) -> None:
     group = unique_name()
     assert await change(client, GROUP, group, ("consumer.session.timeout.ms", SET, "50000")) == "NONE"
     assert await own_settings(client, GROUP, group) == {"consumer.session.timeout.ms": "50000"}
+
+
+async def test_a_log_level_is_changed_beside_settings_and_not_stored_with_them(client: Client) -> None:
+    name = f"penstock.{unique_name()}"
+    logger = logging.getLogger(name)
+    topic = await client.create_topic()
+    wanted = [
+        (LOGGER, "1", name, "ERROR"),
+        (TOPIC, topic.name, "retention.ms", "1"),
+        (LOGGER, "2", name, "DEBUG"),
+        (TOPIC, topic.name + "x", "retention.ms", "1"),
+    ]
+    resources = [
+        incremental.AlterConfigsResource(
+            resource_type=kind,
+            resource_name=whose,
+            configs=[incremental.AlterableConfig(name=n, config_operation=SET, value=value)],
+        )
+        for kind, whose, n, value in wanted
+    ]
+    response = await client.send(incremental.IncrementalAlterConfigsRequest(resources=resources))
+    assert [(r.resource_type, r.resource_name) for r in response.responses] == [w[:2] for w in wanted]
+    assert [code(r.error_code) for r in response.responses] == [
+        "NONE",
+        "NONE",
+        "INVALID_REQUEST",
+        "UNKNOWN_TOPIC_OR_PARTITION",
+    ]
+    assert (logger.level, await own_settings(client, TOPIC, topic.name)) == (
+        logging.ERROR,
+        {"retention.ms": "1"},
+    )
+    assert await change(client, LOGGER, "1", (name, DELETE, None)) == "NONE"
+    assert logger.level == logging.NOTSET
+    assert await replace(client, LOGGER, "1", {name: "ERROR"}) == "INVALID_REQUEST"
+
+
+async def test_a_log_level_without_value_or_named_twice_is_refused(client: Client) -> None:
+    assert await change(client, LOGGER, "1", ("root", SET, None)) == "INVALID_REQUEST"
+    twice = [("root", SET, "INFO"), ("root", SET, "INFO")]
+    assert await change(client, LOGGER, "1", *twice) == "INVALID_REQUEST"
 
 
 REFUSED: list[tuple[int, str, Change, str]] = [

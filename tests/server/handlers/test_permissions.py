@@ -13,6 +13,7 @@ from penstock.protocol.messages.consumer_group_describe import ConsumerGroupDesc
 from penstock.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from penstock.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from penstock.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from penstock.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from penstock.protocol.messages.describe_groups import DescribeGroupsRequest
 from penstock.protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
@@ -22,6 +23,11 @@ from penstock.protocol.messages.describe_transactions import DescribeTransaction
 from penstock.protocol.messages.envelope import EnvelopeRequest
 from penstock.protocol.messages.fetch import FetchPartition, FetchRequest
 from penstock.protocol.messages.find_coordinator import FindCoordinatorRequest
+from penstock.protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from penstock.protocol.messages.init_producer_id import InitProducerIdRequest
 from penstock.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from penstock.protocol.messages.produce import ProduceRequest
@@ -48,6 +54,7 @@ from tests.server.live import (
 )
 from tests.server.raw import frame_of
 
+BROKER_LOGGER = 8
 REFUSED = "TOPIC_AUTHORIZATION_FAILED"
 
 
@@ -370,3 +377,35 @@ async def test_what_a_broker_forwards_is_judged_by_who_sent_it(guarded: Guarded)
     answer = await guarded.admin.send(envelope)
     assert ErrorCode(answer.error_code) is ErrorCode.NONE
     assert guarded.services.controller.image.topic(name) is not None
+
+
+async def test_log_levels_are_the_clusters_to_read_and_change(guarded: Guarded) -> None:
+    caller = guarded.newcomer()
+    read = DescribeConfigsRequest(
+        resources=[
+            DescribeConfigsResource(
+                resource_type=BROKER_LOGGER, resource_name="1", configuration_keys=["root"]
+            )
+        ]
+    )
+    change = IncrementalAlterConfigsRequest(
+        resources=[
+            AlterConfigsResource(
+                resource_type=BROKER_LOGGER,
+                resource_name="1",
+                configs=[AlterableConfig(name="root", config_operation=0, value="FATAL")],
+            )
+        ],
+        validate_only=True,
+    )
+
+    async def answers() -> tuple[str, str]:
+        described, altered = await caller.send(read), await caller.send(change)
+        return code(described.results[0].error_code), code(altered.responses[0].error_code)
+
+    assert await answers() == ("CLUSTER_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED")
+    cluster = ResourceType.CLUSTER
+    await guarded.allow(acl(caller.name, Operation.DESCRIBE_CONFIGS, "kafka-cluster", resource_type=cluster))
+    assert await answers() == ("NONE", "CLUSTER_AUTHORIZATION_FAILED")
+    await guarded.allow(acl(caller.name, Operation.ALTER_CONFIGS, "kafka-cluster", resource_type=cluster))
+    assert await answers() == ("NONE", "NONE")

@@ -75,7 +75,8 @@ def _decide(
     for resource in resources:
         key = (resource.resource_type, resource.resource_name)
         try:
-            _check_form(resource, occurrences[key])
+            check_form(resource, occurrences[key])
+            _check_type(resource.resource_type)
             before = image.configs.get(key, {})
             after = dict(before) if not replace_all else {}
             for change in resource.changes:
@@ -97,11 +98,10 @@ _TABLES = {
 }
 
 
-def _check_form(resource: ResourceChanges, occurrences: int) -> None:
+def check_form(resource: ResourceChanges, occurrences: int) -> None:
+    """Refuse what no resource of any type takes."""
     if occurrences > 1:
         raise Refusal(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
-    if resource.resource_type not in _ALTERABLE:
-        raise Refusal(ErrorCode.INVALID_REQUEST, f"Unknown resource type {resource.resource_type}")
     names = [change.name for change in resource.changes]
     if len(set(names)) != len(names):
         raise Refusal(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
@@ -112,6 +112,11 @@ def _check_form(resource: ResourceChanges, occurrences: int) -> None:
     ]
     if missing:
         raise Refusal(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {', '.join(missing)}")
+
+
+def _check_type(resource_type: int) -> None:
+    if resource_type not in _ALTERABLE:
+        raise Refusal(ErrorCode.INVALID_REQUEST, f"Unknown resource type {resource_type}")
 
 
 def _change(

@@ -1,7 +1,13 @@
-"""DescribeConfigs (key 32), v1-v4: settings of topics, brokers and groups, with where each value comes from."""
+"""DescribeConfigs (key 32), v1-v4: settings of topics, brokers and groups, with where each value comes from.
+
+Of a broker also the levels of its loggers (KIP-412).
+"""
+
+from collections.abc import Sequence
 
 from penstock.cluster.metadata.image import ResourceType
 from penstock.cluster.topic_names import invalid_name_reason
+from penstock.config.broker import ConfigSource
 from penstock.config.describe import (
     Described,
     describe_broker,
@@ -10,6 +16,7 @@ from penstock.config.describe import (
     describe_group,
     describe_topic,
 )
+from penstock.observability.log_levels import level_of, logger_names
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
@@ -22,6 +29,8 @@ from penstock.protocol.messages.describe_configs import (
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.server.permissions import settings_refusal
+
+_UNKNOWN_KIND = 0  # Kafka does not say that a level is text
 
 
 def handle(ctx: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
@@ -94,9 +103,26 @@ def _settings(
             settings = image.configs.get((ResourceType.CLIENT_METRICS, name), {})
             return describe_client_metrics(config, settings, names)
         case ResourceType.BROKER_LOGGER:
-            return []
+            return _levels(names)
         case kind:
             return ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {kind}"
+
+
+def _levels(names: Sequence[str] | None) -> list[Described]:
+    return [
+        Described(
+            name=name,
+            value=level_of(name),
+            source=ConfigSource.BROKER_LOGGER,
+            synonyms=(),
+            kind=_UNKNOWN_KIND,
+            doc="",
+            read_only=False,
+            sensitive=False,
+        )
+        for name in logger_names()
+        if names is None or name in names
+    ]
 
 
 def _result(request: DescribeConfigsRequest, described: Described) -> DescribeConfigsResourceResult:

@@ -1,15 +1,29 @@
-"""IncrementalAlterConfigs (key 44), v0-v1: SET, DELETE, APPEND to or SUBTRACT from single settings (KIP-339)."""
+"""IncrementalAlterConfigs (key 44), v0-v1: SET, DELETE, APPEND to or SUBTRACT from single settings (KIP-339).
 
-from collections.abc import Awaitable
+Log levels (resources of type BROKER_LOGGER) are this process's own; all else is decided by the controller.
+"""
 
-from penstock.cluster.controller.alter_configs import ResourceChanges, SettingChange
+from collections import Counter
+from collections.abc import Awaitable, Sequence
+
+from penstock.cluster.controller.alter_configs import (
+    ConfigsAltered,
+    ResourceChanges,
+    SettingChange,
+    check_form,
+)
+from penstock.cluster.controller.decision import Refusal
+from penstock.cluster.metadata.image import ResourceType
 from penstock.protocol.messages.incremental_alter_configs import (
     AlterConfigsResourceResponse,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
-from penstock.server.config_changes import alter
+from penstock.security.operations import Operation
+from penstock.server.config_changes import alter, answer
 from penstock.server.context import RequestContext
+from penstock.server.log_level_changes import alter_log_levels
+from penstock.server.permissions import settings_refusal
 
 
 def handle(
@@ -29,9 +43,7 @@ async def _alter(
         )
         for r in request.resources
     ]
-    altered = await alter(
-        ctx, resources, ctx.broker.controller.incremental_alter_configs, request.validate_only
-    )
+    altered = await _altered(ctx, resources, validate_only=request.validate_only)
     return IncrementalAlterConfigsResponse(
         responses=[
             AlterConfigsResourceResponse(
@@ -43,3 +55,35 @@ async def _alter(
             for r in altered
         ]
     )
+
+
+async def _altered(
+    ctx: RequestContext, resources: Sequence[ResourceChanges], *, validate_only: bool
+) -> list[ConfigsAltered]:
+    """Give one answer for each resource, in their order."""
+    occurrences = Counter((each.resource_type, each.resource_name) for each in resources)
+    done = {
+        id(each): _alter_logger(
+            ctx, each, occurrences[each.resource_type, each.resource_name], validate_only=validate_only
+        )
+        for each in resources
+        if each.resource_type == ResourceType.BROKER_LOGGER
+    }
+    others = [each for each in resources if id(each) not in done]
+    decide = ctx.broker.controller.incremental_alter_configs
+    decided = iter(await alter(ctx, others, decide, validate_only) if others else ())
+    return [done[id(each)] if id(each) in done else next(decided) for each in resources]
+
+
+def _alter_logger(
+    ctx: RequestContext, resource: ResourceChanges, occurrences: int, *, validate_only: bool
+) -> ConfigsAltered:
+    code = settings_refusal(ctx, Operation.ALTER_CONFIGS, resource.resource_type, resource.resource_name)
+    if code:
+        return answer(resource, code)
+    try:
+        check_form(resource, occurrences)
+        alter_log_levels(ctx.broker.node_id, resource, validate_only=validate_only)
+    except Refusal as refusal:
+        return answer(resource, refusal.code, refusal.message)
+    return answer(resource)
