@@ -6,7 +6,15 @@ import threading
 import time
 from collections.abc import Mapping
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, Producer, TopicPartition
+from confluent_kafka import (
+    OFFSET_BEGINNING,
+    Consumer,
+    KafkaError,
+    KafkaException,
+    Message,
+    Producer,
+    TopicPartition,
+)
 
 Records = dict[int, list[tuple[int, bytes]]]
 
@@ -16,6 +24,8 @@ IMPATIENT: dict[str, str | int | float | bool] = {
     "socket.connection.setup.timeout.ms": 2000,
     "reconnect.backoff.max.ms": 500,
 }
+
+_LEADER_CHANGES = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE)
 
 
 class SteadyWriter:
@@ -110,13 +120,24 @@ def read_all(bootstrap: str, topic: str, at_least: Mapping[int, int]) -> Records
     consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in found])
     # One that has been the leader says so until it learns better: only then is its word on the end worth anything.
     _read_up_to(consumer, at_least, found)
-    ends = {
-        number: consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=30)[1]
-        for number in found
-    }
+    ends = {number: _end_of(consumer, TopicPartition(topic, number)) for number in found}
     _read_up_to(consumer, ends, found)
     consumer.close()
     return found
+
+
+def _end_of(consumer: Consumer, partition: TopicPartition) -> int:
+    """The high watermark. A partition whose leader is changing says so, and the client does not ask again by itself."""
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            watermarks = consumer.get_watermark_offsets(partition, timeout=30)
+        except KafkaException as error:
+            if error.args[0].code() not in _LEADER_CHANGES or time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
+        else:
+            return int(watermarks[1])
 
 
 def _read_up_to(consumer: Consumer, ends: Mapping[int, int], found: Records) -> None:
