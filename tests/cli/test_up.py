@@ -45,6 +45,18 @@ def test_options_win_over_set_and_set_wins_over_the_file(tmp_path: Path) -> None
     assert address(config) == "PLAINTEXT://127.0.0.1:0"
 
 
+def test_what_the_file_says_that_means_nothing_here_is_a_line_each_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "server.properties"
+    file.write_text("zookeeper.connect=localhost:2181\nnode.id=5\nconfluent.balancer.enable=true\n")
+    assert settings(file=file).node_id == 5
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{file}: {name} is passed over: there is no such setting here"
+        for name in ("zookeeper.connect", "confluent.balancer.enable")
+    ]
+
+
 def test_log_dir_in_the_file_counts_as_a_directory(tmp_path: Path) -> None:
     file = tmp_path / "server.properties"
     file.write_text("log.dir=/from/file\n")

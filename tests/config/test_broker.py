@@ -1,6 +1,6 @@
 import pytest
 
-from penstock.config.broker import BrokerConfig, ConfigSource, load
+from penstock.config.broker import BrokerConfig, ConfigSource, load, unknown_names
 from penstock.config.property import ConfigError
 from penstock.config.themes import logs, network, replication, security
 
@@ -23,7 +23,21 @@ def test_an_unknown_setting_is_refused_with_the_nearest_known_one() -> None:
     with pytest.raises(
         ConfigError, match=r"Unknown broker config name: num.partition. Did you mean num.partitions\?"
     ):
-        load("num.partition=3")
+        load(None, ["num.partition=3"])
+
+
+def test_of_a_file_what_means_nothing_here_is_passed_over_and_told() -> None:
+    text = "zookeeper.connect=localhost:2181\nnum.partitions=3\nconfluent.balancer.enable=true\n"
+    config = load(text)
+    assert config[replication.NUM_PARTITIONS] == 3
+    assert unknown_names(text) == ["zookeeper.connect", "confluent.balancer.enable"]
+    assert set(config.static_settings()) == {"num.partitions"}
+
+
+@pytest.mark.parametrize("name", ["penstock.admin.listner", "ssl.client.auht"])
+def test_of_a_file_a_misspelt_setting_of_security_or_of_our_own_is_refused(name: str) -> None:
+    with pytest.raises(ConfigError, match=rf"Unknown broker config name: {name}\. Did you mean"):
+        load(f"{name}=required\n")
 
 
 def test_a_setting_without_a_value_is_refused() -> None:

@@ -1,7 +1,12 @@
+import re
+from importlib import import_module
+from pathlib import Path
+
 import pytest
 
-from penstock.config.property import render
-from penstock.config.table import BROKER, BROKER_THEMES, GROUP, TOPIC
+import penstock
+from penstock.config.property import Property, render
+from penstock.config.table import BROKER, BROKER_THEMES, GROUP, TOPIC, is_passed_over
 from penstock.config.theme import Theme
 from penstock.config.themes import group, topic
 from penstock.config.topic import TopicConfig
@@ -19,6 +24,31 @@ def test_every_setting_is_documented() -> None:
         assert prop.doc.endswith((".", ")")), prop.name
 
 
+def test_a_setting_that_nothing_reads_says_that_it_is_without_effect() -> None:
+    package = Path(penstock.__file__).parent
+    themes = package / "config" / "themes"
+    read = {
+        word
+        for path in package.rglob("*.py")
+        if themes not in path.parents and "protocol" not in path.parts
+        for word in re.findall(r"[A-Z][A-Z0-9_]{4,}", path.read_text(encoding="utf-8"))
+    }
+    of_topics = {name for prop in TOPIC.values() for name in prop.synonyms}
+    constants = {
+        prop.name: name
+        for theme in themes.glob("[a-z]*.py")
+        for name, prop in vars(import_module(f"penstock.config.themes.{theme.stem}")).items()
+        if isinstance(prop, Property)
+    }
+    unread = {
+        name
+        for name, prop in BROKER.items()
+        if not prop.ignored and name not in of_topics and constants.get(name) not in read
+    }
+    assert unread == set()
+    assert BROKER["process.roles"].doc.endswith("Without effect.")
+
+
 def test_every_synonym_of_a_topic_or_group_setting_is_a_broker_setting() -> None:
     for prop in (*TOPIC.values(), *GROUP.values()):
         for synonym in prop.synonyms:
@@ -27,3 +57,31 @@ def test_every_synonym_of_a_topic_or_group_setting_is_a_broker_setting() -> None
 
 def test_every_field_of_a_topics_settings_has_a_row_in_the_table() -> None:
     assert {field.replace("_", ".") for field in TopicConfig.__struct_fields__} <= set(TOPIC)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "zookeeper.connect",
+        "confluent.balancer.enable",
+        "num.partition",
+        "listener.name.a.num.network.threads",
+    ],
+)
+def test_a_name_that_means_nothing_here_is_passed_over_in_a_file(name: str) -> None:
+    assert is_passed_over(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ssl.client.auth",
+        "penstock.admin.listner",
+        "ssl.client.auht",
+        "super.user",
+        "listener.name.outside.ssl.client.auht",
+        "listener.name.outside.plain.sasl.jaas.confg",
+    ],
+)
+def test_what_is_known_or_almost_a_setting_of_security_is_not_passed_over(name: str) -> None:
+    assert not is_passed_over(name)

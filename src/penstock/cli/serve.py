@@ -6,6 +6,7 @@ a command line that is in order, and leaves every other one to the full parser i
 
 import asyncio
 import importlib
+import logging
 import os
 import signal
 import socket
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from penstock.config.broker import BrokerConfig
     from penstock.gateway.http.server import AdminServer
     from penstock.server.broker import Broker
+
+log = logging.getLogger(__name__)
 
 LISTEN_DEFAULT = "127.0.0.1:9092"
 DATA_DEFAULT = "./penstock-data"
@@ -102,7 +105,11 @@ def load_settings(options: UpOptions) -> "BrokerConfig":
     from penstock.config import broker
     from penstock.config.property import ConfigError
 
-    text = None if options.config is None else _read_properties(options.config)
+    text = None
+    if options.config is not None:
+        text = _read_properties(options.config)
+        for name in broker.unknown_names(text):
+            log.warning("%s: %s is passed over: there is no such setting here", options.config, name)
     own = []
     if options.listen is not None:
         own.append(f"listeners={listeners_of(options.listen)}")

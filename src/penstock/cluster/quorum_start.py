@@ -4,6 +4,7 @@ A node with an empty disk is a quorum of one, unless it is told whom to join: th
 and asks to become a voter (KIP-853, KIP-1186). A node that returns finds the voters in its log.
 """
 
+import logging
 import random
 from collections.abc import Sequence
 
@@ -23,6 +24,8 @@ from penstock.observability.offload import Offload
 from penstock.storage.files import FileSystem
 from penstock.storage.flusher import Flusher
 from penstock.storage.log_store import LogStore
+
+log = logging.getLogger(__name__)
 
 
 async def start_quorum(
@@ -49,6 +52,14 @@ async def start_quorum(
     me = ReplicaKey(store.node_id, store.directory_id)
     here = (Address(endpoint.name, endpoint.host, endpoint.port),)
     is_joining = stored.end_offset == 0 and len(join) > 0
+    if stored.end_offset == 0 and not join and (others := other_voters(config)):
+        log.warning(
+            "controller.quorum.voters names %s, but this node begins a cluster of its own, as every node with an empty "
+            "data directory does: start the others with --join %s:%d",
+            ", ".join(others),
+            endpoint.host or "HOST",
+            endpoint.port,
+        )
     await quorum.driver.start(
         me,
         store.cluster_id,
@@ -58,6 +69,12 @@ async def start_quorum(
         endpoints=here,
         bootstrap=tuple(Address(endpoint.name, host, port) for host, port in join),
     )
+
+
+def other_voters(config: BrokerConfig) -> list[str]:
+    """Whom a file written for Kafka's static quorum names beside this node."""
+    me = f"{config.node_id}@"
+    return [each for each in config[replication.CONTROLLER_QUORUM_VOTERS] if not each.startswith(me)]
 
 
 def _check_present(store: LogStore, stored: StoredRaftLog) -> None:

@@ -14,7 +14,7 @@ import msgspec
 from penstock.config import java_properties
 from penstock.config.listeners import Endpoint, parse_endpoints, parse_protocol_map
 from penstock.config.property import ConfigError, Property, Value, render, split_list
-from penstock.config.table import BROKER, broker_property, known_broker_property
+from penstock.config.table import BROKER, broker_property, is_passed_over, known_broker_property
 from penstock.config.themes import coordinators, logs, network, replication
 
 T = TypeVar("T")
@@ -155,14 +155,23 @@ class BrokerConfig:
 
 
 def load(text: str | None = None, settings: Iterable[str] = ()) -> BrokerConfig:
-    """Make a broker's settings from the text of a .properties file and from `key=value` settings, which win."""
-    static = java_properties.parse(text) if text is not None else {}
+    """Make a broker's settings from the text of a .properties file and from `key=value` settings, which win.
+
+    Names that mean nothing here are passed over in a file (see `unknown_names`), and refused among `settings`.
+    """
+    given = java_properties.parse(text) if text is not None else {}
+    static = {name: value for name, value in given.items() if not is_passed_over(name)}
     for setting in settings:
         name, separator, value = setting.partition("=")
         if not separator:
             raise ConfigError(f"{setting!r} is not a setting: write it as name=value")
         static[name.strip()] = value.strip()
     return BrokerConfig(static)
+
+
+def unknown_names(text: str) -> list[str]:
+    """What a file sets that `load` passes over."""
+    return [name for name in java_properties.parse(text) if is_passed_over(name)]
 
 
 def _check_together(config: BrokerConfig) -> None:

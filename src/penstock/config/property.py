@@ -72,7 +72,7 @@ class Property(msgspec.Struct, Generic[T_co], frozen=True, kw_only=True, eq=Fals
         str, ...
     ] = ()  # for a topic setting: the broker settings that stand in for it, best first
     scale: int = 1  # for such a broker setting: what one of it counts in the topic setting's unit
-    ignored: bool = False  # taken for compatibility with Kafka's files, without effect here
+    ignored: bool = False  # taken for compatibility with Kafka's files, without effect here; its doc says so
 
     @property
     def sensitive(self) -> bool:

@@ -17,8 +17,13 @@ _INTRODUCTION = """\
 Written from the property table in `src/penstock/config`; do not edit by hand.
 
 A broker reads a `.properties` file (`--config FILE`) and `--set name=value`, which wins. Names, meanings and defaults
-are Kafka's unless a row says otherwise. An unknown name is refused. *Update* says how a setting changes while the
-broker runs: `read-only` needs a restart, `per-broker` can be altered for one broker, `cluster-wide` also for all.
+are Kafka's unless a row says otherwise. *Update* says how a setting changes while the broker runs: `read-only` needs a
+restart, `per-broker` can be altered for one broker, `cluster-wide` also for all.
+
+A name that is not on this page is refused with `--set` and by AlterConfigs, which take any name in Kafka: whoever types
+it has mistyped it. In a file it is passed over with a line in the log, so that a file written for Kafka, with settings
+of ZooKeeper, of plugins or of `confluent.*`, starts a broker as it is. Refused there too is one that begins with
+`penstock.`, and one that is almost the name of a setting of security, say `ssl.client.auht`.
 """
 
 

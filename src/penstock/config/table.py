@@ -50,6 +50,9 @@ _PER_LISTENER = {
     "connections.max.reauth.ms",
     *(prop.name for prop in (*security.TLS.properties, *security.SASL.properties)),
 }
+_OWN_PREFIX = "penstock."
+_SECURITY = _by_name(*security.THEMES)
+_MISSPELT = 0.9  # how alike two names are when one is the other misspelt
 
 
 def broker_property(name: str) -> Property[object] | None:
@@ -68,6 +71,19 @@ def known_broker_property(name: str) -> Property[object]:
     if (known := broker_property(name)) is None:
         raise ConfigError(f"Unknown broker config name: {name}{suggestion(name, BROKER)}")
     return known
+
+
+def is_passed_over(name: str) -> bool:
+    """Whether a name in a file is nobody's business here: Kafka takes any, and plugins read theirs from the same file.
+
+    One of Penstock's own is in no file of Kafka: it is misspelt. So is one that is almost the name of a security
+    setting, and a broker that passed over it would be more open than it was meant to be.
+    """
+    if broker_property(name) is not None or name.startswith(_OWN_PREFIX):
+        return False
+    bare = name.removeprefix(_LISTENER_PREFIX)
+    parts = (bare, *(bare.split(".", count)[-1] for count in (1, 2))) if bare != name else (name,)
+    return not any(difflib.get_close_matches(part, _SECURITY, n=1, cutoff=_MISSPELT) for part in parts)
 
 
 def suggestion(name: str, table: Mapping[str, Property[object]]) -> str:

@@ -76,6 +76,8 @@ class Theme:
 
     def _add(self, name: str, kind: Kind, default: Value, doc: str, options: Options) -> Property[Any]:
         options.setdefault("live", self._live)
+        if options.get("ignored"):
+            doc += " Without effect."
         prop: Property[Any] = Property(name=name, kind=kind, default=default, doc=doc, **options)
         self.properties.append(prop)
         return prop

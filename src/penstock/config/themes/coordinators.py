@@ -76,6 +76,7 @@ GROUP_SHARE_SESSION_TIMEOUT_MS = SHARE.integer(
     45_000,
     "How long a member of a share group may be silent before it is removed.",
     at_least=1,
+    ignored=True,
 )
 GROUP_SHARE_MIN_SESSION_TIMEOUT_MS = SHARE.integer(
     "group.share.min.session.timeout.ms", 45_000, "The least a group may set for it.", at_least=1
@@ -84,7 +85,11 @@ GROUP_SHARE_MAX_SESSION_TIMEOUT_MS = SHARE.integer(
     "group.share.max.session.timeout.ms", 60_000, "The most a group may set for it.", at_least=1
 )
 GROUP_SHARE_HEARTBEAT_INTERVAL_MS = SHARE.integer(
-    "group.share.heartbeat.interval.ms", 5000, "How often a member of a share group reports.", at_least=1
+    "group.share.heartbeat.interval.ms",
+    5000,
+    "How often a member of a share group reports.",
+    at_least=1,
+    ignored=True,
 )
 GROUP_SHARE_MIN_HEARTBEAT_INTERVAL_MS = SHARE.integer(
     "group.share.min.heartbeat.interval.ms", 5000, "The least a group may set for it.", at_least=1
@@ -98,9 +103,15 @@ GROUP_SHARE_ASSIGNMENT_INTERVAL_MS = SHARE.integer(
     "How long a share group rests between two computations of its assignment (KIP-1263).",
     at_least=0,
     live=Live.CLUSTER_WIDE,
+    ignored=True,
 )
 GROUP_SHARE_MAX_SIZE = SHARE.integer(
-    "group.share.max.size", 200, "How many members a share group may have.", at_least=1, at_most=1000
+    "group.share.max.size",
+    200,
+    "How many members a share group may have.",
+    at_least=1,
+    at_most=1000,
+    ignored=True,
 )
 GROUP_SHARE_DELIVERY_COUNT_LIMIT = SHARE.integer(
     "group.share.delivery.count.limit",
@@ -108,6 +119,7 @@ GROUP_SHARE_DELIVERY_COUNT_LIMIT = SHARE.integer(
     "How often a record is delivered before it is given up.",
     at_least=2,
     at_most=10,
+    ignored=True,
 )
 GROUP_SHARE_PARTITION_MAX_RECORD_LOCKS = SHARE.integer(
     "group.share.partition.max.record.locks",
@@ -115,6 +127,7 @@ GROUP_SHARE_PARTITION_MAX_RECORD_LOCKS = SHARE.integer(
     "How many records of a partition may be out for delivery at once.",
     at_least=100,
     at_most=10_000,
+    ignored=True,
 )
 GROUP_SHARE_RECORD_LOCK_DURATION_MS = SHARE.integer(
     "group.share.record.lock.duration.ms",
@@ -122,6 +135,7 @@ GROUP_SHARE_RECORD_LOCK_DURATION_MS = SHARE.integer(
     "How long a member has to acknowledge a record before others get it.",
     at_least=1000,
     at_most=3_600_000,
+    ignored=True,
 )
 GROUP_SHARE_MIN_RECORD_LOCK_DURATION_MS = SHARE.integer(
     "group.share.min.record.lock.duration.ms",
@@ -167,6 +181,7 @@ SHARE_COORDINATOR_SNAPSHOT_UPDATE_RECORDS_PER_SNAPSHOT = SHARE.integer(
     500,
     "How many changes of a share partition's state are written between two full snapshots of it.",
     at_least=0,
+    ignored=True,
 )
 
 OFFSETS = Theme("Committed offsets")
@@ -206,7 +221,11 @@ OFFSETS_COMMIT_TIMEOUT_MS = OFFSETS.integer(
     "offsets.commit.timeout.ms", 5000, "How long a commit waits for its replicas.", at_least=1
 )
 OFFSETS_LOAD_BUFFER_SIZE = OFFSETS.integer(
-    "offsets.load.buffer.size", 5_242_880, "How much is read at a time when offsets are loaded.", at_least=1
+    "offsets.load.buffer.size",
+    5_242_880,
+    "How much is read at a time when offsets are loaded.",
+    at_least=1,
+    ignored=True,
 )
 OFFSET_METADATA_MAX_BYTES = OFFSETS.integer(
     "offset.metadata.max.bytes", 4096, "The longest note that may be committed with an offset."
@@ -240,6 +259,7 @@ TRANSACTION_STATE_LOG_LOAD_BUFFER_SIZE = TRANSACTIONS.integer(
     5_242_880,
     "How much is read at a time when state is loaded.",
     at_least=1,
+    ignored=True,
 )
 TRANSACTION_MAX_TIMEOUT_MS = TRANSACTIONS.integer(
     "transaction.max.timeout.ms",

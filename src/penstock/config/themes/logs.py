@@ -18,12 +18,14 @@ NUM_RECOVERY_THREADS_PER_DATA_DIR = THEME.integer(
     "How many logs of one directory are recovered at once after a crash.",
     at_least=1,
     live=Live.CLUSTER_WIDE,
+    ignored=True,
 )
 LOG_DIR_FAILURE_TIMEOUT_MS = THEME.long(
     "log.dir.failure.timeout.ms",
     30_000,
     "How long a broker with a failed directory waits to tell the controller before it stops.",
     at_least=1,
+    ignored=True,
 )
 
 TOPIC_DEFAULTS = Theme("Defaults of topic settings", live=Live.CLUSTER_WIDE)
@@ -110,19 +112,30 @@ LOG_FLUSH_START_OFFSET_CHECKPOINT_INTERVAL_MS = UPKEEP.integer(
     60_000,
     "How often the first readable offset of each log is written down.",
     at_least=0,
+    ignored=True,
 )
 LOG_INITIAL_TASK_DELAY_MS = UPKEEP.long(
-    "log.initial.task.delay.ms", 30_000, "How long after the start the first sweep waits.", at_least=0
+    "log.initial.task.delay.ms",
+    30_000,
+    "How long after the start the first sweep waits.",
+    at_least=0,
+    ignored=True,
 )
 LOG_CLEANER_ENABLE = UPKEEP.boolean("log.cleaner.enable", True, "Whether compacted topics are compacted.")
 LOG_CLEANER_THREADS = UPKEEP.integer(
-    "log.cleaner.threads", 1, "How many logs are compacted at once.", at_least=0, live=Live.CLUSTER_WIDE
+    "log.cleaner.threads",
+    1,
+    "How many logs are compacted at once.",
+    at_least=0,
+    live=Live.CLUSTER_WIDE,
+    ignored=True,
 )
 LOG_CLEANER_IO_MAX_BYTES_PER_SECOND = UPKEEP.double(
     "log.cleaner.io.max.bytes.per.second",
     1.7976931348623157e308,
     "The rate of reading and writing that compaction keeps below.",
     live=Live.CLUSTER_WIDE,
+    ignored=True,
 )
 LOG_CLEANER_DEDUPE_BUFFER_SIZE = UPKEEP.long(
     "log.cleaner.dedupe.buffer.size",
@@ -136,12 +149,14 @@ LOG_CLEANER_IO_BUFFER_SIZE = UPKEEP.integer(
     "Memory for the buffers that compaction reads and writes through.",
     at_least=0,
     live=Live.CLUSTER_WIDE,
+    ignored=True,
 )
 LOG_CLEANER_IO_BUFFER_LOAD_FACTOR = UPKEEP.double(
     "log.cleaner.io.buffer.load.factor",
     0.9,
     "How full the map from key to offset may get before a pass ends.",
     live=Live.CLUSTER_WIDE,
+    ignored=True,
 )
 LOG_CLEANER_BACKOFF_MS = UPKEEP.long(
     "log.cleaner.backoff.ms",
@@ -153,9 +168,10 @@ LOG_CLEANER_BACKOFF_MS = UPKEEP.long(
 PRODUCER_ID_EXPIRATION_MS = UPKEEP.integer(
     "producer.id.expiration.ms",
     86_400_000,
-    "How long a partition remembers an idempotent producer that has gone quiet.",
+    "How long a partition remembers an idempotent producer that has gone quiet: always a day here.",
     at_least=1,
     live=Live.CLUSTER_WIDE,
+    ignored=True,
 )
 PRODUCER_ID_EXPIRATION_CHECK_INTERVAL_MS = UPKEEP.integer(
     "producer.id.expiration.check.interval.ms",

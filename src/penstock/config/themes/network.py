@@ -16,9 +16,11 @@ BROKER_RACK = IDENTITY.optional_string(
 PROCESS_ROLES = IDENTITY.names(
     "process.roles",
     ("broker", "controller"),
-    "What this node does: keep data (`broker`), take part in the metadata quorum (`controller`), or both.",
+    "What this node does: keep data (`broker`), take part in the metadata quorum (`controller`), or both. Every node "
+    "does both here.",
     choices=("broker", "controller"),
     check=not_empty,
+    ignored=True,
 )
 
 LISTEN = Theme("Listeners and connections")
@@ -57,19 +59,23 @@ CONTROLLER_LISTENER_NAMES = LISTEN.names(
     "The listeners of the metadata quorum; the first one is used to reach it.",
 )
 EARLY_START_LISTENERS = LISTEN.optional_string(
-    "early.start.listeners", "Listeners that open before the broker has caught up with the metadata."
+    "early.start.listeners",
+    "Listeners that open before the broker has caught up with the metadata.",
+    ignored=True,
 )
 SOCKET_SEND_BUFFER_BYTES = LISTEN.integer(
     "socket.send.buffer.bytes",
     102_400,
     "SO_SNDBUF of a client's socket; -1 leaves it to the system.",
     at_least=-1,
+    ignored=True,
 )
 SOCKET_RECEIVE_BUFFER_BYTES = LISTEN.integer(
     "socket.receive.buffer.bytes",
     102_400,
     "SO_RCVBUF of a client's socket; -1 leaves it to the system.",
     at_least=-1,
+    ignored=True,
 )
 SOCKET_REQUEST_MAX_BYTES = LISTEN.integer(
     "socket.request.max.bytes",
@@ -82,6 +88,7 @@ SOCKET_LISTEN_BACKLOG_SIZE = LISTEN.integer(
     50,
     "How many connections the system may hold until they are accepted.",
     at_least=1,
+    ignored=True,
 )
 MAX_CONNECTIONS = LISTEN.integer(
     "max.connections",
@@ -130,6 +137,7 @@ QUEUED_MAX_REQUESTS = REQUESTS.integer(
     500,
     "How many requests may be at work before sockets are no longer read.",
     at_least=1,
+    ignored=True,
 )
 QUEUED_MAX_REQUEST_BYTES = REQUESTS.long(
     "queued.max.request.bytes",
@@ -138,7 +146,10 @@ QUEUED_MAX_REQUEST_BYTES = REQUESTS.long(
     "clients to read them; -1 is a quarter of the machine's memory.",
 )
 REQUEST_TIMEOUT_MS = REQUESTS.integer(
-    "request.timeout.ms", 30_000, "How long this broker waits for an answer of another node."
+    "request.timeout.ms",
+    30_000,
+    "How long this broker waits for an answer of another node.",
+    ignored=True,
 )
 FETCH_MAX_BYTES = REQUESTS.integer(
     "fetch.max.bytes",

@@ -27,7 +27,10 @@ REPLICA_SOCKET_TIMEOUT_MS = REPLICAS.integer(
     "replica.socket.timeout.ms", 30_000, "How long a follower waits for an answer of the leader."
 )
 REPLICA_SOCKET_RECEIVE_BUFFER_BYTES = REPLICAS.integer(
-    "replica.socket.receive.buffer.bytes", 65_536, "SO_RCVBUF of a follower's connection to its leader."
+    "replica.socket.receive.buffer.bytes",
+    65_536,
+    "SO_RCVBUF of a follower's connection to its leader.",
+    ignored=True,
 )
 REPLICA_FETCH_MAX_BYTES = REPLICAS.integer(
     "replica.fetch.max.bytes", 1_048_576, "How much a follower asks of one partition at a time.", at_least=0
@@ -49,6 +52,7 @@ NUM_REPLICA_FETCHERS = REPLICAS.integer(
     1,
     "How many connections a follower keeps to each leader.",
     live=Live.CLUSTER_WIDE,
+    ignored=True,
 )
 LEADER_REPLICATION_THROTTLED_RATE = REPLICAS.long(
     "leader.replication.throttled.rate",
@@ -102,10 +106,17 @@ CONTROLLED_SHUTDOWN_RETRY_BACKOFF_MS = REPLICAS.long(
 QUORUM = Theme("Metadata quorum")
 
 CONTROLLER_QUORUM_VOTERS = QUORUM.names(
-    "controller.quorum.voters", (), "The voters, as id@host:port. Empty on a single node."
+    "controller.quorum.voters",
+    (),
+    "The voters, as id@host:port. Who votes is in the metadata log here, and a new node is told whom to join: "
+    "`penstock up --join`.",
+    ignored=True,
 )
 CONTROLLER_QUORUM_BOOTSTRAP_SERVERS = QUORUM.names(
-    "controller.quorum.bootstrap.servers", (), "Where to find the quorum, as host:port (KIP-853)."
+    "controller.quorum.bootstrap.servers",
+    (),
+    "Where to find the quorum, as host:port (KIP-853): `penstock up --join` here, once.",
+    ignored=True,
 )
 CONTROLLER_QUORUM_ELECTION_TIMEOUT_MS = QUORUM.integer(
     "controller.quorum.election.timeout.ms", 400, "How long a candidate waits for votes."
@@ -119,7 +130,10 @@ CONTROLLER_QUORUM_ELECTION_BACKOFF_MAX_MS = QUORUM.integer(
     "controller.quorum.election.backoff.max.ms", 500, "The longest rest after a lost election."
 )
 CONTROLLER_QUORUM_APPEND_LINGER_MS = QUORUM.integer(
-    "controller.quorum.append.linger.ms", 25, "How long metadata records wait for others to be written with."
+    "controller.quorum.append.linger.ms",
+    25,
+    "How long metadata records wait for others to be written with.",
+    ignored=True,
 )
 CONTROLLER_QUORUM_REQUEST_TIMEOUT_MS = QUORUM.integer(
     "controller.quorum.request.timeout.ms", 2000, "How long a node waits for an answer of another voter."
@@ -128,21 +142,34 @@ CONTROLLER_QUORUM_RETRY_BACKOFF_MS = QUORUM.integer(
     "controller.quorum.retry.backoff.ms", 20, "How long a node rests before it asks again."
 )
 METADATA_LOG_DIR = QUORUM.optional_string(
-    "metadata.log.dir", "The directory of the metadata log. Unset, the first of `log.dirs`."
+    "metadata.log.dir",
+    "The directory of the metadata log. Unset, the first of `log.dirs`.",
+    ignored=True,
 )
 METADATA_LOG_SEGMENT_BYTES = QUORUM.integer(
-    "metadata.log.segment.bytes", 1_073_741_824, "The size at which the metadata log rolls.", at_least=12
+    "metadata.log.segment.bytes",
+    1_073_741_824,
+    "The size at which the metadata log rolls.",
+    at_least=12,
+    ignored=True,
 )
 METADATA_LOG_SEGMENT_MS = QUORUM.long(
-    "metadata.log.segment.ms", 604_800_000, "The age at which the metadata log rolls."
+    "metadata.log.segment.ms",
+    604_800_000,
+    "The age at which the metadata log rolls.",
+    ignored=True,
 )
 METADATA_MAX_RETENTION_BYTES = QUORUM.long(
     "metadata.max.retention.bytes",
     104_857_600,
     "Size of metadata log and snapshots beyond which old ones go.",
+    ignored=True,
 )
 METADATA_MAX_RETENTION_MS = QUORUM.long(
-    "metadata.max.retention.ms", 604_800_000, "Age beyond which old metadata log segments and snapshots go."
+    "metadata.max.retention.ms",
+    604_800_000,
+    "Age beyond which old metadata log segments and snapshots go.",
+    ignored=True,
 )
 METADATA_LOG_MAX_RECORD_BYTES_BETWEEN_SNAPSHOTS = QUORUM.long(
     "metadata.log.max.record.bytes.between.snapshots",
@@ -155,12 +182,14 @@ METADATA_LOG_MAX_SNAPSHOT_INTERVAL_MS = QUORUM.long(
     3_600_000,
     "The longest time until the next snapshot; 0 never.",
     at_least=0,
+    ignored=True,
 )
 METADATA_MAX_IDLE_INTERVAL_MS = QUORUM.integer(
     "metadata.max.idle.interval.ms",
     500,
     "How often an idle quorum writes a record that does nothing; 0 never.",
     at_least=0,
+    ignored=True,
 )
 INITIAL_BROKER_REGISTRATION_TIMEOUT_MS = QUORUM.integer(
     "initial.broker.registration.timeout.ms",

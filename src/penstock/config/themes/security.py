@@ -15,7 +15,10 @@ SSL_ENABLED_PROTOCOLS = TLS.names(
     "ssl.enabled.protocols", ("TLSv1.2", "TLSv1.3"), "The TLS versions offered."
 )
 SSL_PROTOCOL = TLS.string(
-    "ssl.protocol", "TLSv1.3", "The TLS version used for connections this broker opens."
+    "ssl.protocol",
+    "TLSv1.3",
+    "The TLS version used for connections this broker opens: the newest of `ssl.enabled.protocols` that both have.",
+    ignored=True,
 )
 SSL_CIPHER_SUITES = TLS.names(
     "ssl.cipher.suites", (), "The cipher suites offered; empty leaves it to OpenSSL."
@@ -67,6 +70,7 @@ SASL_MECHANISM_CONTROLLER_PROTOCOL = SASL.string(
     "GSSAPI",
     "The mechanism brokers use towards the quorum.",
     live=Live.READ_ONLY,
+    ignored=True,
 )
 SASL_JAAS_CONFIG = SASL.password(
     "sasl.jaas.config", "Users and passwords of PLAIN, in the form of Kafka's login modules."
@@ -99,7 +103,10 @@ SASL_OAUTHBEARER_CLOCK_SKEW_SECONDS = SASL.integer(
     "sasl.oauthbearer.clock.skew.seconds", 30, "How far the issuer's clock may be off."
 )
 SASL_OAUTHBEARER_SCOPE_CLAIM_NAME = SASL.string(
-    "sasl.oauthbearer.scope.claim.name", "scope", "The claim that holds the scopes."
+    "sasl.oauthbearer.scope.claim.name",
+    "scope",
+    "The claim that holds the scopes.",
+    ignored=True,
 )
 SASL_OAUTHBEARER_ALGORITHMS = SASL.names(
     "penstock.sasl.oauthbearer.algorithms",
