@@ -14,9 +14,11 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 COMPILED = (
+    "cluster/replica.py",
     "cluster/replicas.py",
     "observability/completion.py",
     "observability/exposition.py",
+    "protocol/headers.py",
     "protocol/produce_frame.py",
     "protocol/records/validation.py",
     "protocol/records/walk.py",
@@ -27,6 +29,7 @@ COMPILED = (
     "server/handlers/produce.py",
     "server/memory.py",
     "server/tls_listener.py",
+    "server/transactional_produce.py",
     "storage/append.py",
     "storage/durable_log.py",
     "storage/file_cache.py",

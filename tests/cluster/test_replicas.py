@@ -7,7 +7,8 @@ import msgspec
 import pytest
 
 from penstock.cluster.metadata.delta import MetadataDelta
-from penstock.cluster.replica import NotLeader, Replica
+from penstock.cluster.replica import Replica
+from penstock.cluster.replica_errors import NotLeader
 from penstock.protocol.errors import ErrorCode
 from tests.server.live import Live, batch, running_broker
 

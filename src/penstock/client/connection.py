@@ -16,7 +16,8 @@ from penstock.client.introduction import Introduced, introduction
 from penstock.client.settings import SaslSettings
 from penstock.protocol import apis
 from penstock.protocol.errors import ProtocolError
-from penstock.protocol.headers import RequestHeader, decode_response_header, encode_request_header
+from penstock.protocol.headers import decode_response_header, encode_request_header
+from penstock.protocol.request_header import RequestHeader
 
 _SIZE = struct.Struct(">i")
 _FRAME_BYTES_MAX = 512 * 1024 * 1024

@@ -13,6 +13,12 @@ from collections.abc import Callable
 
 from penstock.cluster.in_sync import Followers, WantedSet
 from penstock.cluster.metadata.state import NO_LEADER, Partition
+from penstock.cluster.replica_errors import (
+    NotEnoughReplicas,
+    NotEnoughReplicasAfterAppend,
+    NotLeader,
+    PartitionGone,
+)
 from penstock.observability.clock import Clock
 from penstock.observability.completion import Completion
 from penstock.protocol.errors import ErrorCode
@@ -27,30 +33,6 @@ ALL = -1  # acks: every in-sync replica
 
 Told = Callable[[LogError | None], None]
 """Called once, when records are where they were to be, or with why they will not be there."""
-
-
-class PartitionGone(LogError):
-    """The partition is deleted."""
-
-    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-
-
-class NotLeader(LogError):
-    """Another broker leads: what was appended here counts only if that one has it."""
-
-    code = ErrorCode.NOT_LEADER_OR_FOLLOWER
-
-
-class NotEnoughReplicas(LogError):
-    """Too few replicas are in sync for a write that wants all of them; nothing was appended."""
-
-    code = ErrorCode.NOT_ENOUGH_REPLICAS
-
-
-class NotEnoughReplicasAfterAppend(LogError):
-    """Too few replicas are in sync to commit what was appended."""
-
-    code = ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
 
 
 class Surroundings:
@@ -294,7 +276,7 @@ class Replica:
         self, records: Buffer | Checked, now_ms: int, origin: Origin = Origin.CLIENT, acks: int = ALL
     ) -> Appended:
         """Append as the leader. Raises `LogError`, and `CheckElsewhere` as the log does."""
-        log = self.log
+        log = self._log if self._log is not None else self.log
         followers = self._followers
         if followers is not None and acks == ALL:
             self._require_in_sync(followers, log)
@@ -331,13 +313,13 @@ class Replica:
     def tell_when_acknowledged(self, last_offset: int, acks: int, told: Told) -> None:
         """What a producer waits for: all in-sync replicas, or with acks=1 this one's disk. It may be told at once."""
         if acks == ALL or self._followers is None:
-            if self.high_watermark <= last_offset:
-                self._wait(self._producers, last_offset, told)
-                return
-        elif self.log.committed_offset <= last_offset:
-            self._wait(self._own_producers, last_offset, told)
-            return
-        told(None)
+            producers, end_offset = self._producers, self.high_watermark
+        else:
+            producers, end_offset = self._own_producers, self.log.committed_offset
+        if end_offset > last_offset:
+            told(None)
+        else:
+            self._wait(producers, last_offset, told)
 
     def _waiter(self, producers: "deque[tuple[int, Told]]", last_offset: int) -> Completion[None]:
         waiter: Completion[None] = Completion()

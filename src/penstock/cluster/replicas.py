@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.image import MetadataImage, ResourceType
 from penstock.cluster.metadata.state import Partition, Topic
-from penstock.cluster.replica import NotLeader, PartitionGone, Replica, Surroundings
+from penstock.cluster.replica import Replica, Surroundings
+from penstock.cluster.replica_errors import NotLeader, PartitionGone
 from penstock.cluster.throttle import MeanRate, ReplicationThrottle
 from penstock.cluster.topic_names import CLUSTER_METADATA
 from penstock.config.broker import BrokerConfig
@@ -99,6 +100,8 @@ class Replicas:
             return self._why_missing(
                 self._image.topic(topic), partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             )
+        if replica.is_leader and replica.is_open:
+            return replica
         return self._leading(replica, or_follower=or_follower)
 
     def leader_by_id(

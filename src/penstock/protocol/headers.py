@@ -7,10 +7,9 @@ header version 2 tagged fields. Response: correlation_id int32, and in header ve
 import struct
 from typing import Final
 
-import msgspec
-
 from penstock.protocol.apis import APIS, request_header_version, response_header_version
 from penstock.protocol.errors import ProtocolError
+from penstock.protocol.request_header import RequestHeader
 from penstock.protocol.wire import (
     Budget,
     Buffer,
@@ -31,15 +30,6 @@ _TAGGED_RESPONSES: Final = frozenset(
 """One look for each response, instead of three calls."""
 
 
-class RequestHeader(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A null client id is read as an empty one, as Kafka does."""
-
-    api_key: int
-    api_version: int
-    correlation_id: int
-    client_id: str = ""
-
-
 def decode_request_header(buf: Buffer, pos: int = 0) -> tuple[RequestHeader, int]:
     """The header, and the position where the body starts.
 
@@ -53,9 +43,8 @@ def decode_request_header(buf: Buffer, pos: int = 0) -> tuple[RequestHeader, int
     spec = APIS.get(api_key)
     client_id = ""
     if spec is not None:
-        is_flexible = api_version >= spec.flexible_from
         try:
-            client_id, pos = _client_id(buf, pos, is_flexible)
+            client_id, pos = _client_id(buf, pos, api_version >= spec.flexible_from)
         except ProtocolError:
             if api_version in spec.versions:
                 raise

@@ -18,9 +18,10 @@ from penstock.observability.completion import Completion
 from penstock.protocol import apis, produce_frame
 from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.fetch_frame import encode_fetch_response
-from penstock.protocol.headers import RequestHeader, decode_request_header, encode_response_header
+from penstock.protocol.headers import decode_request_header, encode_response_header
 from penstock.protocol.messages.api_versions import ApiVersionsResponse
 from penstock.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
+from penstock.protocol.request_header import RequestHeader
 from penstock.security.operations import Operation
 from penstock.security.principal import decode_principal, encode_principal
 from penstock.security.resources import CLUSTER_NAME, ResourceType

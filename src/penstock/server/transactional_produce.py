@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-import msgspec
-
 from penstock.cluster.replica import Replica
 from penstock.config.themes.coordinators import TRANSACTION_PARTITION_VERIFICATION_ENABLE
 from penstock.protocol.errors import ErrorCode
@@ -25,11 +23,14 @@ Verdicts = dict[TopicPartition, ErrorCode]
 _BY_ID_FROM = 13
 
 
-class Pending(msgspec.Struct, frozen=True):
+class Pending:
     """A request with records of a transaction that is not open yet where they go."""
 
-    admission: Admission
-    adds: bool
+    __slots__ = ("adds", "admission")
+
+    def __init__(self, admission: Admission, adds: bool) -> None:
+        self.admission = admission
+        self.adds = adds
 
 
 def key_of(ctx: RequestContext, topic: TopicProduceData) -> bytes | str:

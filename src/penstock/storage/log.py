@@ -105,7 +105,7 @@ class Log(MendableLog):
         """
         if self.failure is not None:
             raise self.failure.with_traceback(None)
-        rules = self._rules_now()
+        rules = self._rules if self._rules is not None else self._rules_now()
         is_from_client = origin is Origin.CLIENT
         batches = self._prepared(records, rules, now_ms, is_from_client)
         duplicate = check_producers(self.producers, batches, is_from_client=is_from_client)

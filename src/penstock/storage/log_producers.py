@@ -4,7 +4,7 @@ import logging
 from collections.abc import Sequence
 
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.records.batch import BatchHeader
+from penstock.protocol.records.batch import NO_PRODUCER_ID, BatchHeader
 from penstock.protocol.records.control import ControlType, EndTxnMarker, control_type, decode_end_txn_marker
 from penstock.protocol.records.errors import CorruptRecords
 from penstock.protocol.records.record import iter_records
@@ -32,7 +32,7 @@ def check_producers(
     """Ask whether the batches may be appended. Raises `AppendRejected`; gives the original of a retry."""
     for batch in batches:
         header = batch.header
-        if not header.has_producer_id:
+        if header.producer_id == NO_PRODUCER_ID:
             continue
         if producers.doubtful_from is not None:
             raise AppendRejected(
@@ -72,7 +72,7 @@ def note_stored(producers: ProducerStates, batch: StorableBatch) -> CompletedTra
     """Take in a batch that was stored; gives the transaction that it ended."""
     header = batch.header
     completed: CompletedTransaction | None = None
-    if header.has_producer_id:
+    if header.producer_id != NO_PRODUCER_ID:
         if not header.is_control:
             producers.update(header, batch.base_offset, batch.max_timestamp)
         elif (marker := marker_or_none(header, batch.data)) is not None:

@@ -18,8 +18,8 @@ from penstock.client.errors import BrokerError, TimedOut
 from penstock.client.metadata import TopicPartition
 from penstock.client.settings import ClientSettings
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.headers import RequestHeader
 from penstock.protocol.messages import api_versions, find_coordinator, list_offsets, metadata, offset_fetch
+from penstock.protocol.request_header import RequestHeader
 from tests.client.blocking.clock import TestClock
 from tests.client.blocking.serving import ALL_VERSIONS, serving
 from tests.support.broker import BrokerProcess

@@ -18,8 +18,8 @@ from penstock.client.connection import Disconnected
 from penstock.client.errors import AuthenticationFailed, UnsupportedApi
 from penstock.client.settings import ClientSettings
 from penstock.protocol.errors import ErrorCode, ProtocolError
-from penstock.protocol.headers import RequestHeader
 from penstock.protocol.messages import api_versions, fetch, metadata, sasl_authenticate, sasl_handshake
+from penstock.protocol.request_header import RequestHeader
 from tests.client.blocking.serving import ALL_VERSIONS, Answer, serving
 from tests.support.broker import BrokerProcess
 

@@ -6,7 +6,8 @@ from typing import Any, cast
 import pytest
 
 from penstock.cluster.coordination.partition import CoordinatorError, CoordinatorPartition
-from penstock.cluster.replica import NotEnoughReplicasAfterAppend, Replica
+from penstock.cluster.replica import Replica
+from penstock.cluster.replica_errors import NotEnoughReplicasAfterAppend
 from penstock.observability.clock import ManualClock
 from penstock.observability.completion import Completion
 from penstock.protocol.errors import ErrorCode

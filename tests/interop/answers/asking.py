@@ -16,7 +16,8 @@ from typing import Any, Final
 import msgspec
 
 from penstock.protocol.apis import APIS, codec
-from penstock.protocol.headers import RequestHeader, decode_response_header, encode_request_header
+from penstock.protocol.headers import decode_response_header, encode_request_header
+from penstock.protocol.request_header import RequestHeader
 
 Fields = dict[str, Any]
 

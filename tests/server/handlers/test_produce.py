@@ -7,7 +7,8 @@ import pytest
 from crc32c import crc32c
 
 from penstock.client.connection import Disconnected
-from penstock.cluster.replica import PartitionGone, Replica
+from penstock.cluster.replica import Replica
+from penstock.cluster.replica_errors import PartitionGone
 from penstock.protocol.compression import Codec
 from penstock.protocol.messages.find_coordinator import FindCoordinatorRequest
 from penstock.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic

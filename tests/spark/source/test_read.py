@@ -12,10 +12,10 @@ from penstock.client.blocking.cluster import Cluster
 from penstock.client.errors import BrokerError, TimedOut
 from penstock.client.metadata import TopicPartition
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.headers import RequestHeader
 from penstock.protocol.messages import api_versions, fetch, metadata
 from penstock.protocol.records.builder import BatchBuilder
 from penstock.protocol.records.errors import CorruptRecords
+from penstock.protocol.request_header import RequestHeader
 from penstock.spark.source.plan import DataLoss, OffsetRange
 from penstock.spark.source.read import fetch_range, read_range
 from tests.client.blocking.serving import ALL_VERSIONS, serving

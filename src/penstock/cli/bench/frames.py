@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from penstock.protocol.apis import codec
-from penstock.protocol.headers import RequestHeader, encode_request_header
+from penstock.protocol.headers import encode_request_header
 from penstock.protocol.messages import fetch, produce
 from penstock.protocol.records.builder import NewRecord, build_batch
+from penstock.protocol.request_header import RequestHeader
 
 PRODUCE_VERSION: Final = 12  # the last that names topics; 13 wants ids
 FETCH_VERSION: Final = 12

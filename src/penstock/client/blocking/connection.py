@@ -21,7 +21,8 @@ from penstock.client.security import tls_context
 from penstock.client.settings import ClientSettings, SaslSettings
 from penstock.protocol import apis
 from penstock.protocol.errors import ProtocolError
-from penstock.protocol.headers import RequestHeader, decode_response_header, encode_request_header
+from penstock.protocol.headers import decode_response_header, encode_request_header
+from penstock.protocol.request_header import RequestHeader
 
 _SIZE: Final = struct.Struct(">i")
 _FRAME_BYTES_MAX: Final = 512 * 1024 * 1024

@@ -15,7 +15,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Generic, Protocol, TypeVar
 
-from penstock.cluster.replica import NotEnoughReplicasAfterAppend, Replica
+from penstock.cluster.replica import Replica
+from penstock.cluster.replica_errors import NotEnoughReplicasAfterAppend
 from penstock.observability.clock import Clock
 from penstock.observability.completion import Completion
 from penstock.protocol.compression import Codec

@@ -10,6 +10,8 @@ differences, each a refusal where Kafka stores something that readers stumble ov
 Nothing in the header is believed before it is checked; compressed records are decompressed, bounded, and walked.
 """
 
+from crc32c import crc32c
+
 from penstock.protocol.compression import (
     Buffer,
     Codec,
@@ -18,8 +20,10 @@ from penstock.protocol.compression import (
 )
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.batch import (
+    ATTRIBUTES_POSITION,
     CODEC_MASK,
     CONTROL_FLAG,
+    HEADER,
     HEADER_SIZE,
     LOG_APPEND_TIME_FLAG,
     LOG_OVERHEAD,
@@ -29,8 +33,6 @@ from penstock.protocol.records.batch import (
     NO_TIMESTAMP,
     TRANSACTIONAL_FLAG,
     BatchHeader,
-    compute_crc,
-    parse_header,
     set_max_timestamp,
 )
 from penstock.protocol.records.builder import assemble_batch
@@ -69,7 +71,7 @@ def validate_batch(
             ErrorCode.MESSAGE_TOO_LARGE,
             f"The batch of {size_bytes} bytes exceeds max.message.bytes, which is {rules.size_bytes_max}",
         )
-    if compute_crc(batch, 0, size_bytes) != header.crc:
+    if crc32c(memoryview(batch)[ATTRIBUTES_POSITION:]) != header.crc:
         raise InvalidBatch(ErrorCode.CORRUPT_MESSAGE, "The batch does not match its CRC")
     if size_bytes > rules.segment_bytes_max:
         _refuse_larger_than_segment(size_bytes, rules)
@@ -118,7 +120,7 @@ def _check_frame(batch: Buffer) -> BatchHeader:
         announced = LOG_OVERHEAD + int.from_bytes(batch[8:LOG_OVERHEAD], "big", signed=True)
         code = ErrorCode.INVALID_RECORD if announced > available else ErrorCode.CORRUPT_MESSAGE
         raise InvalidBatch(code, f"{available} bytes are too few for a batch header")
-    header = parse_header(batch, 0)
+    header = BatchHeader(*HEADER.unpack_from(batch))
     size = LOG_OVERHEAD + header.batch_length
     if size == available:
         return header

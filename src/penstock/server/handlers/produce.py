@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Mapping
 from functools import partial
 
 from penstock.cluster.replica import ALL, Replica
-from penstock.cluster.topic_names import is_internal
+from penstock.cluster.topic_names import INTERNAL_TOPICS
 from penstock.observability.completion import Completion
 from penstock.protocol.compression import Codec
 from penstock.protocol.errors import ErrorCode
@@ -72,6 +72,7 @@ class _Outcome:
 
 _Outcomes = list[tuple[TopicProduceData, list[_Outcome]]]
 _Denied = Mapping[bytes | str, ErrorCode]
+_NOTHING_TOLD: Verdicts = {}
 
 
 def handle(
@@ -83,7 +84,38 @@ def handle(
         if isinstance(pending, Pending):
             return _handle_later(ctx, request, denied, pending)
         return _append_all(ctx, request, denied, pending)
-    return _append_all(ctx, request, denied, {})
+    topics = request.topic_data
+    if len(topics) == 1 and len(topics[0].partition_data) == 1 and not denied:
+        return _handle_one(ctx, request, topics[0])
+    return _append_all(ctx, request, denied, _NOTHING_TOLD)
+
+
+def _handle_one(
+    ctx: RequestContext, request: ProduceRequest, topic: TopicProduceData
+) -> ProduceResponse | Completion[ProduceResponse] | Exclusive | None:
+    """What nearly every request is: records for one partition. Where no other broker holds it, there is only its disk
+    to wait for, without a time limit.
+    """
+    outcome = _append(ctx, request, topic, topic.partition_data[0], _NOTHING_TOLD)
+    leader = outcome.leader
+    if leader is None or leader.is_replicated or request.acks == 0:
+        return _go_on(ctx, request, [(topic, [outcome])])
+    answer: Completion[ProduceResponse] = Completion()
+    leader.tell_when_acknowledged(
+        outcome.last_offset, request.acks, partial(_respond_to_one, answer, topic, outcome)
+    )
+    return answer
+
+
+def _respond_to_one(
+    answer: Completion[ProduceResponse], topic: TopicProduceData, outcome: _Outcome, error: LogError | None
+) -> None:
+    if error is not None:
+        outcome.response = _failed(outcome.response.index, error.code, str(error))
+    told = TopicProduceResponse(
+        name=topic.name, topic_id=topic.topic_id, partition_responses=[outcome.response]
+    )
+    answer.resolve(ProduceResponse(responses=[told]))
 
 
 def _denied(ctx: RequestContext, request: ProduceRequest) -> _Denied:
@@ -129,6 +161,12 @@ def _append_all(
         else:
             parts = [_Outcome(_failed(data.index, refusal)) for data in topic.partition_data]
         outcomes.append((topic, parts))
+    return _go_on(ctx, request, outcomes)
+
+
+def _go_on(
+    ctx: RequestContext, request: ProduceRequest, outcomes: _Outcomes
+) -> ProduceResponse | Completion[ProduceResponse] | Exclusive | None:
     if _has_unchecked(outcomes):
         # What the same client sends next must not overtake it.
         return Exclusive(_append_checked(ctx, request, outcomes))
@@ -191,29 +229,9 @@ def _answer(
                     )
         return None
     waiting = [o for _, parts in outcomes for o in parts if o.leader is not None]
-    if len(waiting) == 1 and not (leader := _leader(waiting[0])).is_replicated:
-        answer: Completion[ProduceResponse] = Completion()
-        leader.tell_when_acknowledged(
-            waiting[0].last_offset, request.acks, partial(_respond_to_one, answer, outcomes, waiting[0])
-        )
-        return answer
     if waiting:
         return _Waiting(ctx, request, outcomes, waiting).answer
     return _respond(outcomes)
-
-
-def _leader(outcome: _Outcome) -> Replica:
-    assert outcome.leader is not None
-    return outcome.leader
-
-
-def _respond_to_one(
-    answer: Completion[ProduceResponse], outcomes: _Outcomes, outcome: _Outcome, error: LogError | None
-) -> None:
-    """The only partition to be waited for is synced, or has failed; nobody else holds it, so there is no time limit."""
-    if error is not None:
-        outcome.response = _failed(outcome.response.index, error.code, str(error))
-    answer.resolve(_respond(outcomes))
 
 
 class _Waiting:
@@ -237,7 +255,8 @@ class _Waiting:
         acks = request.acks
         others = []
         for outcome in waiting:
-            leader = _leader(outcome)
+            leader = outcome.leader
+            assert leader is not None
             leader.tell_when_acknowledged(outcome.last_offset, acks, partial(self._settle, outcome))
             if acks == ALL and leader.is_replicated and not outcome.is_settled:
                 others.append(outcome)
@@ -346,7 +365,7 @@ def _refuse(
         return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
     if request.acks not in (-1, 0, 1):
         return ErrorCode.INVALID_REQUIRED_ACKS
-    if is_internal(leader.topic) and ctx.client_id != ADMIN_CLIENT:
+    if leader.topic in INTERNAL_TOPICS and ctx.client_id != ADMIN_CLIENT:
         return ErrorCode.INVALID_TOPIC_EXCEPTION
     if attributes & TRANSACTIONAL_FLAG:
         if request.transactional_id is None:

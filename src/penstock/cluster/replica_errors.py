@@ -1,0 +1,28 @@
+"""Why a partition takes no records, or cannot say that it has them for good."""
+
+from penstock.protocol.errors import ErrorCode
+from penstock.storage.log_errors import LogError
+
+
+class PartitionGone(LogError):
+    """The partition is deleted."""
+
+    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+class NotLeader(LogError):
+    """Another broker leads: what was appended here counts only if that one has it."""
+
+    code = ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+class NotEnoughReplicas(LogError):
+    """Too few replicas are in sync for a write that wants all of them; nothing was appended."""
+
+    code = ErrorCode.NOT_ENOUGH_REPLICAS
+
+
+class NotEnoughReplicasAfterAppend(LogError):
+    """Too few replicas are in sync to commit what was appended."""
+
+    code = ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
