@@ -60,7 +60,8 @@ def put(shared_broker: BrokerProcess, pipeline: str) -> Put:
 def records_of(broker: BrokerProcess, topic: str, partition: int) -> list[Any]:
     """What a reader of committed records finds in a partition."""
     settings = {"bootstrap.servers": broker.bootstrap, "group.id": "reader", "enable.partition.eof": True}
-    consumer = Consumer({**settings, "auto.offset.reset": "earliest"})
+    consumer = Consumer({**settings, "auto.offset.reset": "earliest", "fetch.wait.max.ms": 20})
+    consumer.list_topics(timeout=TIMEOUT_SECONDS)  # the library would ask by itself, but only a second later
     consumer.assign([TopicPartition(topic, partition, 0)])
     found = []
     while (message := consumer.poll(TIMEOUT_SECONDS)) is not None and message.error() is None:

@@ -16,18 +16,17 @@ from penstock.cli.connection import (
     client_config,
     describe_error,
     make_client,
+    metadata_of,
 )
 from penstock.cli.errors import EXIT_USAGE, CommandError
 from penstock.cli.group_reader import GroupReader, Starts
 from penstock.cli.offsets import at_time, earliest, latest
 from penstock.cli.position import Position, Time, first_offsets, parse_position
 from penstock.cli.record_format import Render, record_format, shown_message
+from penstock.cli.silence import POLL_SECONDS, Silence
 from penstock.cli.topic import choose_partitions
 
-_POLL_SECONDS = 0.1
 _POLL_RECORDS = 500
-# Without an answer for so long, a reader that is to stop at the end is told that it will not come.
-_SILENCE_SECONDS_MAX = 15.0
 
 
 def consume(
@@ -88,14 +87,14 @@ def consume(
     chosen = choose_partitions(admin, topic, partition)
     is_read_committed = isolation == "read_committed"
     if group is not None:
-        config = _consumer_config(server, client, isolation, group)
+        config = _consumer_config(server, client, isolation, group, follow=follow)
         with contextlib.closing(_join(admin, config, topic, position, follow=follow)) as member:
             member.copy(render, max_messages)
         return
     ends = latest(admin, topic, chosen, is_read_committed=is_read_committed)
     starts, times = _bounds(admin, topic, chosen, position)
     reader = _Reader(
-        make_client(_consumer_class(), _consumer_config(server, client, isolation)),
+        make_client(_consumer_class(), _consumer_config(server, client, isolation, follow=follow)),
         topic,
         first_offsets(position, starts, ends, times),
         None if follow else ends,
@@ -132,8 +131,10 @@ def _consumer_class() -> Any:
 
 
 def _consumer_config(
-    server: str, settings: list[str], isolation: str, group: str | None = None
+    server: str, settings: list[str], isolation: str, group: str | None = None, *, follow: bool
 ) -> dict[str, object]:
+    # That the end is reached is told by a fetch that brings nothing.
+    soon = {} if follow else {"fetch.wait.max.ms": 20}
     return client_config(
         server,
         settings,
@@ -146,6 +147,7 @@ def _consumer_config(
             "auto.offset.reset": "error" if group is None else "earliest",
             "isolation.level": isolation,
             "fetch.queue.backoff.ms": 20,  # the library would rest for a second whenever its queue is full
+            **soon,
         },
     )
 
@@ -164,21 +166,20 @@ class _Reader:
         self._ends = ends
         places = first.items() if ends is None else [(p, at) for p, at in first.items() if at < ends[p]]
         self._open = {partition for partition, _ in places}
+        metadata_of(consumer)  # or the library would ask by itself, but only a second later
         consumer.assign([TopicPartition(topic, partition, offset) for partition, offset in places])
 
     def copy(self, render: Render, count_max: int | None) -> None:
         """Write records to standard output as they come."""
         out = sys.stdout.buffer
         left = count_max
-        last_answer = time.monotonic()
+        silence = Silence(self._consumer, self._topic)
         while self._open and left != 0:
-            messages = self._consumer.consume(min(_POLL_RECORDS, left or _POLL_RECORDS), _POLL_SECONDS)
-            if messages:
-                last_answer = time.monotonic()
-            elif self._ends is not None and time.monotonic() - last_answer > _SILENCE_SECONDS_MAX:
-                raise CommandError(
-                    f"the broker stopped answering for topic {self._topic}; is it still running?"
-                )
+            messages = self._consumer.consume(min(_POLL_RECORDS, left or _POLL_RECORDS), POLL_SECONDS)
+            if messages or self._ends is None:
+                silence.heard()
+            else:
+                silence.lasts()
             for message in messages:
                 if not self._is_wanted(message):
                     continue

@@ -163,6 +163,7 @@ def make_consumer(server: str, settings: list[str], group: str = "penstock-cli")
                 "auto.offset.reset": "error",
                 "isolation.level": "read_committed",
                 "fetch.queue.backoff.ms": 20,
+                "fetch.wait.max.ms": 20,  # that the end is reached is told by a fetch that brings nothing
             },
         ),
     )

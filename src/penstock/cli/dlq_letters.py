@@ -1,6 +1,5 @@
 """Dead letters as the commands see them: found, read to the end of their topic, chosen, shown."""
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -9,11 +8,10 @@ import msgspec
 from penstock.cli.connection import describe_error, metadata_of, unknown_topic
 from penstock.cli.errors import CommandError
 from penstock.cli.record_format import Shown, json_record, readable, readable_time, shown_message
+from penstock.cli.silence import POLL_SECONDS, Silence
 from penstock.spark.dead_letter_format import TOPIC_SUFFIX, DeadLetter, read_headers
 
-_POLL_SECONDS = 0.1
 _POLL_RECORDS = 500
-_SILENCE_SECONDS_MAX = 15.0
 _CELL_CHARACTERS_MAX = 60
 
 
@@ -56,14 +54,15 @@ def read_records(
 
     end_of_partition = KafkaError._PARTITION_EOF  # noqa: SLF001 - its public name begins so
     unread = {partition for partition, offset in first.items() if offset < ends[partition]}
+    metadata_of(consumer)  # or the library would ask by itself, but only a second later
     consumer.assign([TopicPartition(topic, partition, first[partition]) for partition in sorted(unread)])
-    last_answer = time.monotonic()
+    silence = Silence(consumer, topic)
     while unread:
-        messages = consumer.consume(_POLL_RECORDS, _POLL_SECONDS)
+        messages = consumer.consume(_POLL_RECORDS, POLL_SECONDS)
         if messages:
-            last_answer = time.monotonic()
-        elif time.monotonic() - last_answer > _SILENCE_SECONDS_MAX:
-            raise CommandError(f"the broker stopped answering for topic {topic}; is it still running?")
+            silence.heard()
+        else:
+            silence.lasts()
         for message in messages:
             partition, error = message.partition(), message.error()
             if error is not None and error.code() != end_of_partition:

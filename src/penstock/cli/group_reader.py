@@ -18,12 +18,10 @@ from penstock.cli.errors import CommandError
 from penstock.cli.offsets import at_time, earliest, latest
 from penstock.cli.position import Position, Time, first_offsets
 from penstock.cli.record_format import Render, shown_message
+from penstock.cli.silence import POLL_SECONDS, Silence
 
-_POLL_SECONDS = 0.1
 _POLL_RECORDS = 500
 _LEAVE_SECONDS = 5.0
-# Without an answer for so long, a reader that is to stop at the end is told that it will not come.
-_SILENCE_SECONDS_MAX = 15.0
 
 # A commit that failed so may be tried again: the member is about to rejoin, or the coordinator about to come back.
 # Where the partition is lost meanwhile, its records are shown again by whoever has it then.
@@ -154,16 +152,14 @@ class GroupReader:
     def copy(self, render: Render, count_max: int | None) -> None:
         """Write records to standard output as they come, and commit them, until there is enough or a signal."""
         left = count_max
-        last_answer = time.monotonic()
+        silence = Silence(self._consumer, self._topic)
         with self._stopped_by_signals():
             while left != 0 and not self._is_done():
-                messages = self._consumer.consume(min(_POLL_RECORDS, left or _POLL_RECORDS), _POLL_SECONDS)
+                messages = self._consumer.consume(min(_POLL_RECORDS, left or _POLL_RECORDS), POLL_SECONDS)
                 if messages or self._follow or not self._has_joined:  # a rebalance may take its time
-                    last_answer = time.monotonic()
-                elif time.monotonic() - last_answer > _SILENCE_SECONDS_MAX:
-                    raise CommandError(
-                        f"the broker stopped answering for topic {self._topic}; is it still running?"
-                    )
+                    silence.heard()
+                else:
+                    silence.lasts()
                 count = self._write(messages, render)
                 self._commit()
                 if left is not None:
@@ -267,13 +263,13 @@ class GroupReader:
         try:
             while not self._is_all_committed and time.monotonic() < deadline:
                 self._commit()
-                self._consumer.poll(_POLL_SECONDS)  # what it gives is neither shown nor committed
+                self._consumer.poll(POLL_SECONDS)  # what it gives is neither shown nor committed
         finally:
             is_committed = self._is_all_committed
             # Leaving waits for a coordinator that is away; whoever stopped the reader does not.
             leaving = threading.Thread(target=self._consumer.close, daemon=True)
             leaving.start()
-            leaving.join(_LEAVE_SECONDS if is_committed else _POLL_SECONDS)
+            leaving.join(_LEAVE_SECONDS if is_committed else POLL_SECONDS)
         if not is_committed:
             raise CommandError(
                 "the last records could not be committed and may be shown again: no broker answers"
