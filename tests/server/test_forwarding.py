@@ -1,28 +1,25 @@
 """Requests that the active controller answers: forwarded in an envelope by one broker, opened by another (KIP-590)."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from penstock.cluster.controller.decision import NotController, Refusal
 from penstock.cluster.controller_access import DecidesHere
 from penstock.cluster.raft import messages as raft
-from penstock.observability.clock import SystemClock
 from penstock.protocol import apis
 from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.headers import decode_response_header
 from penstock.protocol.messages import create_topics, describe_quorum, produce
 from penstock.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
-from penstock.security.authorizer import AllowAll
 from penstock.security.principal import Principal, encode_principal
 from penstock.server.connection_host import CloseConnection, Exclusive, Peer
-from penstock.server.context import Services
 from penstock.server.dispatch import Dispatcher
-from penstock.server.metrics.requests import RequestCounts
-from tests.server.live import Client, code, unique_name
+from tests.server.live import Client, code, running_broker, unique_name
 from tests.server.raw import frame_of
 
 CREATE_VERSION = 7
@@ -88,21 +85,24 @@ async def test_an_envelope_with_nonsense_in_it_does_not_end_the_connection_of_it
 # --- the other end: a broker whose controller is elsewhere
 
 
-def dispatcher(forward: Callable[[bytes], Awaitable[bytes]]) -> Dispatcher:
+@contextlib.asynccontextmanager
+async def led_elsewhere(directory: Path, forward: Callable[[bytes], Awaitable[bytes]]) -> AsyncIterator[Any]:
+    """The services of a broker that is told that others decide, and gives `forward` what is for them."""
+
     async def put(frame: bytes, _principal: bytes, _host: bytes, _timeout_ms: float) -> bytes:
         return await forward(frame)
 
-    services = SimpleNamespace(
-        is_ready=True,
-        controller=SimpleNamespace(is_active=False),
-        quorum=SimpleNamespace(is_active=False),
-        access=SimpleNamespace(forward=put),
-        metrics=SimpleNamespace(requests=RequestCounts()),
-        clock=SystemClock(),
-        authorizer=AllowAll(),
-        quotas=SimpleNamespace(is_active=False),
-    )
-    return Dispatcher(cast("Services", services))
+    async with running_broker(directory) as live:
+        services: Any = live.services
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(services, "controller", SimpleNamespace(is_active=False))
+            patch.setattr(services, "quorum", SimpleNamespace(is_active=False))
+            patch.setattr(services, "access", SimpleNamespace(forward=put))
+            yield services
+
+
+def ask(services: Any, request: bytes) -> Any:
+    return Dispatcher(services).dispatch(bytearray(request), peer())
 
 
 def peer() -> Peer:
@@ -115,7 +115,9 @@ async def answer_of(found: Any) -> bytes:
     return b"".join(await found)
 
 
-def test_a_request_for_the_controller_goes_there_as_it_came_and_comes_back_as_it_is() -> None:
+async def test_a_request_for_the_controller_goes_there_as_it_came_and_comes_back_as_it_is(
+    tmp_path: Path,
+) -> None:
     seen: list[bytes] = []
 
     async def forward(frame: bytes) -> bytes:
@@ -123,35 +125,39 @@ def test_a_request_for_the_controller_goes_there_as_it_came_and_comes_back_as_it
         return b"the answer"
 
     request = request_of(create_request("t"), CREATE_VERSION)
-    found = dispatcher(forward).dispatch(bytearray(request), peer())
-    assert isinstance(found, Exclusive), "what comes behind waits for it"
-    assert asyncio.run(answer_of(found)) == b"\0\0\0\x0athe answer"
+    async with led_elsewhere(tmp_path, forward) as services:
+        found = ask(services, request)
+        assert isinstance(found, Exclusive), "what comes behind waits for it"
+        assert await answer_of(found) == b"\0\0\0\x0athe answer"
     assert seen == [request]
 
 
-def test_a_request_that_waited_for_a_controller_which_this_node_becomes_is_answered_here() -> None:
+async def test_a_request_that_waited_for_a_controller_which_this_node_becomes_is_answered_here(
+    tmp_path: Path,
+) -> None:
     async def forward(_frame: bytes) -> bytes:
         services.controller.is_active = True
         raise DecidesHere
 
-    async def ask(_request: object) -> raft.DescribeQuorumResponse:
+    async def describe(_request: object) -> raft.DescribeQuorumResponse:
         return raft.DescribeQuorumResponse(epoch=5, leader_id=1)
 
-    here = dispatcher(forward)
-    services = cast("Any", here)._services
-    services.quorum.ask = ask
     topic = describe_quorum.RequestTopicData(
         topic_name="__cluster_metadata", partitions=[describe_quorum.RequestPartitionData(partition_index=0)]
     )
     request = request_of(describe_quorum.DescribeQuorumRequest(topics=[topic]), 2)
-    answer = asyncio.run(answer_of(here.dispatch(bytearray(request), peer())))
+    async with led_elsewhere(tmp_path, forward) as services:
+        services.quorum.ask = describe
+        answer = await answer_of(ask(services, request))
     assert int.from_bytes(answer[:4]) == len(answer) - 4
     _, position = decode_response_header(answer[4:], 55, 2)
     response: Any = apis.codec(55).decode_response(answer[4:], 2, position)
     assert response.topics[0].partitions[0].leader_epoch == 5
 
 
-def test_what_a_controller_could_not_decide_because_another_leads_is_put_to_that_one() -> None:
+async def test_what_a_controller_could_not_decide_because_another_leads_is_put_to_that_one(
+    tmp_path: Path,
+) -> None:
     """The client is not told NOT_CONTROLLER: any broker takes its request."""
     seen: list[bytes] = []
 
@@ -162,12 +168,11 @@ def test_what_a_controller_could_not_decide_because_another_leads_is_put_to_that
     async def lose(_topics: object, **_: object) -> None:
         raise NotController("another leads by now")
 
-    here = dispatcher(forward)
-    services = cast("Any", here)._services
-    services.controller = SimpleNamespace(is_active=True, create_topics=lose)
-    services.quotas.mutations = lambda *_, **__: SimpleNamespace(charge=None, wait_ms=0)
     request = request_of(create_request("t"), CREATE_VERSION)
-    answer = asyncio.run(answer_of(here.dispatch(bytearray(request), peer())))
+    async with led_elsewhere(tmp_path, forward) as services:
+        services.controller.is_active = True
+        services.controller.create_topics = lose
+        answer = await answer_of(ask(services, request))
     assert answer == b"\0\0\0\x0athe answer"
     assert seen == [request]
 
@@ -175,21 +180,23 @@ def test_what_a_controller_could_not_decide_because_another_leads_is_put_to_that
 @pytest.mark.parametrize(
     "error", [ConnectionResetError(), ProtocolError("?"), Refusal(ErrorCode.NOT_CONTROLLER, "not here")]
 )
-def test_a_client_whose_request_no_controller_takes_is_let_go(error: Exception) -> None:
+async def test_a_client_whose_request_no_controller_takes_is_let_go(tmp_path: Path, error: Exception) -> None:
     async def forward(_frame: bytes) -> bytes:
         raise error
 
-    found = dispatcher(forward).dispatch(bytearray(request_of(create_request("t"), CREATE_VERSION)), peer())
-    with pytest.raises(CloseConnection, match="no controller could be asked"):
-        asyncio.run(answer_of(found))
+    async with led_elsewhere(tmp_path, forward) as services:
+        found = ask(services, request_of(create_request("t"), CREATE_VERSION))
+        with pytest.raises(CloseConnection, match="no controller could be asked"):
+            await answer_of(found)
 
 
-def test_an_envelope_that_comes_to_a_broker_that_does_not_lead_is_sent_back() -> None:
+async def test_an_envelope_that_comes_to_a_broker_that_does_not_lead_is_sent_back(tmp_path: Path) -> None:
     async def forward(_frame: bytes) -> bytes:
         raise AssertionError
 
     envelope = EnvelopeRequest(request_data=request_of(create_request("t"), CREATE_VERSION))
-    answer = asyncio.run(answer_of(dispatcher(forward).dispatch(bytearray(request_of(envelope)), peer())))
+    async with led_elsewhere(tmp_path, forward) as services:
+        answer = await answer_of(ask(services, request_of(envelope)))
     _, position = decode_response_header(answer[4:], 58, 0)
     response: Any = apis.codec(58).decode_response(answer[4:], 0, position)
     assert code(response.error_code) == "NOT_CONTROLLER"

@@ -68,7 +68,8 @@ class MendableLog(DurableLog):
 
         Whether it was so. Waits for the disk, as long as a recovery of what was appended since the last checkpoint.
         """
-        if self.producers.doubtful_from is None:
+        first_doubtful = self.producers.doubtful_from
+        if first_doubtful is None:
             return False
         begin = max(self._snapshots.newest or 0, self.log_start_offset)
         if any(each.next_offset > begin for each in self.damaged):
