@@ -3,7 +3,6 @@
 import contextlib
 import os
 import re
-import select
 import signal
 import subprocess
 import sys
@@ -12,6 +11,8 @@ from collections.abc import Sequence
 from typing import Final, Self
 
 import msgspec
+
+from penstock.cli.bench.readable import is_readable_within
 
 _ADDRESS: Final = re.compile(r"(127\.0\.0\.1):(\d+)")
 _READY_TIMEOUT_S: Final = 300.0
@@ -72,8 +73,8 @@ class ServerProcess:
         assert stdout is not None
         deadline = self.started_at + _READY_TIMEOUT_S
         while True:
-            readable, _, _ = select.select([stdout], [], [], max(0.0, deadline - time.perf_counter()))
-            line = stdout.readline().decode(errors="replace") if readable else ""
+            is_readable = is_readable_within(stdout.fileno(), deadline - time.perf_counter())
+            line = stdout.readline().decode(errors="replace") if is_readable else ""
             if not line:
                 with (
                     contextlib.suppress(OSError),

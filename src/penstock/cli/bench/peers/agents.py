@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import select
 import subprocess
 import sys
 import time
@@ -12,6 +11,7 @@ from typing import Final
 import msgspec
 
 from penstock.cli.bench.peers.tasks import Dialect, Outcome, Task
+from penstock.cli.bench.readable import is_readable_within
 
 _COMMAND: Final = (sys.executable, "-m", "penstock.cli.bench.peers.agent")
 _READY_WITHIN_S: Final = 120.0
@@ -71,7 +71,7 @@ class Agent:
         fd = self._process.stdout.fileno()
         deadline = time.monotonic() + timeout_s
         while b"\n" not in self._buffer:
-            if not select.select([fd], [], [], max(0.0, deadline - time.monotonic()))[0]:
+            if not is_readable_within(fd, deadline - time.monotonic()):
                 raise ClientFailed(f"it did not answer within {timeout_s:g} s")
             piece = os.read(fd, 1 << 20)
             if not piece:
