@@ -53,6 +53,18 @@ async def append_durably(log: Log, *values: str) -> None:
     await Flusher(InlineOffload(), ManualClock()).request(log)
 
 
+def test_logs_remember_producers_as_long_as_the_store_says_when_they_are_opened(disk: FaultyDisk) -> None:
+    store = open_store(disk)
+    assert orders(store, 0).producers.expiration_ms == 86_400_000
+    store.producer_expiration_ms = 1000
+    assert orders(store, 1).producers.expiration_ms == 1000
+    run(store.close())
+    again = open_store(disk)
+    again.producer_expiration_ms = 2000
+    assert orders(again, 1).producers.expiration_ms == 2000
+    run(again.close())
+
+
 def test_a_directory_keeps_its_identity(disk: FaultyDisk) -> None:
     store = open_store(disk)
     run(store.close())

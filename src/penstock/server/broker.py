@@ -220,6 +220,7 @@ class Broker:
             clock=self._clock,
             offload=reads,
             open_files_max=self._descriptors.for_logs,
+            producer_expiration_ms=self._config[logs.PRODUCER_ID_EXPIRATION_MS],
         )
         if cluster_id not in (None, store.cluster_id):
             await store.close(None)

@@ -32,7 +32,7 @@ class Upkeep:
     def start(self) -> None:
         duties: list[tuple[str, Callable[[], int], Callable[[], Awaitable[None]]]] = [
             ("checkpoint", self._checkpoint_interval_ms, self._checkpoint),
-            ("producer-expiry", self._expiry_interval_ms, self._expire_producers),
+            ("producer-expiry", self._expiry_interval_ms, self.expire_producers),
             ("high watermarks", self._watermarks_interval_ms, self.save_high_watermarks),
         ]
         loop = asyncio.get_running_loop()
@@ -70,10 +70,14 @@ class Upkeep:
     def _expiry_interval_ms(self) -> int:
         return self._controller.config[logs.PRODUCER_ID_EXPIRATION_CHECK_INTERVAL_MS]
 
-    async def _expire_producers(self) -> None:
+    async def expire_producers(self) -> None:
+        """By the setting as it is now; logs that are opened later begin with it."""
         now_ms = self._clock.now_ms()
+        expiration_ms = self._controller.config[logs.PRODUCER_ID_EXPIRATION_MS]
+        self._store.producer_expiration_ms = expiration_ms
         for replica in self._replicas:
             if replica.is_open:
+                replica.log.producers.expiration_ms = expiration_ms
                 replica.log.producers.expire(now_ms)
 
     def _watermarks_interval_ms(self) -> int:

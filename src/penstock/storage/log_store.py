@@ -34,6 +34,7 @@ from penstock.storage.log import Log
 from penstock.storage.log_errors import DirectoryInUse, DirectoryMismatch, StorageError
 from penstock.storage.log_values import LoadedLog
 from penstock.storage.offset_checkpoints import OffsetCheckpoints
+from penstock.storage.producer_state import EXPIRATION_MS_DEFAULT
 from penstock.storage.recovery import Checkpointed, create_log, load_log
 
 OPEN_FILES_MAX_DEFAULT = 1000
@@ -56,6 +57,7 @@ class LogStore:
         clock: Clock,
         offload: Offload,
         open_files_max: int,
+        producer_expiration_ms: int,
         lock: contextlib.ExitStack,
     ) -> None:
         """Use `LogStore.open`."""
@@ -67,6 +69,8 @@ class LogStore:
         self._clock = clock
         self._offload = offload
         self._cache = FileCache(files, open_files_max)
+        self.producer_expiration_ms = producer_expiration_ms
+        """How long the logs that are opened from now on remember a producer that has gone quiet."""
         self._lock = lock
         self._logs: dict[PartitionName, Log] = {}
         previous_epoch = directory_files.take_clean_mark(files, directory)
@@ -93,6 +97,7 @@ class LogStore:
         clock: Clock | None = None,
         offload: Offload | None = None,
         open_files_max: int = OPEN_FILES_MAX_DEFAULT,
+        producer_expiration_ms: int = EXPIRATION_MS_DEFAULT,
     ) -> "LogStore":
         """Take the directory, which is made if it does not exist. `offload` is for reads and removals.
 
@@ -122,6 +127,7 @@ class LogStore:
                 clock=clock or SystemClock(),
                 offload=offload or InlineOffload(),
                 open_files_max=open_files_max,
+                producer_expiration_ms=producer_expiration_ms,
                 lock=lock.pop_all(),
             )
 
@@ -181,7 +187,7 @@ class LogStore:
             self._offsets.make_way_for(name)
             self._files.make_dirs(path)
             directory_files.write_topic_id(self._files, path, topic_id)
-            loaded = create_log(self._cache, path, config)
+            loaded = create_log(self._cache, path, config, producer_expiration_ms=self.producer_expiration_ms)
         except OSError as error:
             raise StorageError(f"cannot make the log {path}: {error.strerror}", error) from error
         return self._log(name, config, loaded, is_new=True)
@@ -194,7 +200,14 @@ class LogStore:
             log_start_offset=self._offsets.log_starts.get(name, 0),
             committed_offset=self._offsets.high_watermarks.get(name, 0) if config.flush_messages == 1 else 0,
         )
-        loaded = load_log(self._cache, path, config, checkpointed, self._clock.now_ms())
+        loaded = load_log(
+            self._cache,
+            path,
+            config,
+            checkpointed,
+            self._clock.now_ms(),
+            producer_expiration_ms=self.producer_expiration_ms,
+        )
         # A log that never had a record was never synced, not even by a clean stop: the first sync includes its names.
         return self._log(name, config, loaded, is_new=loaded.log_end_offset == 0)
 

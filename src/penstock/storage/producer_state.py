@@ -139,10 +139,10 @@ class CompletedTransaction(msgspec.Struct, frozen=True, kw_only=True):
 class ProducerStates:
     """All producers of one partition."""
 
-    __slots__ = ("_entries", "_expiration_ms", "_ongoing", "_unreplicated", "doubtful_from", "end_offset")
+    __slots__ = ("_entries", "_ongoing", "_unreplicated", "doubtful_from", "end_offset", "expiration_ms")
 
     def __init__(self, *, expiration_ms: int = EXPIRATION_MS_DEFAULT) -> None:
-        self._expiration_ms = expiration_ms
+        self.expiration_ms = expiration_ms
         self._entries: dict[int, ProducerEntry] = {}
         # First offset of each open transaction -> its producer. Offsets only grow, so the order is theirs.
         self._ongoing: dict[int, int] = {}
@@ -357,7 +357,7 @@ class ProducerStates:
         return entry
 
     def _is_expired(self, entry: ProducerEntry, now_ms: int) -> bool:
-        return entry.transaction_first_offset is None and now_ms - entry.last_timestamp >= self._expiration_ms
+        return entry.transaction_first_offset is None and now_ms - entry.last_timestamp >= self.expiration_ms
 
 
 def _by_first(opened: tuple[int | None, int]) -> int:

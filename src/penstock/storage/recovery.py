@@ -26,7 +26,7 @@ from penstock.storage.files import FileSystem, read_whole
 from penstock.storage.leader_epochs import CorruptCheckpoint, LeaderEpochs, decode_checkpoint
 from penstock.storage.log_errors import LogCorrupt
 from penstock.storage.log_values import LEADER_EPOCHS, LoadedLog
-from penstock.storage.producer_state import ProducerStates
+from penstock.storage.producer_state import EXPIRATION_MS_DEFAULT, ProducerStates
 from penstock.storage.segment import LOG, Segment
 from penstock.storage.segment_recovery import SegmentRecovery, note_epoch
 from penstock.storage.segment_scan import SegmentScan
@@ -48,7 +48,13 @@ class Checkpointed(msgspec.Struct, frozen=True, kw_only=True):
     """All below was durable, but is not known to be checked."""
 
 
-def create_log(cache: FileCache, directory: str, config: TopicConfig) -> LoadedLog:
+def create_log(
+    cache: FileCache,
+    directory: str,
+    config: TopicConfig,
+    *,
+    producer_expiration_ms: int = EXPIRATION_MS_DEFAULT,
+) -> LoadedLog:
     """Files of a new log. Durable after a sync of the directory and of the one above it."""
     segment = Segment.create(cache, directory, 0, config.index_interval_bytes)
     return LoadedLog(
@@ -56,24 +62,37 @@ def create_log(cache: FileCache, directory: str, config: TopicConfig) -> LoadedL
         log_start_offset=0,
         log_end_offset=0,
         recovery_point=0,
-        producers=ProducerStates(),
+        producers=ProducerStates(expiration_ms=producer_expiration_ms),
         epochs=LeaderEpochs(),
         snapshots=SnapshotFiles(cache.files, directory),
     )
 
 
 def load_log(
-    cache: FileCache, directory: str, config: TopicConfig, checkpointed: Checkpointed, now_ms: int
+    cache: FileCache,
+    directory: str,
+    config: TopicConfig,
+    checkpointed: Checkpointed,
+    now_ms: int,
+    *,
+    producer_expiration_ms: int = EXPIRATION_MS_DEFAULT,
 ) -> LoadedLog:
     """Open the log in `directory`. Waits for the disk, after a crash for as long as recovery takes."""
-    return _Loader(cache, directory, config, checkpointed, now_ms).load()
+    producers = ProducerStates(expiration_ms=producer_expiration_ms)
+    return _Loader(cache, directory, config, checkpointed, now_ms, producers).load()
 
 
 class _Loader:
     """One opening of one log."""
 
-    def __init__(
-        self, cache: FileCache, directory: str, config: TopicConfig, checkpointed: Checkpointed, now_ms: int
+    def __init__(  # noqa: PLR0917 - what `load_log` is given
+        self,
+        cache: FileCache,
+        directory: str,
+        config: TopicConfig,
+        checkpointed: Checkpointed,
+        now_ms: int,
+        producers: ProducerStates,
     ) -> None:
         self._cache = cache
         self._files: FileSystem = cache.files
@@ -86,7 +105,7 @@ class _Loader:
         self._cut_reason: str | None = None
         self._has_news = False
         """Whether a segment was removed."""
-        self._producers = ProducerStates()
+        self._producers = producers
         self._epochs = LeaderEpochs()
         self._segments: list[Segment] = []
         self._snapshots = SnapshotFiles(self._files, directory)

@@ -168,10 +168,9 @@ LOG_CLEANER_BACKOFF_MS = UPKEEP.long(
 PRODUCER_ID_EXPIRATION_MS = UPKEEP.integer(
     "producer.id.expiration.ms",
     86_400_000,
-    "How long a partition remembers an idempotent producer that has gone quiet: always a day here.",
+    "How long a partition remembers an idempotent producer that has gone quiet.",
     at_least=1,
     live=Live.CLUSTER_WIDE,
-    ignored=True,
 )
 PRODUCER_ID_EXPIRATION_CHECK_INTERVAL_MS = UPKEEP.integer(
     "producer.id.expiration.check.interval.ms",
