@@ -74,6 +74,35 @@ def test_one_sync_serves_everybody_who_waited_for_it(disk: FaultyDisk) -> None:
     asyncio.run(scenario())
 
 
+@pytest.mark.parametrize("count", [1, 3])
+def test_the_next_syncs_are_under_way_when_those_who_waited_are_told(disk: FaultyDisk, count: int) -> None:
+    """To answer them takes as long as a sync does, and a slow disk has no time to lose."""
+
+    async def scenario() -> None:
+        offload = HeldOffload()
+        flusher = Flusher(offload, ManualClock())
+        logs = [new_log(disk, f"t-{number}") for number in range(count)]
+        under_way_when_told: list[int] = []
+        for log in logs:
+            append(log, "a")
+            flusher.request(log)
+            log.on_durable = lambda: under_way_when_told.append(len(offload.held))
+        await asyncio.sleep(0)
+        for log in logs:
+            append(log, "b")
+            flusher.request(log)
+        begun, offload.held = offload.held, []
+        for work, then in begun:
+            then(work(), None)
+        await asyncio.sleep(0)
+        assert under_way_when_told == [count] * count
+        while offload.held:
+            await offload.release()
+        assert [log.durable_offset for log in logs] == [2] * count
+
+    asyncio.run(scenario())
+
+
 def test_logs_sync_side_by_side(disk: FaultyDisk) -> None:
     async def scenario() -> None:
         offload = HeldOffload()

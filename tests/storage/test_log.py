@@ -208,7 +208,8 @@ def test_records_are_durable_after_a_sync_and_not_before(log: Log) -> None:
     job = log.begin_sync()
     append(log, "b")
     job.run()
-    log.finish_sync(job)
+    assert log.finish_sync(job)
+    log.tell_durable()
     assert (log.durable_offset, told) == (1, [1])
 
 
@@ -225,9 +226,9 @@ def test_a_second_sync_does_not_overtake_the_first(log: Log) -> None:
     second = log.begin_sync()
     first.run()
     second.run()
-    log.finish_sync(second)
+    assert log.finish_sync(second)
     assert log.durable_offset == 1
-    log.finish_sync(first)
+    assert not log.finish_sync(first)
 
 
 def test_a_sync_says_nothing_about_records_written_after_a_truncation(log: Log) -> None:
@@ -237,7 +238,7 @@ def test_a_sync_says_nothing_about_records_written_after_a_truncation(log: Log) 
     log.truncate_to(1, now_ms=NOW_MS)
     append(log, "c")
     job.run()
-    log.finish_sync(job)
+    assert not log.finish_sync(job)
     assert log.durable_offset == 0
 
 

@@ -112,8 +112,11 @@ class DurableLog(ReadableLog):
         self._syncing = job
         return job
 
-    def finish_sync(self, job: SyncJob, error: OSError | None = None) -> None:
-        """The job ran: what it covers is durable or, with an error, nobody knows and the log has failed."""
+    def finish_sync(self, job: SyncJob, error: OSError | None = None) -> bool:
+        """The job ran: what it covers is durable or, with an error, nobody knows and the log has failed.
+
+        Whether more is durable than before: then `tell_durable` is to be called, which may take a while.
+        """
         if self._syncing is job:
             self._syncing = None
         for handle in job.handles:
@@ -132,9 +135,14 @@ class DurableLog(ReadableLog):
             and job.end_offset > self.durable_offset
         ):
             self.durable_offset = job.end_offset
-            self.on_durable()
-            if self.is_checkpoint_due:
-                self.on_checkpoint_due()
+            return True
+        return False
+
+    def tell_durable(self) -> None:
+        """Tell whoever waits for what has become durable."""
+        self.on_durable()
+        if self.is_checkpoint_due:
+            self.on_checkpoint_due()
 
     @property
     def is_checkpoint_due(self) -> bool:

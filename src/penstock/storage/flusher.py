@@ -70,6 +70,8 @@ class Flusher:
         """Not begun, because too many are in flight."""
         self._ready: list[tuple[Log, _Round]] = []
         """Begun in this turn, and not handed over yet."""
+        self._untold: list[Log] = []
+        """Durable further, which they will say when what is ready has been handed over."""
         self._timers: dict[Log, asyncio.Task[None]] = {}
         self.seconds = Histogram(_BOUNDS_SECONDS)
         """How long syncs took, from their hand-over to the loop's hearing of their end."""
@@ -197,13 +199,24 @@ class Flusher:
             failure = syncs.job.failure
             if failure is None and error is not None:
                 failure = OSError(str(error))
-            log.finish_sync(syncs.job, failure)
+            if log.finish_sync(syncs.job, failure):
+                self._untold.append(log)
             self._in_flight_count -= 1
             self._end(log, syncs)
         while self._held and self._in_flight_count < self._in_flight_max:
             self._begin(*self._held.popleft())
+        # To answer many producers takes as long as a sync does: the next one runs meanwhile.
+        if not self._ready:
+            self._tell()
+        elif self._untold:
+            asyncio.get_running_loop().call_soon(self._tell)
         if error is not None:
             raise error
+
+    def _tell(self) -> None:
+        untold, self._untold = self._untold, []
+        for log in untold:
+            log.tell_durable()
 
     def _end(self, log: Log, syncs: _Round) -> None:
         """Tell who waited, and begin the next sync if somebody waits for that."""

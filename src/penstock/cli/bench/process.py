@@ -31,6 +31,18 @@ signal.signal(signal.SIGUSR1, lambda *_: profile.enable())
 signal.signal(signal.SIGUSR2, end)
 main()
 """
+_RUN_ON_SLOW_DISK: Final = """
+import time
+from penstock.cli.main import main
+from penstock.storage import files
+class SlowFile(files.RealFile):
+    descriptor = None  # the kernel is not to sync it behind our back
+    def sync(self):
+        time.sleep({delay_s})
+        super().sync()
+files.RealFile = SlowFile
+main()
+"""
 
 
 class ProcessFailed(Exception):
@@ -181,6 +193,15 @@ def start_profiled_broker(data_dir: str, log_path: str, profile_path: str) -> Se
     """A broker that profiles itself between SIGUSR1 and SIGUSR2, and then writes the profile."""
     code = _RUN_PROFILED.format(path=profile_path)
     command = [sys.executable, "-c", code, "up", "--listen", "127.0.0.1:0", "--data", data_dir]
+    return ServerProcess(command, log_path)
+
+
+def start_broker_on_slow_disk(
+    data_dir: str, log_path: str, python: str, *, sync_delay_s: float
+) -> ServerProcess:
+    """A broker whose syncs take so much longer than this machine's."""
+    code = _RUN_ON_SLOW_DISK.format(delay_s=sync_delay_s)
+    command = [python, "-c", code, "up", "--listen", "127.0.0.1:0", "--data", data_dir]
     return ServerProcess(command, log_path)
 
 

@@ -1,22 +1,29 @@
 """(c) Many synchronous producers at once, against one: one sync must serve all who wait."""
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 
 from penstock.cli.bench import frames
 from penstock.cli.bench.context import Bench
 from penstock.cli.bench.figures import Cells, Goal, Section, quantile
 from penstock.cli.bench.load_generator import LoadGenerator
-from penstock.cli.bench.process import ServerProcess
+from penstock.cli.bench.process import ServerProcess, builds, start_broker_on_slow_disk
+from penstock.cli.bench.raw_client import RawClient
 
 KEY = "c"
 TITLE = "64 concurrent synchronous producers"
 METHOD = (
     "64 connections from one process, each with one 100 B message in flight, on one partition and on 64 partitions, "
-    "against one such connection through the same generator."
+    "against one such connection through the same generator. How much one sync for many saves depends on what a sync "
+    "costs: so the same again where each takes a millisecond longer, as on many a network disk."
 )
 _CONNECTIONS = 64
 _GOAL = Goal(side="at least", bound=10)
 _TOPIC = "group"
+_ONE = "1 producer"
+_MANY = "64 producers on 1 partition"
+_SLOW = ", syncs 1 ms longer"
+_SLOW_SYNC_DELAY_S = 0.001
 
 
 def run(bench: Bench) -> Section:
@@ -25,15 +32,20 @@ def run(bench: Bench) -> Section:
     batch = frames.batch(100, 1)
     by_partition = [frames.produce_frame(_TOPIC, [p], batch) for p in range(_CONNECTIONS)]
     kinds: dict[str, Sequence[bytes]] = {
-        "1 producer": by_partition[:1],
-        "64 producers on 1 partition": by_partition[:1] * _CONNECTIONS,
+        _ONE: by_partition[:1],
+        _MANY: by_partition[:1] * _CONNECTIONS,
         "64 producers on 64 partitions": by_partition,
     }
-    with bench.brokers({_TOPIC: _CONNECTIONS}) as servers:
+    with bench.brokers({_TOPIC: _CONNECTIONS}) as servers, _on_slow_disks(bench) as slow_servers:
         loads = [
             (f"{kind}{mark}", server, kind_frames)
             for mark, server in servers.items()
             for kind, kind_frames in kinds.items()
+        ]
+        loads += [
+            (f"{kind}{_SLOW}{mark}", server, kinds[kind])
+            for mark, server in slow_servers.items()
+            for kind in (_ONE, _MANY)
         ]
         for _, server, kind_frames in loads:
             _load(server, kind_frames, shape, min(0.3, bench.scale.round_s))
@@ -47,12 +59,36 @@ def run(bench: Bench) -> Section:
                 cells.add(f"{kind}, p99", quantile(latencies, 0.99) * 1e3, "ms")
                 cells.add(f"{kind}, broker CPU", cpu_s / len(latencies) * 1e6, "µs/request")
     ratios = tuple(
-        cells.ratio(f"{kind}{mark} / 1 producer", f"{kind}{mark}", f"1 producer{mark}", _GOAL)
+        cells.ratio(f"{kind}{mark} / 1 producer", f"{kind}{mark}", f"{_ONE}{mark}", _GOAL)
         for mark in servers
         for kind in kinds
-        if kind != "1 producer"
+        if kind != _ONE
+    ) + tuple(
+        cells.ratio(f"{_MANY}{mark} / 1 producer", f"{_MANY}{mark}", f"{_ONE}{mark}", _GOAL)
+        for mark in (f"{_SLOW}{build}" for build in slow_servers)
     )
     return Section(key=KEY, title=TITLE, method=METHOD, ratios=ratios, figures=cells.figures())
+
+
+@contextlib.contextmanager
+def _on_slow_disks(bench: Bench) -> Iterator[dict[str, ServerProcess]]:
+    """A broker of each build, with the topic; gone afterwards."""
+    with contextlib.ExitStack() as stack:
+        servers = {
+            mark: stack.enter_context(
+                start_broker_on_slow_disk(
+                    stack.enter_context(bench.directory()),
+                    bench.path("broker.log"),
+                    python,
+                    sync_delay_s=_SLOW_SYNC_DELAY_S,
+                )
+            )
+            for mark, python in builds().items()
+        }
+        for server in servers.values():
+            with RawClient(server.address) as client:
+                client.create_topics({_TOPIC: 1})
+        yield servers
 
 
 def _load(
