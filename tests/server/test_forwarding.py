@@ -15,6 +15,7 @@ from penstock.protocol import apis
 from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.headers import decode_response_header
 from penstock.protocol.messages import create_topics, describe_quorum, produce
+from penstock.protocol.messages import incremental_alter_configs as alter_configs
 from penstock.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
 from penstock.security.principal import Principal, encode_principal
 from penstock.server.connection_host import CloseConnection, Exclusive, Peer
@@ -23,6 +24,7 @@ from tests.server.live import Client, code, running_broker, unique_name
 from tests.server.raw import frame_of
 
 CREATE_VERSION = 7
+BROKER, BROKER_LOGGER = 4, 8
 
 
 def create_request(name: str) -> create_topics.CreateTopicsRequest:
@@ -113,6 +115,35 @@ async def answer_of(found: Any) -> bytes:
     if isinstance(found, Exclusive):
         found = found.answer
     return b"".join(await found)
+
+
+async def test_log_levels_are_changed_by_the_broker_that_is_asked_and_settings_by_the_controller(
+    tmp_path: Path,
+) -> None:
+    forwarded: list[bytes] = []
+
+    async def forward(frame: bytes) -> bytes:
+        forwarded.append(frame)
+        return b"of the controller"
+
+    def change(*kinds: int) -> bytes:
+        setting = alter_configs.AlterableConfig(name="root", config_operation=0, value="FATAL")
+        resources = [
+            alter_configs.AlterConfigsResource(resource_type=kind, resource_name="1", configs=[setting])
+            for kind in kinds
+        ]
+        return request_of(
+            alter_configs.IncrementalAlterConfigsRequest(resources=resources, validate_only=True), 1
+        )
+
+    async with led_elsewhere(tmp_path, forward) as services:
+        data = (await answer_of(ask(services, change(BROKER_LOGGER))))[4:]
+        _, position = decode_response_header(data, alter_configs.API_KEY, 1)
+        answer: Any = apis.codec(alter_configs.API_KEY).decode_response(data, 1, position)
+        assert [(each.resource_type, each.error_code) for each in answer.responses] == [(BROKER_LOGGER, 0)]
+        for kinds in ((BROKER,), (BROKER_LOGGER, BROKER)):
+            assert (await answer_of(ask(services, change(*kinds))))[4:] == b"of the controller"
+    assert forwarded == [change(BROKER), change(BROKER_LOGGER, BROKER)]
 
 
 async def test_a_request_for_the_controller_goes_there_as_it_came_and_comes_back_as_it_is(

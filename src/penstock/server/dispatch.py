@@ -52,6 +52,7 @@ class _Route:
         "is_exclusive",
         "is_forwarded",
         "is_internal",
+        "is_own",
         "key",
         "name",
         "versions",
@@ -71,6 +72,8 @@ class _Route:
         self.encode_into: Callable[[bytearray, Any, int], None] = codec.encode_response_into
         handler = importlib.import_module(f"penstock.server.handlers.{HANDLERS[key].module}")
         self.handle: Callable[[RequestContext, Any], Any] = handler.handle
+        # Of an API that is forwarded: which requests are for the broker that gets them all the same.
+        self.is_own: Callable[[Any], bool] | None = getattr(handler, "is_own", None)
 
     def encode(self, header: RequestHeader, response: Any) -> Answer:
         if response is None:  # Produce with acks=0 answers nothing
@@ -104,9 +107,12 @@ class Dispatcher:
         services = self._services
         if not services.is_ready and not route.is_early:
             raise CloseConnection("this broker has not caught up with its cluster yet")
-        if route.is_forwarded and not services.controller.is_active:
+        is_elsewhere = route.is_forwarded and not services.controller.is_active
+        if is_elsewhere and route.is_own is None:
             return Exclusive(self._forward(bytes(frame), peer))
         request = route.decode(view, version, position)
+        if is_elsewhere and route.is_own is not None and not route.is_own(request):
+            return Exclusive(self._forward(bytes(frame), peer))
         if log.isEnabledFor(logging.DEBUG):
             log.debug("%s #%d %s v%d", peer, header.correlation_id, route.name, version)
         if route.key == _ENVELOPE:

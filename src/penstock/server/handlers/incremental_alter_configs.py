@@ -26,6 +26,13 @@ from penstock.server.log_level_changes import alter_log_levels
 from penstock.server.permissions import settings_refusal
 
 
+def is_own(request: IncrementalAlterConfigsRequest) -> bool:
+    """Whether it is about log levels only: then the broker that gets it answers, and not the controller."""
+    return bool(request.resources) and all(
+        each.resource_type == ResourceType.BROKER_LOGGER for each in request.resources
+    )
+
+
 def handle(
     ctx: RequestContext, request: IncrementalAlterConfigsRequest
 ) -> Awaitable[IncrementalAlterConfigsResponse]:
@@ -70,8 +77,9 @@ async def _altered(
         if each.resource_type == ResourceType.BROKER_LOGGER
     }
     others = [each for each in resources if id(each) not in done]
-    decide = ctx.broker.controller.incremental_alter_configs
-    decided = iter(await alter(ctx, others, decide, validate_only) if others else ())
+    if not others:
+        return list(done.values())
+    decided = iter(await alter(ctx, others, ctx.broker.controller.incremental_alter_configs, validate_only))
     return [done[id(each)] if id(each) in done else next(decided) for each in resources]
 
 
