@@ -8,7 +8,7 @@ import pytest
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.batch import HEADER_SIZE, parse_header
 from penstock.storage.log import Log
-from penstock.storage.log_errors import AppendRejected
+from penstock.storage.log_errors import AppendRejected, StorageFailure
 from tests.storage.logs import (
     NOW_MS,
     all_values,
@@ -211,6 +211,33 @@ def test_records_are_durable_after_a_sync_and_not_before(log: Log) -> None:
     assert log.finish_sync(job)
     log.tell_durable()
     assert (log.durable_offset, told) == (1, [1])
+
+
+def test_what_a_checkpoint_makes_durable_is_told_too(log: Log) -> None:
+    """Whoever appended while it ran waits for a sync that then finds everything durable."""
+    told: list[int] = []
+    log.on_durable = lambda: told.append(log.durable_offset)
+    append(log, "a")
+    job = log.begin_checkpoint()
+    assert job is not None
+    later = log.begin_sync()
+    job.run()
+    log.finish_checkpoint(job)
+    later.run()
+    assert not log.finish_sync(later)
+    assert told == [1]
+
+
+def test_a_log_that_was_deleted_meanwhile_is_not_reported_as_failed(log: Log) -> None:
+    told: list[StorageFailure | None] = []
+    log.on_durable = lambda: told.append(log.failure)
+    append(log, "a")
+    job = log.begin_sync()
+    job.run()
+    assert log.finish_sync(job)
+    log.abandon("its topic was deleted")
+    log.tell_durable()
+    assert told == []
 
 
 def test_a_topic_that_waives_syncs_commits_at_once(tmp_path: Path) -> None:

@@ -139,7 +139,9 @@ class DurableLog(ReadableLog):
         return False
 
     def tell_durable(self) -> None:
-        """Tell whoever waits for what has become durable."""
+        """Tell whoever waits for what has become durable; who waited for a log that has ended since knows that."""
+        if self.failure is not None:
+            return
         self.on_durable()
         if self.is_checkpoint_due:
             self.on_checkpoint_due()
@@ -191,7 +193,8 @@ class DurableLog(ReadableLog):
     def finish_checkpoint(self, job: CheckpointJob, error: OSError | None = None) -> None:
         """The job ran: move the recovery point, which the store then writes down."""
         self._checkpoint = None
-        self.finish_sync(job.sync, error)
+        if self.finish_sync(job.sync, error):
+            self.tell_durable()  # a sync that ends later makes nothing more durable, and would tell nobody
         if job.error is not None:
             _log.warning(
                 "the checkpoint of %s failed (%s): recovery would take longer", self.directory, job.error
