@@ -52,6 +52,7 @@ from penstock.server.metrics.broker import BrokerMetrics
 from penstock.server.partition_service import PartitionService
 from penstock.server.quotas import QuotaKeeper
 from penstock.server.server import ListenFailed, Server
+from penstock.server.socket_options import SocketOptions
 from penstock.server.telemetry import Telemetry
 from penstock.storage.cleaner import Cleaner, CleanerSettings
 from penstock.storage.compaction_worker import Compactor, ProcessCompactor
@@ -387,7 +388,12 @@ class Broker:
             connection_wait=self.services.quotas.connection_wait,
         )
         self.connections = host.connections
-        return Server(host, self._liveness, idle_ms_max=self._config[network.CONNECTIONS_MAX_IDLE_MS])
+        return Server(
+            host,
+            self._liveness,
+            idle_ms_max=self._config[network.CONNECTIONS_MAX_IDLE_MS],
+            sockets=SocketOptions.of(self._config),
+        )
 
     def _cleaner(self, store: LogStore, replicas: Replicas, reads: ThreadOffload) -> Cleaner:
         cleaner = Cleaner(

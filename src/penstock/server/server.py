@@ -13,13 +13,13 @@ from penstock.config.listeners import Endpoint
 from penstock.observability.clock import Clock
 from penstock.server.connection import Connection
 from penstock.server.connection_host import ConnectionHost, Tracked
+from penstock.server.socket_options import SocketOptions
 
 if TYPE_CHECKING:
     from penstock.server.tls_listener import TlsListener
 
 log = logging.getLogger(__name__)
 
-_BACKLOG = 1024
 _IDLE_SWEEP_MS = 10_000
 
 
@@ -28,10 +28,13 @@ class ListenFailed(Exception):
 
 
 class Server:
-    def __init__(self, host: ConnectionHost, clock: Clock, *, idle_ms_max: int) -> None:
+    def __init__(
+        self, host: ConnectionHost, clock: Clock, *, idle_ms_max: int, sockets: SocketOptions
+    ) -> None:
         self._host = host
         self._clock = clock
         self._idle_ms_max = idle_ms_max
+        self._sockets = sockets
         self._servers: list[asyncio.Server | TlsListener] = []
         self._sweeper: asyncio.Task[None] | None = None
 
@@ -39,7 +42,7 @@ class Server:
         """Bind all endpoints and give them back with the ports they really have (port 0 picks a free one)."""
         bound = []
         for endpoint in endpoints:
-            listening = _bind(endpoint)
+            listening = _bind(endpoint, self._sockets)
             port: int = listening.getsockname()[1]
             name = endpoint.name
             self._servers.append(await self._listener(name, listening))
@@ -51,10 +54,13 @@ class Server:
         if security is not None and security.tls is not None:
             from penstock.server.tls_listener import TlsListener  # noqa: PLC0415  see connection_host
 
-            listening.listen(_BACKLOG)
+            listening.listen(self._sockets.backlog)
             return TlsListener(self._host, name, security, listening)
         return await asyncio.get_running_loop().create_server(
-            partial(Connection, self._host, name), sock=listening, backlog=_BACKLOG, start_serving=False
+            partial(Connection, self._host, name),
+            sock=listening,
+            backlog=self._sockets.backlog,
+            start_serving=False,
         )
 
     async def start(self) -> None:
@@ -100,7 +106,7 @@ class Server:
             closed = idle
 
 
-def _bind(endpoint: Endpoint) -> socket.socket:
+def _bind(endpoint: Endpoint, options: SocketOptions) -> socket.socket:
     try:
         family, _, _, _, address = socket.getaddrinfo(
             endpoint.host or None, endpoint.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -112,6 +118,7 @@ def _bind(endpoint: Endpoint) -> socket.socket:
         ) from error
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        options.apply(listening)
         listening.bind(address)
     except OSError as error:
         listening.close()

@@ -66,16 +66,16 @@ EARLY_START_LISTENERS = LISTEN.optional_string(
 SOCKET_SEND_BUFFER_BYTES = LISTEN.integer(
     "socket.send.buffer.bytes",
     102_400,
-    "SO_SNDBUF of a client's socket; -1 leaves it to the system.",
+    "SO_SNDBUF of a client's socket. -1 leaves it to the system, and so does, unlike Kafka, a broker where it is not "
+    "set: the system lets it grow with the connection.",
     at_least=-1,
-    ignored=True,
 )
 SOCKET_RECEIVE_BUFFER_BYTES = LISTEN.integer(
     "socket.receive.buffer.bytes",
     102_400,
-    "SO_RCVBUF of a client's socket; -1 leaves it to the system.",
+    "SO_RCVBUF of a client's socket. -1 leaves it to the system, and so does, unlike Kafka, a broker where it is not "
+    "set: the system lets it grow with the connection.",
     at_least=-1,
-    ignored=True,
 )
 SOCKET_REQUEST_MAX_BYTES = LISTEN.integer(
     "socket.request.max.bytes",
@@ -86,9 +86,9 @@ SOCKET_REQUEST_MAX_BYTES = LISTEN.integer(
 SOCKET_LISTEN_BACKLOG_SIZE = LISTEN.integer(
     "socket.listen.backlog.size",
     50,
-    "How many connections the system may hold until they are accepted.",
+    "How many connections the system may hold until they are accepted, as far as the system's own limit allows. A "
+    "broker where it is not set has 1024.",
     at_least=1,
-    ignored=True,
 )
 MAX_CONNECTIONS = LISTEN.integer(
     "max.connections",
