@@ -116,7 +116,12 @@ class SimulatedBroker(Broker):
         real = super()._server()
         self.connections = real._host.connections = _Ordered()  # noqa: SLF001 - see below
         # The broker takes no server as an argument, and all else of the real one is wanted.
-        return SimulatedServer(real._host, real._clock, idle_ms_max=real._idle_ms_max)  # noqa: SLF001
+        return SimulatedServer(
+            real._host,  # noqa: SLF001
+            real._clock,  # noqa: SLF001
+            idle_ms_max=real._idle_ms_max,  # noqa: SLF001
+            sockets=real._sockets,  # noqa: SLF001
+        )
 
 
 def simulated_broker(
