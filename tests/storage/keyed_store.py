@@ -52,6 +52,7 @@ class KeyedStore:
         settings.setdefault("cleanup_policy", ["compact"])
         settings.setdefault("segment_records", 3)
         settings.setdefault("min_cleanable_dirty_ratio", 0.0)
+        self.settings = CleanerSettings()
         self.clock = ManualClock(NOW_MS)
         self.disk = FaultyDisk(Random(seed), clock=self.clock)
         self.topics: dict[str, TopicConfig] = {"t": msgspec.convert(settings, TopicConfig)}
@@ -78,7 +79,7 @@ class KeyedStore:
             clock=self.clock,
             offload=InlineOffload(),
             compactor=OffloadedCompactor(self.disk, InlineOffload()),
-            settings=CleanerSettings(),
+            settings=lambda: self.settings,
         )
 
     def add_topic(self, topic: str, **settings: Any) -> Log:

@@ -7,6 +7,7 @@ import pytest
 from penstock.protocol.records.batch import iter_batches_strict
 from penstock.protocol.records.control import EndTxnMarker, build_end_txn_batch
 from penstock.storage.checkpoints import PartitionName, read_offsets
+from penstock.storage.cleaner import CleanerSettings
 from penstock.storage.log_values import Origin
 from penstock.testing.disk import Keep, PowerCut
 from tests.storage.keyed_store import HOUR_MS, NOW_MS, KeyedStore
@@ -18,6 +19,17 @@ def test_sealed_segments_keep_the_newest_of_every_key_and_the_active_one_is_not_
     assert store.compact()
     assert store.text() == "3:c=1 4:b=2 5:a=3 6:a=4"
     assert store.log.log_end_offset == 7
+    assert store.cleaner.clean_offset("t", 0) == 6
+
+
+def test_a_setting_of_the_cleaner_that_is_changed_holds_from_the_next_pass_on() -> None:
+    store = KeyedStore()
+    store.put("a=1 b=1 a=2 b=2 a=3 b=3 a=4")
+    store.settings = CleanerSettings(dedupe_buffer_bytes=1)  # a pass takes one batch all the same
+    store.compact()
+    assert store.cleaner.clean_offset("t", 0) == 1
+    store.settings = CleanerSettings()
+    store.compact()
     assert store.cleaner.clean_offset("t", 0) == 6
 
 

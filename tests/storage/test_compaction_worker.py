@@ -1,6 +1,7 @@
 import asyncio
 import os
 import signal
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -100,10 +101,17 @@ def test_a_worker_whose_broker_is_gone_ends_at_once(tmp_path: Path) -> None:
         stdout=subprocess.PIPE,
     ) as worker:
         assert worker.stdin is not None
-        worker.stdin.write(len(content).to_bytes(4, "big") + content)
+        worker.stdin.write(len(content).to_bytes(4, "big") + content + struct.pack(">d", 1e9))
         worker.stdin.flush()
         worker.stdin.close()
         assert worker.wait(timeout=30) == 1
+
+
+def test_a_pass_that_is_running_follows_a_change_of_the_rate(tmp_path: Path) -> None:
+    rates = iter([1.0])  # a byte in a second, when it begins
+    job = real_copy(tmp_path)
+    result = asyncio.run(ProcessCompactor(lambda: next(rates, sys.float_info.max)).run(job))
+    assert result == compact(RealFileSystem(), job)
 
 
 def test_a_process_that_died_without_a_word_is_a_failure() -> None:
@@ -114,7 +122,7 @@ def test_a_process_that_died_without_a_word_is_a_failure() -> None:
 def test_an_unexpected_exception_crosses_as_text() -> None:
     disk = new_disk()
     job = msgspec.structs.replace(job_of(write_log(disk, "a=1"), end=1), index_interval_bytes=None)
-    outcome = perform(disk, job)
+    outcome = perform(disk, job, lambda _size_bytes: None)
     assert outcome.failure is not None
     assert "TypeError" in outcome.failure
     with pytest.raises(CompactionError, match="TypeError"):
@@ -133,5 +141,5 @@ def test_jobs_and_outcomes_survive_the_trip_between_processes() -> None:
     disk = new_disk()
     job = job_of(write_log(disk, "a=1", "a=2"), end=2)
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(job), type=CompactionJob) == job
-    outcome = perform(disk, job)
+    outcome = perform(disk, job, lambda _size_bytes: None)
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(outcome), type=Outcome) == outcome

@@ -404,15 +404,19 @@ class Broker:
             clock=self._clock,
             offload=reads,
             compactor=self._compactor(reads),
-            settings=CleanerSettings(
-                enable=self._config[logs.LOG_CLEANER_ENABLE],
-                backoff_ms=self._config[logs.LOG_CLEANER_BACKOFF_MS],
-                dedupe_buffer_bytes=self._config[logs.LOG_CLEANER_DEDUPE_BUFFER_SIZE],
-                retention_check_interval_ms=self._config[logs.LOG_RETENTION_CHECK_INTERVAL_MS],
-            ),
+            settings=self._cleaner_settings,
         )
         replicas.cleaning_paused = cleaner.paused
         return cleaner
 
+    def _cleaner_settings(self) -> CleanerSettings:
+        settings = self._settings()
+        return CleanerSettings(
+            enable=settings[logs.LOG_CLEANER_ENABLE],
+            backoff_ms=settings[logs.LOG_CLEANER_BACKOFF_MS],
+            dedupe_buffer_bytes=settings[logs.LOG_CLEANER_DEDUPE_BUFFER_SIZE],
+            retention_check_interval_ms=settings[logs.LOG_RETENTION_CHECK_INTERVAL_MS],
+        )
+
     def _compactor(self, _reads: ThreadOffload) -> Compactor:
-        return ProcessCompactor()
+        return ProcessCompactor(lambda: self._settings()[logs.LOG_CLEANER_IO_MAX_BYTES_PER_SECOND])

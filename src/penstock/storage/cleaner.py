@@ -62,10 +62,12 @@ class Cleaner:
         clock: Clock,
         offload: Offload,
         compactor: Compactor,
-        settings: CleanerSettings | None = None,
+        settings: Callable[[], CleanerSettings] = CleanerSettings,
     ) -> None:
         """`secure` moves a log's recovery point to its end, and gives the one that is durable then: recovery would
         take the gaps that compaction leaves above it for losses.
+
+        `settings` gives them as they are now; they may change at any time.
         """
         self._checkpoint_path = f"{directory}/{CHECKPOINT}"
         self._partitions = partitions
@@ -74,7 +76,7 @@ class Cleaner:
         self._clock = clock
         self._offload = offload
         self._compactor = compactor
-        self._settings = settings or CleanerSettings()
+        self._settings = settings
         self._clean_offsets = self._read_checkpoint()
         self._passes: dict[PartitionName, asyncio.Task[CompactionResult]] = {}
         self._paused: Counter[PartitionName] = Counter()
@@ -87,7 +89,7 @@ class Cleaner:
         """Clean until cancelled."""
         async with asyncio.TaskGroup() as loops:
             loops.create_task(self._sweep_forever())
-            if self._settings.enable:
+            if self._settings().enable:
                 loops.create_task(self._compact_forever())
 
     def clean_offset(self, topic: str, partition: int) -> int | None:
@@ -114,7 +116,7 @@ class Cleaner:
 
     async def _sweep_forever(self) -> None:
         while True:
-            await self._clock.sleep(self._settings.retention_check_interval_ms)
+            await self._clock.sleep(self._settings().retention_check_interval_ms)
             await self.sweep()
 
     async def sweep(self) -> int:
@@ -156,7 +158,7 @@ class Cleaner:
     async def _compact_forever(self) -> None:
         while True:
             if not await self.compact_filthiest():
-                await self._clock.sleep(self._settings.backoff_ms)
+                await self._clock.sleep(self._settings().backoff_ms)
 
     async def compact_filthiest(self) -> bool:
         """Make one pass over the log that needs it most; whether there was one.
@@ -225,7 +227,7 @@ class Cleaner:
             partition,
             cleanable,
             now_ms=now_ms,
-            dedupe_buffer_bytes=self._settings.dedupe_buffer_bytes,
+            dedupe_buffer_bytes=self._settings().dedupe_buffer_bytes,
         )
         place = PassInPlace(self._files, self._offload, log, job)
         result = await self._compactor.run(job)

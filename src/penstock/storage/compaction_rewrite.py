@@ -9,7 +9,7 @@ of a segment and the key map in memory.
 """
 
 import contextlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -29,6 +29,13 @@ from penstock.storage.time_index import NO_TIMESTAMP, TimeIndex
 from penstock.storage.transaction_index import AbortedTransaction, TransactionIndex
 
 _WRITE_BYTES: Final = 1 << 20
+
+Spend = Callable[[int], None]
+"""Told how many bytes were read or written; may sleep."""
+
+
+def _at_once(_size_bytes: int) -> None:
+    pass
 
 
 class CompactionJob(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,10 +76,10 @@ class CompactionResult(msgspec.Struct, frozen=True, kw_only=True):
     key_count: int = 0
 
 
-def compact(files: FileSystem, job: CompactionJob) -> CompactionResult:
+def compact(files: FileSystem, job: CompactionJob, spend: Spend = _at_once) -> CompactionResult:
     """Write the compacted segments of one log. May take minutes."""
     aborted = _aborted_transactions(files, job)
-    keys = collect_keys(files, job, aborted)
+    keys = collect_keys(files, job, aborted, spend)
     end_offset = keys.latest_offset + 1
     touched = [segment for segment in job.segments if segment.base_offset < end_offset]
     groups = group_segments(
@@ -93,7 +100,7 @@ def compact(files: FileSystem, job: CompactionJob) -> CompactionResult:
     cleaned = []
     bytes_written = 0
     for group in groups:
-        segment = _compact_group(files, job, group, batch_filter, transactions)
+        segment = _compact_group(files, job, group, batch_filter, transactions, spend=spend)
         if segment is not None:
             cleaned.append(segment)
             bytes_written += segment.size_bytes
@@ -120,7 +127,10 @@ def _aborted_transactions(files: FileSystem, job: CompactionJob) -> set[AbortedT
 
 
 def collect_keys(
-    files: FileSystem, job: CompactionJob, aborted: Collection[AbortedTransaction] = ()
+    files: FileSystem,
+    job: CompactionJob,
+    aborted: Collection[AbortedTransaction] = (),
+    spend: Spend = _at_once,
 ) -> KeyOffsets:
     """The newest offset of every key in the dirty part, or in as much of it as the buffer can hold.
 
@@ -132,7 +142,7 @@ def collect_keys(
         end = _end_of(job, segment)
         if end <= job.first_dirty_offset:
             continue
-        for scan, header in _batches(files, job, segment):
+        for scan, header in _batches(files, job, segment, spend):
             batch = scan.batch(header)
             if header.is_control:
                 transactions.can_drop_marker(header, marker_kind(batch, 0))
@@ -155,13 +165,19 @@ def _end_of(job: CompactionJob, segment: SegmentFacts) -> int:
 
 
 def _batches(
-    files: FileSystem, job: CompactionJob, segment: SegmentFacts
+    files: FileSystem, job: CompactionJob, segment: SegmentFacts, spend: Spend
 ) -> Iterator[tuple[SegmentScan, BatchHeader]]:
     """Offsets are checked here because no checksum covers them."""
     end = _end_of(job, segment)
     file = files.open(f"{job.directory}/{segment.base_offset:020d}.log", writable=False)
+
+    def read(size_bytes: int, position: int) -> Buffer:
+        found = file.read(size_bytes, position)
+        spend(len(found))
+        return found
+
     try:
-        scan = SegmentScan(file.read, 0, segment.size_bytes, segment.base_offset, check_crc=False)
+        scan = SegmentScan(read, 0, segment.size_bytes, segment.base_offset, check_crc=False)
         for _, header in scan:
             if header.last_offset >= end:
                 scan.reason = f"offset {header.last_offset} belongs behind offset {end}"
@@ -181,13 +197,15 @@ def _compact_group(
     group: Sequence[SegmentFacts],
     batch_filter: BatchFilter,
     transactions: CleanedTransactions,
+    *,
+    spend: Spend,
 ) -> CleanedSegment | None:
     """Write one segment in place of a group; None, and no file, when nothing would change."""
-    writer = _CleanedWriter(files, job.directory, group[0].base_offset, job.index_interval_bytes)
+    writer = _CleanedWriter(files, job.directory, group[0].base_offset, job.index_interval_bytes, spend)
     try:
         is_changed = len(group) > 1
         for segment in group:
-            for scan, header in _batches(files, job, segment):
+            for scan, header in _batches(files, job, segment, spend):
                 batch = scan.batch(header)
                 kept = batch_filter.apply(batch, 0, header)
                 is_changed = is_changed or not isinstance(kept, memoryview)
@@ -213,11 +231,17 @@ class _CleanedWriter:
     """Writes one `.cleaned` segment with its indexes."""
 
     def __init__(
-        self, files: FileSystem, directory: str, base_offset: int, index_interval_bytes: int
+        self,
+        files: FileSystem,
+        directory: str,
+        base_offset: int,
+        index_interval_bytes: int,
+        spend: Spend,
     ) -> None:
         self._files = files
         self._prefix = f"{directory}/{base_offset:020d}"
         self._interval_bytes = index_interval_bytes
+        self._spend = spend
         self._offsets = OffsetIndex(base_offset)
         self._times = TimeIndex(base_offset)
         self._max_timestamp = NO_TIMESTAMP
@@ -269,6 +293,7 @@ class _CleanedWriter:
     def _flush(self) -> None:
         if self._buffers:
             self._log.write(self._buffers, self.size_bytes - self._buffered_bytes)
+            self._spend(self._buffered_bytes)
             self._buffers = []
             self._buffered_bytes = 0
 

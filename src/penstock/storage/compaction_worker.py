@@ -2,7 +2,8 @@
 
 The process lives for one pass and takes its memory with it. It is `python -m penstock.storage.compaction_worker`:
 
-    stdin   u32 size, then a `CompactionJob` in msgpack; stays open while the broker lives
+    stdin   u32 size, then a `CompactionJob` in msgpack, then an f64, the bytes per second it may read and write, and
+            another one whenever that changes; stays open while the broker lives
     stdout  an `Outcome` in msgpack
 
 When stdin ends the broker is gone, and the worker ends at once: a broker that starts anew must not meet a stranger
@@ -15,18 +16,25 @@ import os
 import struct
 import sys
 import threading
+from collections.abc import Callable
 from typing import BinaryIO, Final, Protocol
 
 import msgspec
 
 from penstock.observability.offload import Offload
 from penstock.protocol.records.errors import CorruptRecords
-from penstock.storage.compaction_rewrite import CompactionJob, CompactionResult, compact
+from penstock.storage.compaction_pace import LOOK_AGAIN_S, Pace
+from penstock.storage.compaction_rewrite import CompactionJob, CompactionResult, Spend, compact
 from penstock.storage.files import FileSystem, RealFileSystem
 from penstock.storage.log_errors import LogCorrupt, LogError
 
 _SIZE: Final = struct.Struct(">I")
+_RATE: Final = struct.Struct(">d")
 _NICENESS: Final = 10
+
+
+def _unlimited() -> float:
+    return sys.float_info.max
 
 
 class CompactionError(LogError):
@@ -43,7 +51,7 @@ class Compactor(Protocol):
 
 
 class OffloadedCompactor:
-    """Compacts where the `Offload` runs it: inline in a test, on a thread in an embedded broker."""
+    """Compacts where the `Offload` runs it: inline in a test, on a thread in an embedded broker. As fast as it can."""
 
     def __init__(self, files: FileSystem, offload: Offload) -> None:
         self._files = files
@@ -66,6 +74,9 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 class ProcessCompactor:
     """Compacts in a worker process that is started for each pass."""
 
+    def __init__(self, bytes_per_second: Callable[[], float] = _unlimited) -> None:
+        self._bytes_per_second = bytes_per_second
+
     async def run(self, job: CompactionJob) -> CompactionResult:
         process = await asyncio.create_subprocess_exec(
             sys.executable,
@@ -77,18 +88,29 @@ class ProcessCompactor:
         )
         assert process.stdin is not None
         assert process.stdout is not None
+        content = msgspec.msgpack.encode(job)
+        process.stdin.write(_SIZE.pack(len(content)) + content)
+        telling = asyncio.ensure_future(self._tell_rate(process.stdin))
         try:
-            content = msgspec.msgpack.encode(job)
-            process.stdin.write(_SIZE.pack(len(content)) + content)
-            with contextlib.suppress(ConnectionError):  # it died early: its output, or the lack of it, tells
-                await process.stdin.drain()
             output = await process.stdout.read()
         finally:
+            telling.cancel()
             if process.returncode is None:
                 with contextlib.suppress(ProcessLookupError):
                     process.kill()
             await process.wait()
         return _unpack(output, process.returncode)
+
+    async def _tell_rate(self, stdin: asyncio.StreamWriter) -> None:
+        told: float | None = None
+        with contextlib.suppress(ConnectionError):  # it died early: its output, or the lack of it, tells
+            while True:
+                rate = self._bytes_per_second()
+                if rate != told:
+                    stdin.write(_RATE.pack(rate))
+                    await stdin.drain()
+                    told = rate
+                await asyncio.sleep(LOOK_AGAIN_S)
 
 
 def _unpack(output: bytes, exit_code: int | None) -> CompactionResult:
@@ -105,10 +127,10 @@ def _unpack(output: bytes, exit_code: int | None) -> CompactionResult:
     raise CompactionError(outcome.failure or "unknown failure")
 
 
-def perform(files: FileSystem, job: CompactionJob) -> Outcome:
+def perform(files: FileSystem, job: CompactionJob, spend: Spend) -> Outcome:
     """Run a job and put whatever happens into words that can cross to another process."""
     try:
-        return Outcome(result=compact(files, job))
+        return Outcome(result=compact(files, job, spend))
     except CorruptRecords as error:
         return Outcome(corruption=str(error))
     except OSError as error:
@@ -117,9 +139,22 @@ def perform(files: FileSystem, job: CompactionJob) -> Outcome:
         return Outcome(failure=f"{type(error).__name__}: {error}")
 
 
-def _end_with_parent(stdin: BinaryIO) -> None:
-    stdin.read()
-    os._exit(1)
+class _Orders:
+    """What the broker says while the worker works: how fast it may go. When it says no more it is gone."""
+
+    def __init__(self, stdin: BinaryIO) -> None:
+        self._stdin = stdin
+        self.bytes_per_second = _unlimited()
+
+    def take_next(self) -> None:
+        content = self._stdin.read(_RATE.size)
+        if len(content) < _RATE.size:
+            os._exit(1)
+        (self.bytes_per_second,) = _RATE.unpack(content)
+
+    def take_all(self) -> None:
+        while True:
+            self.take_next()
 
 
 def main() -> None:
@@ -128,8 +163,10 @@ def main() -> None:
     stdin = sys.stdin.buffer
     (size,) = _SIZE.unpack(stdin.read(_SIZE.size))
     job = msgspec.msgpack.decode(stdin.read(size), type=CompactionJob)
-    threading.Thread(target=_end_with_parent, args=(stdin,), daemon=True).start()
-    outcome = perform(RealFileSystem(), job)
+    orders = _Orders(stdin)
+    orders.take_next()
+    threading.Thread(target=orders.take_all, daemon=True).start()
+    outcome = perform(RealFileSystem(), job, Pace(lambda: orders.bytes_per_second).spend)
     sys.stdout.buffer.write(msgspec.msgpack.encode(outcome))
     sys.stdout.buffer.flush()
     os._exit(0)  # the thread sits in a read and would hold up an orderly end

@@ -133,9 +133,8 @@ LOG_CLEANER_THREADS = UPKEEP.integer(
 LOG_CLEANER_IO_MAX_BYTES_PER_SECOND = UPKEEP.double(
     "log.cleaner.io.max.bytes.per.second",
     1.7976931348623157e308,
-    "The rate of reading and writing that compaction keeps below.",
+    "The rate of reading and writing together that compaction keeps below; a change applies to a pass that is running.",
     live=Live.CLUSTER_WIDE,
-    ignored=True,
 )
 LOG_CLEANER_DEDUPE_BUFFER_SIZE = UPKEEP.long(
     "log.cleaner.dedupe.buffer.size",
