@@ -10,6 +10,7 @@ from penstock.cli.bench.disk import sync_loop
 from penstock.cli.bench.figures import MEASURED, number, quantile
 
 _PROBE_S = 1.0
+_CALLS = 1_000_000
 _BUSY_PER_CORE = 0.25
 _PEER_CLIENTS = ("nats-py", "redis", "hiredis", "pika")
 
@@ -27,12 +28,28 @@ def describe(directory: str) -> dict[str, str]:
             f"{number(count / _PROBE_S)}/s, p50 {number(quantile(latencies, 0.5) * 1e6)} µs, "
             f"p99 {number(quantile(latencies, 0.99) * 1e6)} µs"
         ),
+        "a million calls of an empty Python function": f"{number(_calls_s() * 1e3)} ms",
         "load before the run": told_load(os.getloadavg()[0], len(os.sched_getaffinity(0))),
         "Python": f"{platform.python_implementation()} {platform.python_version()}, uvloop {_version('uvloop')}",
         "penstock": _version("penstock"),
         "librdkafka client": f"confluent-kafka {_version('confluent-kafka')}",
         "clients of the peers": ", ".join(f"{name} {_version(name)}" for name in _PEER_CLIENTS),
     }
+
+
+def _calls_s() -> float:
+    """How fast the interpreter is: builds of the same version differ by a fifth (docs/adr/0009-mypyc.md)."""
+
+    def nothing() -> None:
+        pass
+
+    least_s = float("inf")
+    for _ in range(3):
+        began = time.perf_counter()
+        for _ in range(_CALLS):
+            nothing()
+        least_s = min(least_s, time.perf_counter() - began)
+    return least_s
 
 
 def told_load(load: float, cores: int) -> str:
