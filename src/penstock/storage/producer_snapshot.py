@@ -20,8 +20,7 @@ restart unless the log is replayed over them, which it is from the snapshot's of
 import struct
 from collections.abc import Sequence
 
-from crc32c import crc32c
-
+from penstock.protocol.records.crc import crc32c
 from penstock.storage.producer_state import ProducerEntry, StoredBatch
 
 VERSION = 1

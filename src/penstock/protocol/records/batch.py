@@ -22,9 +22,9 @@ import struct
 from collections.abc import Iterator
 
 import msgspec
-from crc32c import crc32c
 
 from penstock.protocol.compression import Codec
+from penstock.protocol.records.crc import crc32c
 from penstock.protocol.records.errors import CorruptRecords
 
 Buffer = bytes | bytearray | memoryview

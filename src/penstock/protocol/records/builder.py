@@ -4,7 +4,6 @@ import struct
 from collections.abc import Iterable, Sequence
 
 import msgspec
-from crc32c import crc32c
 
 from penstock.protocol.compression import Buffer, Codec, compress
 from penstock.protocol.records.batch import (
@@ -23,6 +22,7 @@ from penstock.protocol.records.batch import (
     NO_TIMESTAMP,
     TRANSACTIONAL_FLAG,
 )
+from penstock.protocol.records.crc import crc32c
 from penstock.protocol.records.record import Record
 
 _CRC = struct.Struct(">I")

@@ -10,8 +10,6 @@ differences, each a refusal where Kafka stores something that readers stumble ov
 Nothing in the header is believed before it is checked; compressed records are decompressed, bounded, and walked.
 """
 
-from crc32c import crc32c
-
 from penstock.protocol.compression import (
     Buffer,
     Codec,
@@ -36,6 +34,7 @@ from penstock.protocol.records.batch import (
     set_max_timestamp,
 )
 from penstock.protocol.records.builder import assemble_batch
+from penstock.protocol.records.crc import crc32c
 from penstock.protocol.records.errors import CorruptRecords, DecompressedTooLarge
 from penstock.protocol.records.record import read_varint, read_varlong
 from penstock.protocol.records.rules import (
