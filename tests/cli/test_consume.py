@@ -107,6 +107,10 @@ def test_without_a_topic_and_a_terminal_it_names_the_topics(penstock: Penstock, 
     assert "say which topic: `penstock consume TOPIC` (there are " in failed.stderr
 
 
+def test_a_group_without_a_name_is_refused(penstock: Penstock, ten: str) -> None:
+    assert "the group's name is empty" in penstock("consume", ten, "--group", "", fails=True).stderr
+
+
 def test_an_unknown_topic_is_one_line(penstock: Penstock, ten: str) -> None:
     failed = penstock("consume", ten + "x", fails=True)
     assert failed.stderr == f"penstock: there is no topic {ten}x: did you mean {ten}?\n"

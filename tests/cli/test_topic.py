@@ -62,6 +62,12 @@ def test_an_unknown_topic_is_answered_with_the_nearest_one(penstock: Penstock, t
         assert failed.stderr == f"penstock: there is no topic {topic}x: did you mean {topic}?\n"
 
 
+def test_more_than_the_library_can_ask_for_is_refused(penstock: Penstock, topic: str) -> None:
+    for option, count in (("--partitions", "100001"), ("--replication-factor", "10001")):
+        failed = penstock("topic", "create", topic + "-large", option, count, fails=True)
+        assert f"Invalid value for '{option}'" in failed.stderr
+
+
 def test_fewer_partitions_are_refused(penstock: Penstock, topic: str) -> None:
     failed = penstock("topic", "alter", topic, "--partitions", "1", fails=True)
     assert f"cannot give topic {topic} 1 partitions instead of 2" in failed.stderr

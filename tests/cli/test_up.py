@@ -94,6 +94,7 @@ def test_the_quick_parser_reads_what_the_full_one_reads(
         ["--log-level", "loud"],
         ["--log-format", "xml"],
         ["--brokers", "three"],
+        ["--brokers", "0"],
     ],
 )
 def test_the_quick_parser_leaves_what_is_odd_to_the_full_one(arguments: list[str]) -> None:

@@ -20,6 +20,7 @@ def test_a_user_is_added_listed_and_removed(penstock: Penstock) -> None:
 
 def test_what_cannot_be_done_with_a_user_is_told(penstock: Penstock) -> None:
     assert "there is no user nobody" in penstock("user", "remove", "nobody", fails=True).stderr
+    assert "the user's name is empty" in penstock("user", "add", "", "--password", "p", fails=True).stderr
     assert "the password is empty" in penstock("user", "add", "x", fails=True).stderr
     wrong = penstock("user", "add", "x", "-m", "PLAIN", "--password", "p", fails=True)
     assert "choose SCRAM-SHA-256 or SCRAM-SHA-512" in wrong.stderr

@@ -77,6 +77,8 @@ def consume(
       penstock consume orders --partition 0 --from 1200 -n 1 --format raw
       penstock consume orders --group readers
     """
+    if group == "":
+        raise CommandError("the group's name is empty: give one, or leave out --group", EXIT_USAGE)
     if group is not None and partition is not None:
         raise CommandError("a group shares out the partitions itself: leave out --partition", EXIT_USAGE)
     render = record_format(form)

@@ -74,6 +74,8 @@ def quick_options(arguments: Sequence[str]) -> UpOptions | None:
         elif option in ("--listen", "--data", "--config"):
             given[option[2:]] = value
         elif option in ("--node-id", "--brokers") and value.isascii() and value.isdecimal():
+            if option == "--brokers" and int(value) == 0:
+                return None
             given[option[2:].replace("-", "_")] = int(value)
         elif option == "--log-level" and value in get_args(LogLevel):
             given["log_level"] = value

@@ -21,6 +21,7 @@ from penstock.cli.output import AsJson, list_of, print_json, print_table
 app = typer.Typer(help="Make, list, describe, alter, empty and delete topics.", no_args_is_help=True)
 
 _BROKER_DEFAULT = -1
+_PARTITIONS_MAX, _REPLICAS_MAX = 100_000, 10_000  # librdkafka asks for no more
 
 
 @app.command()
@@ -30,6 +31,7 @@ def create(
     partitions: int | None = typer.Option(
         None,
         min=1,
+        max=_PARTITIONS_MAX,
         metavar="N",
         show_default="the broker's num.partitions",
         help="How many partitions.",
@@ -37,6 +39,7 @@ def create(
     replication_factor: int | None = typer.Option(
         None,
         min=1,
+        max=_REPLICAS_MAX,
         metavar="N",
         show_default="the broker's default.replication.factor",
         help="Copies of each.",
@@ -186,7 +189,11 @@ def alter(
     *,
     name: str = typer.Argument(help="The topic."),
     partitions: int = typer.Option(
-        ..., min=1, metavar="N", help="How many partitions it shall have: more than now."
+        ...,
+        min=1,
+        max=_PARTITIONS_MAX,
+        metavar="N",
+        help="How many partitions it shall have: more than now.",
     ),
     server: str = BootstrapServer,
     client: list[str] = ClientSetting,

@@ -57,6 +57,8 @@ def add(
     """
     from confluent_kafka.admin import ScramCredentialInfo, UserScramCredentialUpsertion
 
+    if not name:
+        raise CommandError("the user's name is empty: give one", EXIT_USAGE)
     mechanisms = _mechanisms(mechanism)
     secret = password if password is not None else _ask_password(name)
     if not secret:
