@@ -212,7 +212,7 @@ def test_what_a_lone_replica_knows_of_producers_has_to_do(tmp_path: Path) -> Non
         alone = Rotting(tmp_path, replicas=(NODE,))
         alone.replica.log.producers.doubt(2)
         assert alone.replica.last_stable_offset == 2
-        alone.replica.settle_doubt()
+        await alone.replica.settle_doubt()
         assert alone.replica.last_stable_offset == COUNT
         await alone.store.close()
 

@@ -1,9 +1,13 @@
 """Logs that rot where producers are replayed: what is in doubt then, and what is known again when they are mended."""
 
+import asyncio
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
+from penstock.observability.offload import InlineOffload
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.batch import iter_batches_strict
 from penstock.protocol.records.control import EndTxnMarker, build_end_txn_batch
@@ -16,6 +20,8 @@ from penstock.storage.producer_snapshot import encode_snapshot
 from penstock.storage.recovery import Checkpointed, load_log
 from penstock.storage.transaction_index import AbortedTransaction
 from tests.storage.logs import NOW_MS, append, checkpoint, new_log, sync
+
+T = TypeVar("T")
 
 CHECKPOINT = 2
 MARKER_OF_5 = 4
@@ -62,13 +68,25 @@ def log(tmp_path: Path) -> Log:
     return log
 
 
-def recovered(log: Log) -> Log:
+class Meanwhile(InlineOffload):
+    """What is handed to a thread takes so long that other things happen, once each."""
+
+    def __init__(self, *events: Callable[[], None]) -> None:
+        self.events = list(events)
+
+    async def run(self, work: Callable[[], T]) -> T:
+        if self.events:
+            self.events.pop(0)()
+        return work()
+
+
+def recovered(log: Log, offload: InlineOffload | None = None) -> Log:
     cache = FileCache(RealFileSystem())
     checkpointed = Checkpointed(
         was_clean=False, recovery_point=log.recovery_point, committed_offset=log.log_end_offset
     )
     loaded = load_log(cache, log.directory, log.config, checkpointed, NOW_MS)
-    again = Log("t", 0, log.directory, log.config, cache=cache, loaded=loaded)
+    again = Log("t", 0, log.directory, log.config, cache=cache, loaded=loaded, offload=offload)
     again.producers.advance_high_watermark(again.log_end_offset)
     return again
 
@@ -90,10 +108,14 @@ def aborted(log: Log) -> list[AbortedTransaction]:
     return log.aborted_transactions(0, log.log_end_offset)
 
 
+def settle_doubt(log: Log) -> bool:
+    return asyncio.run(log.settle_doubt(now_ms=NOW_MS))
+
+
 def mend(log: Log, batch: bytes) -> None:
     [damage] = log.damaged
     assert log.mend(damage, batch)
-    assert log.settle_doubt(now_ms=NOW_MS)
+    assert settle_doubt(log)
     log.producers.advance_high_watermark(log.log_end_offset)
 
 
@@ -155,9 +177,9 @@ def test_doubt_stays_while_another_batch_has_to_be_mended(log: Log) -> None:
     rot(log, MARKER_OF_5)
     rot(log, 7)
     again = recovered(log)
-    assert not again.settle_doubt(now_ms=NOW_MS)
+    assert not settle_doubt(again)
     again.damaged = []  # as if it had been mended: the bytes still say otherwise
-    assert not again.settle_doubt(now_ms=NOW_MS)
+    assert not settle_doubt(again)
     assert again.first_unstable_offset == 2
 
 
@@ -179,3 +201,117 @@ def test_what_is_rotten_below_a_snapshot_leaves_no_doubt(log: Log) -> None:
     again = recovered(log)
     assert again.producers.doubtful_from is None
     assert aborted(again) == aborted(log)
+
+
+def followed(follower: Log, leader: Log) -> None:
+    """Fetch all that the leader has and the follower has not."""
+    while follower.log_end_offset < leader.log_end_offset:
+        found = leader.read(follower.log_end_offset, 1 << 20, offset_limit=leader.log_end_offset)
+        assert isinstance(found, LogSlice)
+        follower.append_replicated(bytes(found.records), now_ms=NOW_MS)
+
+
+def test_what_is_appended_while_a_thread_replays_is_known_too(log: Log) -> None:
+    batch = rot(log, MARKER_OF_5)
+    offload = Meanwhile()
+    follower = recovered(log, offload)
+
+    def goes_on() -> None:
+        write(log, 7, 2)
+        write(log, 5, 3)
+        end(log, 7, is_commit=False)
+        followed(follower, log)
+
+    def and_on() -> None:
+        end(log, 5, is_commit=False)
+        write(log, 7, 3)
+        end(log, 7, is_commit=True)
+        followed(follower, log)
+        sync(log)
+        log.producers.advance_high_watermark(log.log_end_offset)
+
+    segment_count = len(follower.segments[follower.chain.number_of(CHECKPOINT) :])
+    waits = [lambda: None] * (segment_count - 1)
+    offload.events = [goes_on, *waits, and_on]  # in the first round and in the second
+    mend(follower, batch)
+    assert offload.events == []
+    assert follower.first_unstable_offset is None
+    assert aborted(follower) == aborted(log)
+    assert [each.producer_id for each in aborted(follower)][-2:] == [7, 5]
+    assert encode_snapshot(follower.producers.snapshot()) == encode_snapshot(log.producers.snapshot())
+
+
+def test_a_truncation_while_a_thread_replays_makes_what_it_has_read_worthless(log: Log) -> None:
+    batch = rot(log, MARKER_OF_5)
+    offload = Meanwhile()
+    again = recovered(log, offload)
+
+    def truncate() -> None:
+        again.truncate_to(7, now_ms=NOW_MS)
+
+    offload.events = [lambda: None, truncate]
+    mend(again, batch)
+    assert again.producers.end_offset == again.log_end_offset == 7
+    assert again.first_unstable_offset == 3  # of producer 6, whose end was cut off
+    assert [(each.producer_id, each.last_offset) for each in aborted(again)] == [(5, 1), (5, 4)]
+
+
+def test_a_truncation_between_the_mending_and_the_settling_hides_no_abort(log: Log) -> None:
+    batch = rot(log, MARKER_OF_5)
+    again = recovered(log)
+    [damage] = again.damaged
+    assert again.mend(damage, batch)
+    again.truncate_to(7, now_ms=NOW_MS)
+    assert again.producers.doubtful_from is not None
+    assert settle_doubt(again)
+    assert [(each.producer_id, each.last_offset) for each in aborted(again)] == [(5, 1), (5, 4)]
+
+
+def test_a_truncation_before_what_has_rotted_ends_the_doubt(log: Log) -> None:
+    rot(log, 9)
+    again = recovered(log)
+    assert again.first_unstable_offset == 9
+    again.truncate_to(9, now_ms=NOW_MS)
+    assert again.producers.doubtful_from is None
+    assert aborted(again) == aborted(log)
+
+
+def test_aborts_before_the_newest_snapshot_are_told_too_when_recovery_would_begin_before_it(log: Log) -> None:
+    write(log, 6, 2)
+    end(log, 6, is_commit=False)
+    checkpoint(log)
+    write(log, 5, 3)
+    end(log, 5, is_commit=False)
+    append(log, "the very last")
+    expected = aborted(log)
+    batch = rot(log, 15)
+    log.lower_recovery_point(0)
+    log.truncate_to(17, now_ms=NOW_MS)  # reads again what came after the checkpoint
+    assert log.producers.doubtful_from is not None
+    log.damaged = []  # as a check would have found it, and another replica mended it
+    segment = log.segments[log.chain.number_of(15)]
+    position = segment.file().read(segment.size_bytes, 0).index(batch[:61])
+    log.chain.overwrite(segment, batch, position)
+    assert settle_doubt(log)
+    assert aborted(log) == expected
+
+
+def test_it_is_read_anew_when_the_recovery_point_is_lowered_while_a_thread_replays(log: Log) -> None:
+    batch = rot(log, MARKER_OF_5)
+    offload = Meanwhile()
+    again = recovered(log, offload)
+    offload.events = [lambda: None, lambda: again.lower_recovery_point(0)]
+    mend(again, batch)
+    assert again.first_unstable_offset is None
+    assert aborted(again) == aborted(log)
+
+
+def test_a_log_that_is_closed_while_a_thread_replays_stays_in_doubt(log: Log) -> None:
+    batch = rot(log, MARKER_OF_5)
+    offload = Meanwhile()
+    again = recovered(log, offload)
+    [damage] = again.damaged
+    assert again.mend(damage, batch)
+    offload.events = [lambda: again.abandon("of the test")]
+    assert not settle_doubt(again)
+    assert again.producers.doubtful_from is not None

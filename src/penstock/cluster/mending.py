@@ -83,7 +83,7 @@ class Mender:
                     break
             else:
                 self._report(replica, damage)
-        replica.settle_doubt()
+        await replica.settle_doubt()
 
     def _others(self, replica: Replica) -> list[int]:
         """The other replicas, the leader first, then who holds all that is committed."""

@@ -177,11 +177,11 @@ class Replica:
             self.wake_readers()
         return is_mended
 
-    def settle_doubt(self) -> None:
+    async def settle_doubt(self) -> None:
         """What recovery could not tell of producers is told anew, when what it had to pass over is mended."""
         if not self.is_replicated:
             self.log.producers.trust()
-        if self.log.settle_doubt(now_ms=self._surroundings.clock.now_ms()):
+        if await self.log.settle_doubt(now_ms=self._surroundings.clock.now_ms()):
             self.log.producers.advance_high_watermark(self.high_watermark)
             self.wake_readers()
 

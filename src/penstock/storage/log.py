@@ -198,6 +198,7 @@ class Log(MendableLog):
             return self.chain.end_offset
         self._generation += 1
         self._layout += 1
+        first_doubtful = self.producers.doubtful_from
         try:
             end_offset = self.chain.truncate_to(max(offset, self.log_start_offset))
         except StorageFailure as failure:
@@ -212,6 +213,10 @@ class Log(MendableLog):
             end_offset=end_offset,
             now_ms=now_ms,
         )
+        if first_doubtful is not None and first_doubtful < end_offset:
+            self.producers.doubt(
+                first_doubtful
+            )  # it may be mended, but only `settle_doubt` tells who aborted
         if self.producers.doubtful_from is not None:
             self.on_suspicion()
         return end_offset

@@ -7,9 +7,11 @@ from penstock.storage.damage import Damage, SegmentCheck, mends
 from penstock.storage.durable_log import DurableLog
 from penstock.storage.files import Buffer
 from penstock.storage.leader_epochs import LeaderEpochs
-from penstock.storage.producer_state import CompletedTransaction
+from penstock.storage.producer_replay import AbortedSince, SegmentReplay, replay
+from penstock.storage.producer_state import ProducerStates
 from penstock.storage.segment import Segment
-from penstock.storage.transaction_index import AbortedTransaction
+
+_ROUNDS_ON_A_THREAD = 2
 
 
 class MendableLog(DurableLog):
@@ -63,34 +65,62 @@ class MendableLog(DurableLog):
             if header.leader_epoch >= 0 and self.epochs.learn(header.leader_epoch, header.base_offset):
                 self._epochs_are_saved = False
 
-    def settle_doubt(self, *, now_ms: int) -> bool:
+    async def settle_doubt(self, *, now_ms: int) -> bool:
         """Tell the producers and aborted transactions anew, if they were in doubt and all that is needed is mended.
 
-        Whether it was so. Waits for the disk, as long as a recovery of what was appended since the last checkpoint.
+        Whether it was so. That takes as long as a recovery of all that was appended since the last checkpoint, on a
+        thread, and then of what was appended meanwhile; only the little that came during the last is read here.
         """
-        first_doubtful = self.producers.doubtful_from
-        if first_doubtful is None:
-            return False
-        begin = max(self._snapshots.newest or 0, self.log_start_offset)
-        if any(each.next_offset > begin for each in self.damaged):
-            return False
-        aborted: list[AbortedTransaction] = []
-
-        def note(completed: CompletedTransaction) -> None:
+        is_again = False
+        while True:
+            first_doubtful = self.producers.doubtful_from
+            if first_doubtful is None:
+                return is_again  # what was in doubt was cut off
             # What ended below the recovery point was told when nothing was in doubt.
-            if completed.is_aborted and completed.last_offset >= self.recovery_point:
-                aborted.append(AbortedTransaction.of(completed))
-
-        self._snapshots.restore(
-            self.producers,
-            self.chain.segments,
-            log_start_offset=self.log_start_offset,
-            end_offset=self.chain.end_offset,
-            now_ms=now_ms,
-            on_completed=note,
-        )
-        for segment in self.chain.segments[self.chain.number_of(self.recovery_point) :]:
-            segment.indexes().forget_transactions(self.recovery_point)
-        for each in aborted:
+            recovery_point = self.recovery_point
+            begin = max(self._snapshots.newest_until(recovery_point) or 0, self.log_start_offset)
+            if any(each.next_offset > begin for each in self.damaged):
+                return False
+            layout, generation = self._layout, self._generation
+            aborted = AbortedSince(recovery_point)
+            producers = ProducerStates(expiration_ms=self.producers.expiration_ms)
+            self._snapshots.restore_newest(
+                producers, recovery_point, log_start_offset=self.log_start_offset, now_ms=now_ms
+            )
+            for _ in range(_ROUNDS_ON_A_THREAD):
+                await self._replay(producers, aborted)
+            if layout == self._layout and generation == self._generation:
+                break
+            if self.failure is not None:  # it was closed
+                return False
+            is_again = True
+        replay(producers, self.chain.segments, self.chain.end_offset, aborted.note)
+        self.producers = producers
+        for segment in self.chain.segments[self.chain.number_of(recovery_point) :]:
+            segment.indexes().forget_transactions(recovery_point)
+        for each in aborted.found:
             self.chain.segments[self.chain.number_of(each.last_offset)].note_aborted(each)
-        return self.producers.doubtful_from is None
+        return producers.doubtful_from is None
+
+    async def _replay(self, producers: ProducerStates, aborted: AbortedSince) -> None:
+        """On a thread, up to the present end or until the log is no longer what it was."""
+        layout, generation, end_offset = self._layout, self._generation, self.chain.end_offset
+        for segment in self.chain.segments[self.chain.number_of(producers.end_offset) :]:
+            if producers.end_offset >= end_offset or layout != self._layout or generation != self._generation:
+                return
+            indexes = segment.indexes_if_cached()
+            position = 0 if indexes is None else indexes.offsets.position_before(producers.end_offset)
+            handle = self._cache.pin(segment.log_path)
+            part = SegmentReplay(
+                producers,
+                segment,
+                handle.file.read,
+                position,
+                end_offset=end_offset,
+                on_completed=aborted.note,
+            )
+            try:
+                while not part.is_complete and layout == self._layout and generation == self._generation:
+                    await self._offload.run(part.run)
+            finally:
+                self._cache.unpin(handle)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from penstock.storage.files import FileSystem, read_whole
-from penstock.storage.producer_replay import OnCompleted, ignore, replay
+from penstock.storage.producer_replay import replay
 from penstock.storage.producer_snapshot import CorruptSnapshot, decode_snapshot
 from penstock.storage.producer_state import ProducerStates
 from penstock.storage.segment import Segment
@@ -37,6 +37,10 @@ class SnapshotFiles:
     @property
     def newest(self) -> int | None:
         return self._offsets[-1] if self._offsets else None
+
+    def newest_until(self, offset: int) -> int | None:
+        """The newest that is not behind `offset`."""
+        return next((each for each in reversed(self._offsets) if each <= offset), None)
 
     def path(self, offset: int) -> str:
         return f"{self._directory}/{offset:020d}{SUFFIX}"
@@ -71,24 +75,19 @@ class SnapshotFiles:
         log_start_offset: int,
         end_offset: int,
         now_ms: int,
-        on_completed: OnCompleted = ignore,
     ) -> None:
         """Bring `producers` to what they were at `end_offset`, from the newest usable snapshot and the log after it.
 
         They are in doubt where the log has rotted. Damaged snapshots are removed, later ones left to `remove_above`.
         Waits for the disk.
         """
-        self._restore_newest(producers, end_offset, log_start_offset, now_ms)
-        for number, segment in enumerate(segments):
-            if producers.end_offset >= end_offset:
-                break
-            if number + 1 == len(segments) or segments[number + 1].base_offset > producers.end_offset:
-                replay(producers, segment, end_offset, on_completed)
-        producers.advance_end_offset(end_offset)
+        self.restore_newest(producers, end_offset, log_start_offset=log_start_offset, now_ms=now_ms)
+        replay(producers, segments, end_offset)
 
-    def _restore_newest(
-        self, producers: ProducerStates, offset_max: int, log_start_offset: int, now_ms: int
+    def restore_newest(
+        self, producers: ProducerStates, offset_max: int, *, log_start_offset: int, now_ms: int
     ) -> None:
+        """The part of `restore` that a snapshot gives; `replay` has to follow from there."""
         for newest in [offset for offset in reversed(self._offsets) if offset <= offset_max]:
             path = self.path(newest)
             try:
