@@ -107,6 +107,14 @@ def test_a_brokers_settings_are_shown_and_changed_without_its_number(penstock: P
     penstock("config", "unset", "broker", "log.cleaner.threads")
 
 
+def test_a_password_that_is_set_is_not_shown(penstock: Penstock) -> None:
+    key = "listener.name.clients.plain.sasl.jaas.config"
+    done = penstock("config", "set", "broker", f'{key}=PlainLoginModule required user_ann="ann-secret";')
+    assert "ann-secret" not in done.stdout
+    assert f"{key} is (hidden)" in done.stdout
+    penstock("config", "unset", "broker", key)
+
+
 def test_a_change_that_the_broker_refuses_is_one_line(penstock: Penstock, topic: str) -> None:
     assert "retention.ms" in penstock("config", "set", "topic", topic, "retention.ms=x", fails=True).stderr
     assert "no.such" in penstock("config", "set", "topic", topic, "no.such=x", fails=True).stderr

@@ -1,8 +1,9 @@
 import socket
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 
-from penstock.cli.connection import check_reachable, pairs
+from penstock.cli.connection import _hear, check_reachable, metadata_of, pairs
 from penstock.cli.errors import CommandError
 from penstock.cli.main import run
 
@@ -57,6 +58,26 @@ def test_a_port_that_speaks_another_protocol_is_one_line(
     assert captured.out == ""
     assert captured.err.startswith("penstock: the broker does not answer as one (")
     assert captured.err.count("\n") == 1
+
+
+def test_who_is_not_let_in_is_told_so_after_the_first_short_request() -> None:
+    class Refused:
+        """A client whose login failed: requests time out, and why is told by `poll`."""
+
+        def __init__(self) -> None:
+            self.timeouts: list[float] = []
+
+        def list_topics(self, *, timeout: float) -> object:
+            self.timeouts.append(timeout)
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+
+        def poll(self, _timeout: float) -> None:
+            _hear(KafkaError(KafkaError._AUTHENTICATION, "wrong password"))
+
+    client = Refused()
+    with pytest.raises(CommandError, match=r"does not let this command in \(wrong password\)"):
+        metadata_of(client)
+    assert client.timeouts == [1.0]
 
 
 def test_an_unknown_client_setting_is_one_line(capfd: pytest.CaptureFixture[str]) -> None:

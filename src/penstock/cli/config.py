@@ -26,6 +26,8 @@ app = typer.Typer(help="Read and change settings while the broker runs.", no_arg
 Kind = Literal["topic", "broker", "group", "client-metrics", "broker-logger"]
 Operation = Literal["SET", "DELETE", "APPEND", "SUBTRACT"]
 
+_HIDDEN = "(hidden)"
+
 _KIND: Kind = typer.Argument(
     metavar="topic|broker|group|client-metrics|broker-logger", help="Whose settings."
 )
@@ -104,7 +106,7 @@ def _entry(entry: Any) -> dict[str, Any]:
 
 
 def _value(entry: dict[str, Any]) -> str:
-    return "(hidden)" if entry["sensitive"] else str(entry["value"] if entry["value"] is not None else "")
+    return _HIDDEN if entry["sensitive"] else str(entry["value"] if entry["value"] is not None else "")
 
 
 @app.command("set")
@@ -186,6 +188,10 @@ def _alter(server: str, client: list[str], kind: Kind, arguments: list[str], ope
 
 
 def _done(operation: Operation, whose: str, key: str, value: str | None) -> str:
+    from penstock.config.table import broker_property
+
+    if (known := broker_property(key)) is not None and known.sensitive and value is not None:
+        value = _HIDDEN
     if operation == "SET":
         return f"{whose}: {key} is {value}"
     if operation == "DELETE":

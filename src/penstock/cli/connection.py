@@ -4,6 +4,7 @@ librdkafka retries a broker that is not there for minutes and logs each try. So 
 connection first, requests get a short timeout, and the library's log lines go nowhere.
 """
 
+import contextlib
 import logging
 import socket
 from collections import deque
@@ -22,6 +23,7 @@ ADDRESS_DEFAULT = "127.0.0.1:9092"
 _PORT_DEFAULT = 9092
 _CONNECT_TIMEOUT_SECONDS = 3.0
 REQUEST_TIMEOUT_SECONDS = 10.0
+_FIRST_ANSWER_SECONDS = 1.0
 
 _silent = logging.getLogger("penstock.cli.librdkafka")
 _silent.addHandler(logging.NullHandler())
@@ -144,9 +146,16 @@ def topic_names(client: Any, *, with_internal: bool = False) -> list[str]:
 
 
 def metadata_of(client: Any) -> Any:
-    """All topics: asking for one by name could make it where topics are made automatically."""
+    """All topics: asking for one by name could make it where topics are made automatically.
+
+    The library goes on trying when a login has failed, and tells of it only between requests: so there is a short one
+    before the long one.
+    """
     from confluent_kafka import KafkaException
 
+    with contextlib.suppress(KafkaException):
+        return client.list_topics(timeout=min(_FIRST_ANSWER_SECONDS, REQUEST_TIMEOUT_SECONDS))
+    _check_admitted(client)
     try:
         return client.list_topics(timeout=REQUEST_TIMEOUT_SECONDS)
     except KafkaException as error:

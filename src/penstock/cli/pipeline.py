@@ -1,10 +1,10 @@
 """`penstock pipeline …`: check, run and look at pipelines on Spark."""
 
-import importlib.util
 from typing import TYPE_CHECKING
 
 import typer
 
+from penstock.cli import pipeline_run
 from penstock.cli.errors import CommandError
 from penstock.spark.pipeline.problems import PipelineError, Problem
 
@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from penstock.spark.pipeline.model import Pipeline
 
 app = typer.Typer(help="Check, run and watch data pipelines on Spark.", no_args_is_help=True)
-
-_RUN_COMMANDS = "penstock.cli.pipeline_run"  # run, status, backfill
+app.add_typer(pipeline_run.app)
 
 
 @app.command()
@@ -40,14 +39,8 @@ def check(
       penstock pipeline check payments.yaml
       penstock pipeline check payments.yaml --offline
     """
-    from penstock.spark.pipeline.load import load
-
-    try:
-        pipeline = load(file)
-    except PipelineError as error:
-        print(error)
-        raise CommandError(_count(len(error.problems)) + "; columns and topics were not looked at") from None
-    report = _checked(pipeline, server, offline=offline)
+    with pipeline_run.told_in_one_line():
+        report = _checked(_loaded(file), server, offline=offline)
     _explain(report)
     for problem in report.problems:
         print(problem.text(file))
@@ -55,6 +48,16 @@ def check(
     if wrong:
         raise CommandError(_count(wrong))
     print("everything is in order" if not report.problems else "nothing stands in the way of a run")
+
+
+def _loaded(file: str) -> "Pipeline":
+    from penstock.spark.pipeline.load import load
+
+    try:
+        return load(file)
+    except PipelineError as error:
+        print(error)
+        raise CommandError(_count(len(error.problems)) + "; columns and topics were not looked at") from None
 
 
 def _count(problems: int) -> str:
@@ -103,7 +106,3 @@ def _explain(report: "Report") -> None:
     print()
     print_table(explain.QUERY_COLUMNS, explain.query_rows(report))
     print()
-
-
-if importlib.util.find_spec(_RUN_COMMANDS) is not None:
-    app.add_typer(importlib.import_module(_RUN_COMMANDS).app)

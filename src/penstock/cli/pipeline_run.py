@@ -65,7 +65,7 @@ def run(
       penstock pipeline run payments.yaml --master spark://10.0.0.1:7077 --metrics-port 9400
     """
     pipeline = _loaded(file, server)
-    with _told_in_one_line(), _stopping_on_signals() as stopping:
+    with told_in_one_line(), _stopping_on_signals() as stopping:
         from penstock.spark.pipeline.run import run as run_pipeline
 
         result = run_pipeline(
@@ -151,7 +151,7 @@ def backfill(
       penstock pipeline backfill payments.yaml --from 2026-01-01 --to 2026-02-01 --output history
     """
     pipeline = _loaded(file, server)
-    with _told_in_one_line():
+    with told_in_one_line():
         from penstock.client.blocking.cluster import Cluster
         from penstock.spark.pipeline import backfill as batch
         from penstock.spark.pipeline.positions import time_ms
@@ -184,7 +184,7 @@ def backfill(
 
 
 def _loaded(file: str, server: str | None) -> "Pipeline":
-    with _told_in_one_line():
+    with told_in_one_line():
         import msgspec
 
         from penstock.spark.pipeline.load import load
@@ -194,7 +194,7 @@ def _loaded(file: str, server: str | None) -> "Pipeline":
 
 
 @contextlib.contextmanager
-def _told_in_one_line() -> Iterator[None]:
+def told_in_one_line() -> Iterator[None]:
     """What is wrong with a pipeline, its broker or Spark ends the command in words."""
     try:
         from penstock.client.connection import Disconnected

@@ -1,5 +1,7 @@
 """`penstock quota …`: see, set and remove what users, clients and addresses may use (KIP-546)."""
 
+from collections.abc import Mapping
+
 import typer
 
 from penstock.cli.cluster_facts import Operator
@@ -52,9 +54,7 @@ def list_(
         print_json([{"entity": entity, "quotas": values} for entity, values in found])
         return
     rows = [
-        (", ".join(f"{kind}={name or DEFAULT}" for kind, name in entity.items()), key, f"{value:g}")
-        for entity, values in found
-        for key, value in values.items()
+        (_named(entity), key, _number(value)) for entity, values in found for key, value in values.items()
     ]
     print_table(("of", "quota", "limit"), rows)
 
@@ -99,6 +99,15 @@ def remove(
     _alter(_entity(user, client_id, ip), ops, server, client)
 
 
+def _named(entity: Mapping[str, str | None]) -> str:
+    return ", ".join(f"{kind}={name or DEFAULT}" for kind, name in entity.items())
+
+
+def _number(value: float) -> str:
+    """A limit as people write it: 1048576, not 1.04858e+06."""
+    return str(int(value)) if value.is_integer() else str(value)
+
+
 def _limit(text: str) -> tuple[str, float]:
     key, _, value = text.partition("=")
     try:
@@ -132,3 +141,6 @@ def _alter(
         operator.close()
     if result.error_code:
         raise CommandError(result.error_message or ErrorCode(result.error_code).name)
+    whose = _named({each.entity_type: each.entity_name for each in entity})
+    for op in ops:
+        print(f"{whose}: {op.key} is {'taken away' if op.remove else _number(op.value)}")
