@@ -88,23 +88,25 @@ class MendableLog(DurableLog):
                 producers, recovery_point, log_start_offset=self.log_start_offset, now_ms=now_ms
             )
             for _ in range(_ROUNDS_ON_A_THREAD):
-                await self._replay(producers, aborted)
+                await self._replay(producers, aborted, layout, generation)
             if layout == self._layout and generation == self._generation:
                 break
             if self.failure is not None:  # it was closed
                 return False
             is_again = True
         replay(producers, self.chain.segments, self.chain.end_offset, aborted.note)
-        self.producers = producers
         for segment in self.chain.segments[self.chain.number_of(recovery_point) :]:
             segment.indexes().forget_transactions(recovery_point)
         for each in aborted.found:
             self.chain.segments[self.chain.number_of(each.last_offset)].note_aborted(each)
+        self.producers = producers
         return producers.doubtful_from is None
 
-    async def _replay(self, producers: ProducerStates, aborted: AbortedSince) -> None:
+    async def _replay(
+        self, producers: ProducerStates, aborted: AbortedSince, layout: int, generation: int
+    ) -> None:
         """On a thread, up to the present end or until the log is no longer what it was."""
-        layout, generation, end_offset = self._layout, self._generation, self.chain.end_offset
+        end_offset = self.chain.end_offset
         for segment in self.chain.segments[self.chain.number_of(producers.end_offset) :]:
             if producers.end_offset >= end_offset or layout != self._layout or generation != self._generation:
                 return
