@@ -50,7 +50,8 @@ REPLICA_FETCH_BACKOFF_MS = REPLICAS.integer(
 NUM_REPLICA_FETCHERS = REPLICAS.integer(
     "num.replica.fetchers",
     1,
-    "How many connections a follower keeps to each leader.",
+    "How many connections a follower keeps to each leader. It has one, which brings all partitions in one answer: they "
+    "are synced together, and several would only make more and smaller syncs of it.",
     live=Live.CLUSTER_WIDE,
     ignored=True,
 )
@@ -143,7 +144,8 @@ CONTROLLER_QUORUM_RETRY_BACKOFF_MS = QUORUM.integer(
 )
 METADATA_LOG_DIR = QUORUM.optional_string(
     "metadata.log.dir",
-    "The directory of the metadata log. Unset, the first of `log.dirs`.",
+    "The directory of the metadata log. It lies with the other logs here: one lock, one set of checkpoints and one mark "
+    "of a clean stop hold for all of them.",
     ignored=True,
 )
 METADATA_LOG_SEGMENT_BYTES = QUORUM.integer(
