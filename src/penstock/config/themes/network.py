@@ -135,8 +135,8 @@ REQUESTS = Theme("Requests")
 QUEUED_MAX_REQUESTS = REQUESTS.integer(
     "queued.max.requests",
     500,
-    "How many requests may wait for a thread before sockets are no longer read. None waits for one here: a connection is "
-    "not read while it has 256 requests or 64 MiB at work, and `queued.max.request.bytes` limits them all.",
+    "How many requests may wait for a thread before sockets are no longer read. None waits for one here: a connection "
+    "is not read while it has 256 requests or 64 MiB at work, and `queued.max.request.bytes` limits them all.",
     at_least=1,
     ignored=True,
 )

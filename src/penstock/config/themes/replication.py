@@ -144,8 +144,8 @@ CONTROLLER_QUORUM_RETRY_BACKOFF_MS = QUORUM.integer(
 )
 METADATA_LOG_DIR = QUORUM.optional_string(
     "metadata.log.dir",
-    "The directory of the metadata log. It lies with the other logs here: one lock, one set of checkpoints and one mark "
-    "of a clean stop hold for all of them.",
+    "The directory of the metadata log. It lies with the other logs here: one lock, one set of checkpoints and one "
+    "mark of a clean stop hold for all of them.",
     ignored=True,
 )
 METADATA_LOG_SEGMENT_BYTES = QUORUM.integer(
