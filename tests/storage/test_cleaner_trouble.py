@@ -8,7 +8,7 @@ import pytest
 
 from penstock.observability.offload import InlineOffload
 from penstock.storage.checkpoints import PartitionName
-from penstock.storage.cleaner import Cleaner
+from penstock.storage.cleaner import Cleaner, CleanerSettings
 from penstock.storage.compaction_rewrite import CompactionJob, CompactionResult
 from penstock.storage.compaction_worker import OffloadedCompactor
 from penstock.storage.log import Log
@@ -140,6 +140,52 @@ def test_stopping_the_cleaner_ends_a_running_pass() -> None:
     store.run(scenario())
     store.crash()
     assert store.text() == "0:a=1 1:a=2 2:a=3 3:b=1"
+
+
+def test_as_many_logs_are_compacted_at_once_as_the_setting_says_and_none_of_them_twice() -> None:
+    store = KeyedStore()
+    for topic in ("u", "v"):
+        store.add_topic(topic)
+    for topic in ("t", "u", "v"):
+        store.put("a=1 a=2 a=3 b=1", topic=topic)
+    gates = [asyncio.Event() for _ in store.logs]
+    waiting = iter(gates)
+    begun: list[int] = []
+
+    async def wait() -> None:
+        begun.append(len(store.cleaner._passes))
+        await next(waiting).wait()
+
+    async def turns() -> None:
+        for _ in range(20):
+            await asyncio.sleep(0)
+
+    async def scenario() -> None:
+        store.cleaner._compactor = Interruptible(store, wait)
+        running = asyncio.create_task(store.cleaner.run())
+        await turns()
+        assert len(begun) == 1
+        store.settings = CleanerSettings(threads=2)
+        store.clock.advance(store.settings.backoff_ms)
+        await turns()
+        assert len(begun) == 2
+        gates[0].set()
+        await turns()
+        assert len(begun) == 3
+        store.settings = CleanerSettings(threads=0)
+        gates[1].set()
+        gates[2].set()
+        await turns()
+        store.put("a=1 a=2 a=3 b=2", topic="u")
+        store.clock.advance(store.settings.backoff_ms)
+        await turns()
+        assert len(begun) == 3
+        running.cancel()
+        await asyncio.wait([running])
+
+    store.run(scenario())
+    assert [store.cleaner.clean_offset(topic, 0) for topic in ("t", "u", "v")] == [3, 3, 3]
+    assert max(begun) == 2
 
 
 def test_the_cleaner_sweeps_and_compacts_by_the_clock() -> None:

@@ -5,7 +5,7 @@ import struct
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -112,6 +112,22 @@ def test_a_pass_that_is_running_follows_a_change_of_the_rate(tmp_path: Path) -> 
     job = real_copy(tmp_path)
     result = asyncio.run(ProcessCompactor(lambda: next(rates, sys.float_info.max)).run(job))
     assert result == compact(RealFileSystem(), job)
+
+
+def test_passes_at_the_same_time_share_the_rate() -> None:
+    compactor = ProcessCompactor(lambda: 1000.0)
+    told: list[float] = []
+
+    class Worker:
+        def write(self, content: bytes) -> None:
+            told.append(*struct.unpack(">d", content))
+
+        async def drain(self) -> None:
+            raise BrokenPipeError
+
+    for compactor._pass_count in (1, 2):
+        asyncio.run(compactor._tell_rate(cast("asyncio.StreamWriter", Worker())))
+    assert told == [1000.0, 500.0]
 
 
 def test_a_process_that_died_without_a_word_is_a_failure() -> None:

@@ -413,6 +413,7 @@ class Broker:
         settings = self._settings()
         return CleanerSettings(
             enable=settings[logs.LOG_CLEANER_ENABLE],
+            threads=settings[logs.LOG_CLEANER_THREADS],
             backoff_ms=settings[logs.LOG_CLEANER_BACKOFF_MS],
             dedupe_buffer_bytes=settings[logs.LOG_CLEANER_DEDUPE_BUFFER_SIZE],
             retention_check_interval_ms=settings[logs.LOG_RETENTION_CHECK_INTERVAL_MS],

@@ -1,10 +1,10 @@
 """The cleaner: compacts the logs that need it most, and sweeps out what has outlived its retention.
 
-Two loops, one log at a time each. Compaction looks for the log with the greatest dirty share, compacts it and
-looks again at once; with nothing to do it waits `log.cleaner.backoff.ms`. Where each log's next pass begins is
+Compaction looks for the log with the greatest dirty share, compacts it and looks again at once; with nothing to do it
+waits `log.cleaner.backoff.ms`. `log.cleaner.threads` logs are compacted at once. Where each log's next pass begins is
 kept in `cleaner-offset-checkpoint` (format: `checkpoints`). The retention sweep goes over all logs every
-`log.retention.check.interval.ms`. A log that is damaged or fails otherwise is left alone from then on and told
-about; a full disk is only waited for. Nothing that happens to one log stops the others.
+`log.retention.check.interval.ms`. A log that is damaged or fails otherwise is left alone from then on and told about;
+a full disk is only waited for. Nothing that happens to one log stops the others.
 
 Whoever truncates or deletes a log does so inside `paused`: a pass that is running ends first.
 """
@@ -44,8 +44,10 @@ class CleanerSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Kafka's names: `log.cleaner.*`, and `log.retention.check.interval.ms`."""
 
     enable: bool = True
+    threads: int = 1
     backoff_ms: int = 15_000
     dedupe_buffer_bytes: int = 134_217_728
+    """Of all passes together."""
     retention_check_interval_ms: int = 300_000
 
 
@@ -81,6 +83,7 @@ class Cleaner:
         self._passes: dict[PartitionName, asyncio.Task[CompactionResult]] = {}
         self._paused: Counter[PartitionName] = Counter()
         self._failed: set[PartitionName] = set()
+        self._writing = asyncio.Lock()
         self._present: set[PartitionName] = set()
         self.uncleanable: dict[PartitionName, str] = {}
         """Partitions that are left alone, and why."""
@@ -156,8 +159,18 @@ class Cleaner:
     # -- compaction -----------------------------------------------------------------------------------
 
     async def _compact_forever(self) -> None:
+        count = 0
+        async with asyncio.TaskGroup() as loops:
+            while True:
+                while count < self._settings().threads:
+                    loops.create_task(self._compact_as(count))
+                    count += 1
+                await self._clock.sleep(self._settings().backoff_ms)
+
+    async def _compact_as(self, number: int) -> None:
+        """One of `log.cleaner.threads`; it rests when there are to be fewer."""
         while True:
-            if not await self.compact_filthiest():
+            if number >= self._settings().threads or not await self.compact_filthiest():
                 await self._clock.sleep(self._settings().backoff_ms)
 
     async def compact_filthiest(self) -> bool:
@@ -196,7 +209,12 @@ class Cleaner:
             names.add(name)
             if "compact" not in log.config.cleanup_policy or log.failure is not None:
                 continue
-            if name in self.uncleanable or name in self._paused or name in self._failed:
+            if (
+                name in self.uncleanable
+                or name in self._paused
+                or name in self._failed
+                or name in self._passes
+            ):
                 continue
             try:
                 facts = compaction_facts(self._files, partition)
@@ -215,7 +233,7 @@ class Cleaner:
     async def _pass(
         self, partition: CleanedPartition, facts: LogFacts, cleanable: Cleanable
     ) -> CompactionResult:
-        log, now_ms = partition.log, self._clock.now_ms()
+        log, now_ms, settings = partition.log, self._clock.now_ms(), self._settings()
         recovery_point = await self._secure(log)
         if recovery_point < cleanable.first_uncleanable_offset:
             bounded = msgspec.structs.replace(facts, last_stable_offset=recovery_point)
@@ -227,7 +245,7 @@ class Cleaner:
             partition,
             cleanable,
             now_ms=now_ms,
-            dedupe_buffer_bytes=self._settings().dedupe_buffer_bytes,
+            dedupe_buffer_bytes=settings.dedupe_buffer_bytes // max(1, settings.threads),
         )
         place = PassInPlace(self._files, self._offload, log, job)
         result = await self._compactor.run(job)
@@ -302,11 +320,12 @@ class Cleaner:
 
     async def _write_checkpoint(self) -> None:
         """With the offsets of logs that nobody has opened yet."""
-        offsets = dict(self._clean_offsets)
-        try:
-            await self._offload.run(lambda: write_offsets(self._files, self._checkpoint_path, offsets))
-        except OSError as error:
-            _log.warning("cannot write %s: %s", self._checkpoint_path, error.strerror)
+        async with self._writing:
+            offsets = dict(self._clean_offsets)
+            try:
+                await self._offload.run(lambda: write_offsets(self._files, self._checkpoint_path, offsets))
+            except OSError as error:
+                _log.warning("cannot write %s: %s", self._checkpoint_path, error.strerror)
 
 
 def _name_of(log: Log) -> PartitionName:

@@ -75,7 +75,9 @@ class ProcessCompactor:
     """Compacts in a worker process that is started for each pass."""
 
     def __init__(self, bytes_per_second: Callable[[], float] = _unlimited) -> None:
+        """The rate is that of all passes together."""
         self._bytes_per_second = bytes_per_second
+        self._pass_count = 0
 
     async def run(self, job: CompactionJob) -> CompactionResult:
         process = await asyncio.create_subprocess_exec(
@@ -91,9 +93,11 @@ class ProcessCompactor:
         content = msgspec.msgpack.encode(job)
         process.stdin.write(_SIZE.pack(len(content)) + content)
         telling = asyncio.ensure_future(self._tell_rate(process.stdin))
+        self._pass_count += 1
         try:
             output = await process.stdout.read()
         finally:
+            self._pass_count -= 1
             telling.cancel()
             if process.returncode is None:
                 with contextlib.suppress(ProcessLookupError):
@@ -105,7 +109,7 @@ class ProcessCompactor:
         told: float | None = None
         with contextlib.suppress(ConnectionError):  # it died early: its output, or the lack of it, tells
             while True:
-                rate = self._bytes_per_second()
+                rate = self._bytes_per_second() / self._pass_count
                 if rate != told:
                     stdin.write(_RATE.pack(rate))
                     await stdin.drain()

@@ -125,10 +125,9 @@ LOG_CLEANER_ENABLE = UPKEEP.boolean("log.cleaner.enable", True, "Whether compact
 LOG_CLEANER_THREADS = UPKEEP.integer(
     "log.cleaner.threads",
     1,
-    "How many logs are compacted at once.",
+    "How many logs are compacted at once, each by a process of its own.",
     at_least=0,
     live=Live.CLUSTER_WIDE,
-    ignored=True,
 )
 LOG_CLEANER_IO_MAX_BYTES_PER_SECOND = UPKEEP.double(
     "log.cleaner.io.max.bytes.per.second",
@@ -139,7 +138,7 @@ LOG_CLEANER_IO_MAX_BYTES_PER_SECOND = UPKEEP.double(
 LOG_CLEANER_DEDUPE_BUFFER_SIZE = UPKEEP.long(
     "log.cleaner.dedupe.buffer.size",
     134_217_728,
-    "Memory for the map from key to last offset while a log is compacted.",
+    "Memory for the maps from key to last offset of all logs that are compacted at once.",
     live=Live.CLUSTER_WIDE,
 )
 LOG_CLEANER_IO_BUFFER_SIZE = UPKEEP.integer(
