@@ -96,7 +96,8 @@ def _login(introduced: Introduced, sasl: SaslSettings) -> Generator[Ask, Any, in
         answer = yield Ask(sasl_authenticate.API_KEY, version, request)
         if answer.error_code:
             reason = answer.error_message or error_name(answer.error_code)
-            raise AuthenticationFailed(f"the broker at {address} refused {sasl!r}: {reason}")
+            whom = f"user {sasl.username!r}" if sasl.username else "the token"
+            raise AuthenticationFailed(f"the broker at {address} refused {whom}: {reason}")
         try:
             sent = exchange.send(answer.auth_bytes)
         except StopIteration:

@@ -99,6 +99,8 @@ class Quorum:
         self._offload = offload
         self._active_from: int | None = None
         self._was_active = False
+        self._epoch_told = -1
+        self._is_loss_told = False
         self.driver: RaftDriver
         self.leader_id: int | None = None
         self.on_active: Callable[[bool], None] = lambda _is_active: None
@@ -165,14 +167,28 @@ class Quorum:
         )
 
     def leader_changed(self, leader_id: int | None, epoch: int) -> None:
-        if leader_id not in (None, self.leader_id) and not self.is_alone:
-            log.info("node %d leads the metadata quorum in epoch %d", leader_id, epoch)
+        if not self.is_alone:
+            self._tell_leader(leader_id, epoch)
         self.leader_id = leader_id
         node = self.driver.node
         # What was committed before is applied when the image reaches this far.
         self._active_from = node.high_watermark if leader_id == node.key.node_id else None
         self._tell_active()
         self.on_leader()
+
+    def _tell_leader(self, leader_id: int | None, epoch: int) -> None:
+        """Once in an epoch: who finds no majority loses its leader and looks to the same one again, for ever."""
+        if leader_id is not None and epoch != self._epoch_told:
+            log.info("node %d leads the metadata quorum in epoch %d", leader_id, epoch)
+            self._epoch_told = epoch
+            self._is_loss_told = False
+        elif leader_id is None and self.leader_id is not None and not self._is_loss_told:
+            log.info(
+                "nobody leads the metadata quorum as far as is known: node %d did, in epoch %d",
+                self.leader_id,
+                self._epoch_told,
+            )
+            self._is_loss_told = True
 
     def failed(self, error: Exception) -> None:
         """The disk has failed: this node takes no part any more."""
