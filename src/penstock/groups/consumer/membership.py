@@ -29,6 +29,10 @@ def remove(group: ConsumerGroup, members: list[Member], now: Situation) -> None:
     """Remove members for good; the others get their partitions in the epoch that begins."""
     for member in members:
         group.remove_member(member)
+    begin_epoch(group, now)
+
+
+def begin_epoch(group: ConsumerGroup, now: Situation) -> None:
     group.bump_epoch(hash_of_topics(group.topic_names(), now.image))
 
 

@@ -186,10 +186,13 @@ class ConsumerGroups:
         response: ConsumerGroupHeartbeatResponse,
         now: Situation,
     ) -> ConsumerGroupHeartbeatResponse | Completion[ConsumerGroupHeartbeatResponse]:
-        membership.remove(group, members, now)
+        for member in members:
+            group.remove_member(member)
         if any(m.classic is None for m in members) and migration.can_downgrade(group, now.settings):
+            # In the epoch that those who stay know: in a new one they would have lost what they hold.
             records = self._downgrade(shard, group, now, rebalances=True)
             return self._answer(shard, group, response, _refused, records)
+        membership.begin_epoch(group, now)
         return self._answer(shard, group, response, _refused)
 
     def _downgrade(
