@@ -12,12 +12,13 @@ from examples.basics.common import bootstrap_server, consumer, new_topic, send
 
 def main() -> None:
     server = bootstrap_server()
-    topic = new_topic(
-        server, "short", segment_bytes="16384", retention_bytes="65536", file_delete_delay_ms="0"
-    )
+    topic = new_topic(server, "short", segment_bytes="16384", retention_bytes="65536")
     for _ in range(200):
         send(server, topic, ["x" * 1000])
     reading = consumer(server, "watchers")
+    print(
+        "written; the broker looks for old segments every log.retention.check.interval.ms, by default 5 minutes"
+    )
     deadline = time.monotonic() + 330
     while time.monotonic() < deadline:
         first, end = reading.get_watermark_offsets(TopicPartition(topic, 0), timeout=10)

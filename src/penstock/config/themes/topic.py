@@ -75,9 +75,11 @@ DELETE_RETENTION_MS = THEME.long(
 FILE_DELETE_DELAY_MS = THEME.long(
     "file.delete.delay.ms",
     60_000,
-    "How long a dropped segment's files stay on disk for readers that still have them open.",
+    "How long a dropped segment's files stay on disk for readers that still have them open. Here they are removed at "
+    "once: what is open can be read to its end.",
     at_least=0,
     synonyms=("log.segment.delete.delay.ms",),
+    ignored=True,
 )
 FLUSH_MESSAGES = THEME.long(
     "flush.messages",
