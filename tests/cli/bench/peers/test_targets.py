@@ -1,4 +1,6 @@
-from penstock.cli.bench.peers.clients import PACKAGES
+import pytest
+
+from penstock.cli.bench.peers.clients import PACKAGES, missing_package
 from penstock.cli.bench.peers.servers.penstock import PenstockServer
 from penstock.cli.bench.peers.targets import (
     PAGE_CACHE,
@@ -30,3 +32,9 @@ def test_of_each_server_one_target_is_enough_for_what_concerns_the_server_alone(
 
 def test_a_build_that_is_not_there_says_how_to_make_it() -> None:
     assert "make compiled" in str(PenstockServer("Penstock, compiled", None).missing())
+
+
+def test_a_client_that_is_not_there_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert missing_package("kafka") is None
+    monkeypatch.setitem(PACKAGES, "redis", "no-such-package")
+    assert "pip install 'penstock[bench]'" in str(missing_package("redis"))

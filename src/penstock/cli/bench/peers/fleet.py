@@ -10,6 +10,7 @@ import msgspec
 
 from penstock.cli.bench.peers.agents import ClientFailed, Operators
 from penstock.cli.bench.peers.board import Board
+from penstock.cli.bench.peers.clients import missing_package
 from penstock.cli.bench.peers.servers.running import NotStarted, Running, free_port
 from penstock.cli.bench.peers.targets import TARGETS, Target, server_named
 from penstock.cli.bench.peers.tasks import Task, Where
@@ -31,13 +32,13 @@ class Fleet:
         self.versions: dict[str, str] = {}
 
     def targets(self, chosen: Callable[[Target], bool] = lambda _: True) -> list[Target]:
-        """The wanted targets whose server this machine has."""
+        """The wanted targets whose server and client this machine has."""
         found = []
         for target in TARGETS:
             if not self._is_wanted(target) or not chosen(target):
                 continue
             server = server_named(target.server)
-            reason = server.missing()
+            reason = server.missing() or missing_package(server.dialect)
             if reason is not None:
                 self.absent[server.name] = reason
             if server.name not in self.absent:

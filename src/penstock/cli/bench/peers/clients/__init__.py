@@ -1,5 +1,6 @@
 """One module for each product's client; each has a class `Client` that keeps `Client` of this package."""
 
+import importlib.metadata
 from collections.abc import Iterator
 from typing import Protocol
 
@@ -83,3 +84,12 @@ PACKAGES: dict[Dialect, str] = {
     "redis": "redis",
     "amqp": "pika",
 }
+
+
+def missing_package(dialect: Dialect) -> str | None:
+    """Why there is no client of that dialect, if there is none."""
+    try:
+        importlib.metadata.version(PACKAGES[dialect])
+    except importlib.metadata.PackageNotFoundError:
+        return f"the package {PACKAGES[dialect]} is not there: run `pip install 'penstock[bench]'`"
+    return None
