@@ -30,6 +30,7 @@ log = logging.getLogger(__name__)
 
 _SNAPSHOT_RECORDS_PER_BATCH = 1000
 _CALL_MS_MAX = 30_000  # the node gives up sooner; this bounds what is left behind
+_LOSSES_TOLD = 2
 
 
 class QuorumPeers:
@@ -99,8 +100,8 @@ class Quorum:
         self._offload = offload
         self._active_from: int | None = None
         self._was_active = False
-        self._epoch_told = -1
-        self._is_loss_told = False
+        self._epoch_led = -1  # the last in which a leader was known
+        self._losses = 0  # how often that one was lost
         self.driver: RaftDriver
         self.leader_id: int | None = None
         self.on_active: Callable[[bool], None] = lambda _is_active: None
@@ -167,8 +168,7 @@ class Quorum:
         )
 
     def leader_changed(self, leader_id: int | None, epoch: int) -> None:
-        if not self.is_alone:
-            self._tell_leader(leader_id, epoch)
+        self._tell_leader(leader_id, epoch)
         self.leader_id = leader_id
         node = self.driver.node
         # What was committed before is applied when the image reaches this far.
@@ -177,18 +177,24 @@ class Quorum:
         self.on_leader()
 
     def _tell_leader(self, leader_id: int | None, epoch: int) -> None:
-        """Once in an epoch: who finds no majority loses its leader and looks to the same one again, for ever."""
-        if leader_id is not None and epoch != self._epoch_told:
-            log.info("node %d leads the metadata quorum in epoch %d", leader_id, epoch)
-            self._epoch_told = epoch
-            self._is_loss_told = False
-        elif leader_id is None and self.leader_id is not None and not self._is_loss_told:
-            log.info(
-                "nobody leads the metadata quorum as far as is known: node %d did, in epoch %d",
-                self.leader_id,
-                self._epoch_told,
-            )
-            self._is_loss_told = True
+        """Once in an epoch: who finds no majority loses its leader and looks to the same one again, for ever.
+
+        A loss is told when it is the second: after the first there is a new leader, or the same again.
+        """
+        if leader_id is not None:
+            if epoch == self._epoch_led:
+                return
+            self._epoch_led, self._losses = epoch, 0
+            if not self.is_alone:
+                log.info("node %d leads the metadata quorum in epoch %d", leader_id, epoch)
+        elif self.leader_id is not None:
+            self._losses += 1
+            if self._losses == _LOSSES_TOLD:
+                log.info(
+                    "nobody leads the metadata quorum as far as is known: node %d did, in epoch %d",
+                    self.leader_id,
+                    self._epoch_led,
+                )
 
     def failed(self, error: Exception) -> None:
         """The disk has failed: this node takes no part any more."""
