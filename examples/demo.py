@@ -17,7 +17,7 @@ from examples import results
 from examples.iot_telemetry import events as telemetry
 from examples.messages import make_topics, send
 from examples.order_saga import events as saga
-from examples.run import PENSTOCK, READY, environment, say
+from examples.run import NO_ADMIN_PORT, PENSTOCK, READY, environment, say
 
 READINGS = int(os.environ.get("DEMO_READINGS", "200000"))
 
@@ -35,7 +35,7 @@ class Broker:
         self._process, self.address = self._start("127.0.0.1:0")
 
     def _start(self, listen: str) -> tuple["subprocess.Popen[str]", str]:
-        command = ["up", "--listen", listen, "--data", self._data]
+        command = ["up", "--listen", listen, "--data", self._data, *NO_ADMIN_PORT]
         print(f"\033[2m$ penstock {shlex.join(command)} &\033[0m", flush=True)
         process = subprocess.Popen([*PENSTOCK, *command], stdout=subprocess.PIPE, text=True)
         assert process.stdout is not None

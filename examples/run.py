@@ -23,6 +23,7 @@ from examples.messages import make_topics, send
 EXAMPLES = pathlib.Path(__file__).parent
 PENSTOCK = [sys.executable, "-m", "penstock.cli.main"]
 SCENARIOS = ("order_saga", "log_concentrator", "audit_ledger", "iot_telemetry", "topology_audit")
+NO_ADMIN_PORT = ("--set", "penstock.admin.listener=")  # a broker that runs already may have it
 READY = re.compile(r"ready on (\S+:\d+)")
 
 
@@ -33,7 +34,7 @@ def say(text: str) -> None:
 @contextlib.contextmanager
 def broker(data: str) -> Iterator[str]:
     """A broker of our own on a free port; gives its address."""
-    command = [*PENSTOCK, "up", "--listen", "127.0.0.1:0", "--data", data]
+    command = [*PENSTOCK, "up", "--listen", "127.0.0.1:0", "--data", data, *NO_ADMIN_PORT]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         found = READY.search(process.stdout.readline())
