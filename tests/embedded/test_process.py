@@ -38,6 +38,8 @@ def test_a_fork_of_the_process_leaves_the_broker_to_its_parent(tmp_path: Path) -
     ended = run(
         tmp_path,
         """
+import warnings
+warnings.simplefilter("ignore", DeprecationWarning)  # as of 3.12, of any fork of a process with threads
 child = os.fork()
 if child == 0:
     sys.exit(0)  # runs what is to run at the end of a process, as the parent will

@@ -43,11 +43,12 @@ def make(count):
         cycle.append(cycle)
 
 gc.callbacks.append(count)
-make(5_000)
+make(9_000)  # Python 3.13 looks for cycles after 2,000 new objects, earlier ones after 700
 plain = searches
+gc.collect()
 collect_seldom()
 searches = 0
-make(5_000)
+make(9_000)
 few = searches
 make(50_000)
 print(plain, few, searches)
@@ -57,6 +58,6 @@ print(plain, few, searches)
 def test_cycles_are_looked_for_seldom_but_not_never() -> None:
     done = subprocess.run([sys.executable, "-c", _CYCLES], capture_output=True, text=True, check=True)
     plain, few, later = map(int, done.stdout.split())
-    assert plain > 4
+    assert plain >= 4
     assert few <= 1
     assert later >= 4
