@@ -225,6 +225,32 @@ def test_a_full_disk_refuses_writes_serves_reads_and_recovers_when_room_returns(
     assert machine.values() == ["before", "accepted"]
 
 
+def test_what_retention_gives_up_makes_room_on_a_disk_too_full_to_write_the_producers_down() -> None:
+    machine = Machine(segment_bytes=1000)
+    for number in range(30):
+        machine.append_idempotent(9, number, "x" * 300)
+    machine.append_idempotent(8, 0, "of another producer")
+    machine.sync()
+    full_bytes = machine.disk.used_bytes
+    machine.disk.set_capacity(full_bytes)
+    with pytest.raises(StorageError):
+        machine.append_idempotent(9, 30, "x" * 300)
+    machine.log.delete_oldest(5, now_ms=machine.now_ms)
+    job = machine.log.begin_checkpoint()
+    if job is not None:
+        job.run()
+        machine.log.finish_checkpoint(job)
+    assert machine.disk.used_bytes < full_bytes - 3000
+    assert machine.append_idempotent(9, 30, "x" * 300).base_offset == 31
+    assert machine.append_idempotent(9, 30, "x" * 300).duplicate
+    machine.sync()
+    start_offset = machine.log.log_start_offset
+    machine.crash()
+    assert (machine.log.log_start_offset, machine.log.log_end_offset) == (start_offset, 32)
+    assert machine.append_idempotent(9, 30, "x" * 300).duplicate
+    assert machine.append_idempotent(8, 0, "of another producer").duplicate
+
+
 @pytest.mark.parametrize("keep", list(Keep))
 def test_nothing_of_a_refused_write_comes_to_light_after_a_crash(keep: Keep) -> None:
     machine = Machine()

@@ -144,14 +144,16 @@ class Cleaner:
         log, now_ms = partition.log, self._clock.now_ms()
         count = count_to_delete(retention_facts(self._files, partition, now_ms), log.config, now_ms)
         if count:
+            start_offset = log.log_start_offset
             log.delete_oldest(count, now_ms=now_ms)
-            _log.info(
-                "%s-%d: deleted %d segments; it starts at offset %d now",
-                log.topic,
-                log.partition,
-                count,
-                log.log_start_offset,
-            )
+            if log.log_start_offset > start_offset:  # else they wait to be removed since an earlier sweep
+                _log.info(
+                    "%s-%d: %d segments are past their retention; it starts at offset %d now",
+                    log.topic,
+                    log.partition,
+                    count,
+                    log.log_start_offset,
+                )
             # Names, not only the start offset, say which segments are gone.
             await self._offload.run(lambda: self._files.sync_dir(log.directory))
         return count

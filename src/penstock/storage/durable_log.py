@@ -170,6 +170,7 @@ class DurableLog(ReadableLog):
         for segment in self.chain.segments[self.chain.number_of(self.recovery_point) :]:
             paths = segment.index_files_to_sync()
             if paths is None:
+                self._make_room()
                 return None  # recovery makes the indexes anew as long as it starts below them
             index_paths += paths
         sync = self.begin_sync()
@@ -199,6 +200,7 @@ class DurableLog(ReadableLog):
             _log.warning(
                 "the checkpoint of %s failed (%s): recovery would take longer", self.directory, job.error
             )
+            self._make_room()
         is_void = error is not None or job.error is not None or job.sync.generation != self._generation
         if is_void or self.producers.doubtful_from is not None:
             self._epochs_are_saved = False
@@ -213,6 +215,15 @@ class DurableLog(ReadableLog):
         count = self.chain.number_of(self.log_start_offset)
         if len(self.producers):
             count = min(count, self.chain.number_of(self._snapshots.newest or 0))
+        self._delete_oldest(count)
+
+    def _make_room(self) -> None:
+        """Delete the segments below the start though the producers cannot be written down: a full disk, which would
+        stay full, is worse than not to know a producer that wrote nothing since, and only after a crash.
+        """
+        self._delete_oldest(self.chain.number_of(self.log_start_offset))
+
+    def _delete_oldest(self, count: int) -> None:
         if count > 0:
             self._layout += 1
             self.chain.delete_oldest(count)
