@@ -414,7 +414,7 @@ class Broker:
         return CleanerSettings(
             enable=settings[logs.LOG_CLEANER_ENABLE],
             threads=settings[logs.LOG_CLEANER_THREADS],
-            backoff_ms=settings[logs.LOG_CLEANER_BACKOFF_MS],
+            backoff_ms=max(1, settings[logs.LOG_CLEANER_BACKOFF_MS]),  # 0 would keep the loop busy
             dedupe_buffer_bytes=settings[logs.LOG_CLEANER_DEDUPE_BUFFER_SIZE],
             retention_check_interval_ms=settings[logs.LOG_RETENTION_CHECK_INTERVAL_MS],
         )
