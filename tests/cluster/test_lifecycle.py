@@ -160,7 +160,9 @@ def test_heartbeats_keep_their_interval_and_hurry_when_they_are_not_answered() -
     run(scenario)
 
 
-def test_a_broker_that_the_cluster_does_not_know_any_more_is_told_so_and_sends_no_more_heartbeats() -> None:
+def test_a_broker_that_the_cluster_does_not_know_any_more_is_told_so_and_sends_no_more_heartbeats(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     async def scenario(stage: Stage) -> None:
         stage.access.answers = [SERVING, STALE]
         await stage.lifecycle.start()
@@ -175,6 +177,9 @@ def test_a_broker_that_the_cluster_does_not_know_any_more_is_told_so_and_sends_n
         assert len(stage.access.beats) == 2, "nobody is there to let it go"
 
     run(scenario)
+    assert not [each for each in caplog.records if each.levelno >= logging.INFO], (
+        "whoever waited says why it ends"
+    )
 
 
 def test_a_broker_that_reads_of_its_removal_in_the_metadata_needs_no_heartbeat_to_know() -> None:
