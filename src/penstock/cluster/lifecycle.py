@@ -176,9 +176,8 @@ class Lifecycle:
         except Refusal as refusal:
             if refusal.code is ErrorCode.STALE_BROKER_EPOCH:
                 self._is_evicted.set()  # whoever waits for that says it
-            elif (
-                refusal.code is ErrorCode.NOT_CONTROLLER
-            ):  # it does not know yet that it is, or we who else is
+            elif refusal.code is ErrorCode.NOT_CONTROLLER:
+                # It does not know yet that it is, or we who else is.
                 log.debug("no heartbeat: %s", refusal)
             elif refusal.code is not self._refused_with:
                 self._refused_with = refusal.code  # told once, and not at every heartbeat until that changes
