@@ -214,9 +214,8 @@ class Log(MendableLog):
             now_ms=now_ms,
         )
         if first_doubtful is not None and first_doubtful < end_offset:
-            self.producers.doubt(
-                first_doubtful
-            )  # it may be mended, but only `settle_doubt` tells who aborted
+            # It may be mended, but only `settle_doubt` tells who aborted.
+            self.producers.doubt(first_doubtful)
         if self.producers.doubtful_from is not None:
             self.on_suspicion()
         return end_offset
