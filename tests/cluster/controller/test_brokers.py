@@ -26,6 +26,7 @@ def test_a_broker_registers_with_its_addresses_rack_and_features() -> None:
         "transaction.version": (0, 2),
         "group.version": (0, 1),
         "eligible.leader.replicas.version": (0, 1),
+        "share.version": (0, 1),
     }
 
 

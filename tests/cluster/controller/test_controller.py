@@ -52,6 +52,7 @@ def test_the_first_start_makes_a_cluster_and_registers_the_broker() -> None:
             "transaction.version": 2,
             "group.version": 1,
             "eligible.leader.replicas.version": 1,
+            "share.version": 1,
         }
         assert image.brokers[1].epoch == 4  # the offset of its registration, after the features
         assert controller.controller_id == 1

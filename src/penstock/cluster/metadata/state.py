@@ -23,11 +23,13 @@ METADATA_VERSION = "metadata.version"
 TRANSACTION_VERSION = "transaction.version"
 GROUP_VERSION = "group.version"
 ELIGIBLE_LEADER_REPLICAS_VERSION = "eligible.leader.replicas.version"
+SHARE_VERSION = "share.version"
 SUPPORTED_FEATURES: Mapping[str, tuple[int, int]] = {
     METADATA_VERSION: (25, 25),
     TRANSACTION_VERSION: (0, 2),
     GROUP_VERSION: (0, 1),
     ELIGIBLE_LEADER_REPLICAS_VERSION: (0, 1),
+    SHARE_VERSION: (0, 1),
 }
 """From which to which level this version can work with each feature (KIP-584).
 
@@ -35,7 +37,7 @@ A new cluster is given the highest level of each; one that is older than a featu
 Metadata records are written in one form only, that of metadata.version 25, which is Kafka 4.0-IV3. Transactions: 0
 writes their state in the first form, 1 in one that can carry more, and 2 has producers raise their epoch at every end
 (KIP-890). Groups: 0 has classic ones only, 1 those of KIP-848 too. Eligible leaders: 1 remembers who may lead when
-nobody is in sync (KIP-966).
+nobody is in sync (KIP-966). Share groups (KIP-932) are there from 1 on.
 """
 
 
