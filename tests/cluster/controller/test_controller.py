@@ -54,7 +54,7 @@ def test_the_first_start_makes_a_cluster_and_registers_the_broker() -> None:
             "eligible.leader.replicas.version": 1,
             "share.version": 1,
         }
-        assert image.brokers[1].epoch == 4  # the offset of its registration, after the features
+        assert image.brokers[1].epoch == 5  # the offset of its registration, after the features
         assert controller.controller_id == 1
 
     run(scenario)
