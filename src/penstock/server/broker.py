@@ -25,7 +25,6 @@ from penstock.cluster.metadata.errors import MetadataError
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.metadata.log import MetadataLog
 from penstock.cluster.peers import Peers
-from penstock.cluster.producer_ids import ProducerIds
 from penstock.cluster.quorum import Quorum, QuorumPeers
 from penstock.cluster.quorum_start import start_quorum
 from penstock.cluster.raft.errors import RaftError
@@ -34,26 +33,21 @@ from penstock.config.broker import BrokerConfig
 from penstock.config.listeners import Endpoint, parse_host_limits
 from penstock.config.property import ConfigError
 from penstock.config.themes import logs, network
-from penstock.groups.coordinator import GroupCoordinator
 from penstock.observability.clock import Clock, SystemClock
 from penstock.observability.exposition import Histogram
 from penstock.observability.offload import ThreadOffload
 from penstock.security.dialer import Dialer
-from penstock.server.authorizing import make_authorizer
+from penstock.server.assembling import make_services
 from penstock.server.connection_host import ConnectionHost, Dialect, Limits, Tracked
 from penstock.server.context import Services
 from penstock.server.descriptors import raise_limit, share_out
 from penstock.server.dispatch import Dispatcher
-from penstock.server.fetch_sessions import FetchSessions
 from penstock.server.identity import Identity
 from penstock.server.listeners import advertised_endpoints
-from penstock.server.memory import MemoryBudget, memory_limit
 from penstock.server.metrics.broker import BrokerMetrics
 from penstock.server.partition_service import PartitionService
-from penstock.server.quotas import QuotaKeeper
 from penstock.server.server import ListenFailed, Server
 from penstock.server.socket_options import SocketOptions
-from penstock.server.telemetry import Telemetry
 from penstock.storage.cleaner import Cleaner, CleanerSettings
 from penstock.storage.compaction_worker import Compactor, ProcessCompactor
 from penstock.storage.files import FileSystem, RealFileSystem
@@ -61,11 +55,6 @@ from penstock.storage.flusher import Flusher
 from penstock.storage.log_errors import LogError
 from penstock.storage.log_store import LogStore
 from penstock.storage.ring import SyncRing, open_ring
-from penstock.transactions.admission import Admissions
-from penstock.transactions.coordinator import TransactionCoordinator
-from penstock.transactions.guards import Guards
-from penstock.transactions.markers import LocalMarkers
-from penstock.transactions.remote import ClusterMarkers, ClusterVerifier
 
 log = logging.getLogger(__name__)
 
@@ -177,7 +166,18 @@ class Broker:
         replicas = Replicas(store.node_id, metadata.image, store, flusher, self._config, clock=self._liveness)
         peers = Peers(metadata.image, self._dial, listener)
         self._cleanup.push_async_callback(peers.close)
-        self.services = self._make_services(store, controller, replicas, peers, flusher.seconds)
+        self.services = make_services(
+            store,
+            controller,
+            replicas,
+            peers,
+            clock=self._clock,
+            liveness=self._liveness,
+            randomness=self._random,
+            metrics=self._metrics(flusher.seconds),
+            checks=self._threads(_CHECK_THREADS, "penstock-check"),
+            grant_producer_ids=self._grant_producer_ids,
+        )
         self.identity = await self._identify(controller, reads)
         self.services.metrics.identity = self.identity.counts
         server = self._server()
@@ -245,50 +245,6 @@ class Broker:
         self._cleanup.callback(identity.stop)
         await identity.start()
         return identity
-
-    def _make_services(
-        self,
-        store: LogStore,
-        controller: Controller,
-        replicas: Replicas,
-        peers: Peers,
-        flush_seconds: Histogram,
-    ) -> Services:
-        node_id, image = store.node_id, controller.image
-        groups = GroupCoordinator(controller, replicas, self._clock, self._random)
-        guards = Guards()
-        markers = LocalMarkers(replicas, self._clock, guards, groups.shards)
-        producer_ids = ProducerIds(self._grant_producer_ids)
-        transactions = TransactionCoordinator(
-            controller,
-            replicas,
-            self._clock,
-            new_producer_id=producer_ids.next,
-            markers=ClusterMarkers(node_id, image, markers, peers),
-        )
-        verifier = ClusterVerifier(node_id, transactions.leader_of, transactions, peers)
-        return Services(
-            clock=self._clock,
-            randomness=self._random,
-            node_id=node_id,
-            cluster_id=store.cluster_id,
-            controller=controller,
-            replicas=replicas,
-            producer_ids=producer_ids,
-            fetch_sessions=FetchSessions(
-                self._config[network.MAX_INCREMENTAL_FETCH_SESSION_CACHE_SLOTS], self._random
-            ),
-            groups=groups,
-            transactions=transactions,
-            markers=markers,
-            admissions=Admissions(guards, verifier),
-            authorizer=make_authorizer(controller),
-            metrics=self._metrics(flush_seconds),
-            quotas=QuotaKeeper(lambda: controller.config, self._clock),
-            checks=self._threads(_CHECK_THREADS, "penstock-check"),
-            memory=MemoryBudget(memory_limit(self._config[network.QUEUED_MAX_REQUEST_BYTES])),
-            telemetry=Telemetry(self._clock, self._random),
-        )
 
     def _metrics(self, flush_seconds: Histogram) -> BrokerMetrics:
         metrics = BrokerMetrics(flush_seconds)

@@ -21,6 +21,8 @@ from penstock.server.memory import MemoryBudget
 from penstock.server.metrics.broker import BrokerMetrics
 from penstock.server.quotas import MutationQuota, QuotaKeeper
 from penstock.server.telemetry import Telemetry
+from penstock.share.state.coordinator import ShareStateCoordinator
+from penstock.share.values import Persister
 from penstock.transactions.admission import Admissions
 from penstock.transactions.coordinator import TransactionCoordinator
 from penstock.transactions.markers import LocalMarkers
@@ -45,11 +47,13 @@ class Services:
         "memory",
         "metrics",
         "node_id",
+        "persister",
         "producer_ids",
         "quorum",
         "quotas",
         "random",
         "replicas",
+        "share_state",
         "telemetry",
         "transactions",
     )
@@ -66,6 +70,8 @@ class Services:
         producer_ids: ProducerIds,
         fetch_sessions: FetchSessions,
         groups: GroupCoordinator,
+        share_state: ShareStateCoordinator,
+        persister: Persister,
         transactions: TransactionCoordinator,
         markers: LocalMarkers,
         admissions: Admissions,
@@ -85,6 +91,8 @@ class Services:
         self.producer_ids = producer_ids
         self.fetch_sessions = fetch_sessions
         self.groups = groups
+        self.share_state = share_state
+        self.persister = persister
         self.transactions = transactions
         self.markers = markers
         self.admissions = admissions
