@@ -1,67 +1,96 @@
-"""One partition as one share group reads it: what its leader knows about the records that are in flight.
+"""One partition as one share group reads it: what its leader does with the records in flight.
 
-Records between the start offset and the end offset are in flight; those before are done with, those behind were never
-given to anybody. The state of the records in flight is kept by ranges, see `in_flight.py`.
+What a record goes through:
+
+    available --acquire--> acquired --accept--> acknowledged
+        ^                     |------reject, gap, or released for the last time----> archived
+        '------release--------'
+
+Only what ends an acquisition is written: to the persister acquired records are available still. A transition that was
+asked for is in doubt until it is written, and nobody else may touch its records before (`Change`).
+Records are also archived, without anything being written, when the log no longer has them, or when they turn out to
+belong to an aborted transaction: the next leader finds that out by itself.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
 
-from penstock.share.partition.change import Change
+from penstock.protocol.errors import ErrorCode
+from penstock.share.partition.acquisition import Acquisition
+from penstock.share.partition.change import Change, state_batches
+from penstock.share.partition.in_flight import Run
 from penstock.share.partition.values import (
     Acknowledgement,
+    AcknowledgeType,
     Acquired,
     AcquireMode,
     OffsetRange,
     Refused,
     ShareSettings,
 )
-from penstock.share.values import ShareState
+from penstock.share.partition.window import Window
+from penstock.share.values import RecordState, ShareState
+
+_STATE_AFTER: dict[int, RecordState] = {
+    AcknowledgeType.GAP: RecordState.ARCHIVED,
+    AcknowledgeType.ACCEPT: RecordState.ACKNOWLEDGED,
+    AcknowledgeType.RELEASE: RecordState.AVAILABLE,
+    AcknowledgeType.REJECT: RecordState.ARCHIVED,
+}
+_TYPES = frozenset(int(type_) for type_ in AcknowledgeType)
 
 
 class SharePartition:
     """Not thread-safe. The caller sees to it that only one fetch at a time reads the log and acquires from it."""
 
-    __slots__ = ("settings",)
+    __slots__ = ("_next_expiry_ms", "_window", "settings", "state_epoch")
 
     def __init__(self, state: ShareState, *, start_offset_if_new: int, settings: ShareSettings) -> None:
         """Begin with what the persister kept; `start_offset_if_new` counts only where that has no start offset yet.
 
         Raises `ValueError` if the state makes no sense (Kafka answers UNKNOWN_SERVER_ERROR to the fetch then).
         """
+        self.state_epoch = state.state_epoch
         self.settings = settings
         """May be replaced at any time."""
-
-    @property
-    def state_epoch(self) -> int:
-        raise NotImplementedError
+        self._window = Window(state, start_offset_if_new)
+        self._next_expiry_ms: int | None = None
 
     @property
     def start_offset(self) -> int:
-        raise NotImplementedError
+        return self._window.start
 
     @property
     def end_offset(self) -> int:
-        raise NotImplementedError
+        return self._window.end
 
     @property
     def delivery_complete_count(self) -> int:
-        """Of records behind the start offset that are acknowledged or archived."""
-        raise NotImplementedError
+        """Of records from the start offset on that are acknowledged or archived."""
+        return self._window.complete_count
 
     @property
     def in_flight_count(self) -> int:
-        """Of records between the start and the end offset, whatever their state (metrics)."""
-        raise NotImplementedError
+        """Of records from the start to the end offset, whatever their state."""
+        return self._window.in_flight_count
+
+    @property
+    def in_flight_batch_count(self) -> int:
+        return len(self._window.in_flight.batches)
 
     @property
     def next_fetch_offset(self) -> int:
         """Where the log must be read to find records that can be acquired."""
-        raise NotImplementedError
+        return self._window.next_fetch_offset()
 
     @property
     def can_acquire(self) -> bool:
         """False while as many records are in flight as may be and none of them is available."""
-        raise NotImplementedError
+        window = self._window
+        return (
+            window.in_flight_count < self.settings.record_locks_max
+            or window.next_fetch_offset() != window.end + 1
+        )
 
     @property
     def next_expiry_ms(self) -> int | None:
@@ -69,7 +98,7 @@ class SharePartition:
 
         To be looked at after every call that changes something.
         """
-        raise NotImplementedError
+        return self._next_expiry_ms
 
     def acquire(
         self,
@@ -91,25 +120,199 @@ class SharePartition:
         In batch-optimized mode more than `records_max` may be given. What is given may have holes, and the
         records answered with it may be cut to the batches from the first to the last offset given.
         """
-        raise NotImplementedError
+        window = self._window
+        if records_max <= 0 or not batches or batches[-1].last_offset < window.start:
+            return []
+        acquisition = Acquisition(
+            window,
+            self.settings,
+            member_id=member_id,
+            batches=batches,
+            batch_size=batch_size,
+            mode=mode,
+            now_ms=now_ms,
+        )
+        acquisition.run(fetch_offset, records_max, self.settings.record_locks_max)
+        acquired = acquisition.acquired
+        if acquired:
+            self._note_deadline(now_ms + self.settings.lock_duration_ms)
+        if acquired and aborted:
+            for first, last in aborted:
+                window.archive(first, last, RecordState.ACQUIRED)
+            acquired = _without(acquired, aborted)
+        window.advance()
+        return acquired
 
     def acknowledge(
-        self, member_id: str, acknowledgements: Sequence[Acknowledgement], now_ms: int
+        self, member_id: str, acknowledgements: Iterable[Acknowledgement], now_ms: int
     ) -> Change | Refused:
         """Take a member's acknowledgements, all or none. Renewals take effect at once and are not written.
 
-        The caller has checked that each has one type or as many types as offsets, and ascending offsets.
+        The caller has checked that each has one type or as many types as offsets.
         """
-        raise NotImplementedError
+        change = Change(self._settle)
+        for acknowledgement in acknowledgements:
+            refused = self._acknowledge(change, member_id, acknowledgement, now_ms)
+            if refused is not None:
+                change.roll_back()
+                return refused
+        return self._to_write(change)
+
+    def _acknowledge(
+        self, change: Change, member_id: str, acknowledgement: Acknowledgement, now_ms: int
+    ) -> Refused | None:
+        first, last, types = acknowledgement
+        if not _TYPES.issuperset(types):
+            return Refused(ErrorCode.INVALID_REQUEST, f"Invalid acknowledge type: {list(types)}")
+        if last < self._window.start:
+            return None
+        refused = self._refusal(member_id, first, last)
+        if refused is not None:
+            return refused
+        if AcknowledgeType.RENEW in types and not self.settings.allows_renewal:
+            return _invalid_state("Renewing acquisition locks is not enabled for the group.")
+        for begin, end, type_ in _spans(first, last, types):
+            for run in self._window.in_flight.cut(max(begin, self._window.start), end, RecordState.ACQUIRED):
+                if type_ == AcknowledgeType.RENEW:
+                    run.deadline_ms = now_ms + self.settings.lock_duration_ms
+                    self._note_deadline(run.deadline_ms)
+                else:
+                    self._begin(change, run, _STATE_AFTER[type_])
+        return None
+
+    def _refusal(self, member_id: str, first: int, last: int) -> Refused | None:
+        """Why this member may not acknowledge these offsets, of which at least the last is not before the start."""
+        window = self._window
+        batches = window.in_flight.overlapping(first, last)
+        if window.in_flight.floor(max(first, window.start)) is None:
+            return _invalid_state("The request batch offsets are not found in the cache.")
+        if not batches:
+            return Refused(ErrorCode.INVALID_REQUEST, "The first offset in request is past acquired records.")
+        if last > batches[-1].last:
+            return Refused(ErrorCode.INVALID_REQUEST, "The last offset in request is past acquired records.")
+        for batch in batches:
+            for run in batch.overlapping(max(first, window.start), last):
+                if run.state is not RecordState.ACQUIRED:
+                    return _invalid_state("The offset cannot be acknowledged. The offset is not acquired.")
+                if run.member_id != member_id:
+                    return _invalid_state("Member is not the owner of offset")
+        return None
 
     def release(self, member_id: str) -> Change:
         """Give back all that this member holds: its session was closed, or it left the group."""
-        raise NotImplementedError
+        change = Change(self._settle)
+        for run in self._held(lambda run: run.member_id == member_id):
+            self._begin(change, run, RecordState.AVAILABLE)
+        return self._to_write(change)
 
     def expire(self, now_ms: int) -> Change:
-        """Take records back whose lock has expired; at once, `roll_back` of this change does not return the locks."""
-        raise NotImplementedError
+        """Take records back whose lock has run out. They are available at once, before that is written.
+
+        So `roll_back` does not return the locks; either of the two only lets the start offset move.
+        """
+        change = Change(self._settle)
+        for run in self._held(lambda run: run.deadline_ms <= now_ms):
+            run.let_go(self._state_given_back(run))
+            self._count(run)
+            change.runs.append(run)
+        self._to_write(change)
+        if change.runs:
+            self._window.in_flight.join(change.runs[0].first, change.runs[-1].last)
+            change.runs = []
+        held = (run.deadline_ms for run in self._window.in_flight.runs() if run.state is RecordState.ACQUIRED)
+        self._next_expiry_ms = min(held, default=None)
+        return change
 
     def log_start_moved(self, log_start_offset: int) -> None:
         """Records before this offset are deleted (a fetch was out of range). There is nothing to write."""
-        raise NotImplementedError
+        self._window.log_start_moved(log_start_offset)
+
+    def _held(self, is_meant: Callable[[Run], bool]) -> Iterator[Run]:
+        """Runs that are acquired and meant; those that the start offset has passed apart from the others."""
+        start = self._window.start
+        for batch in self._window.in_flight.batches:
+            for run in list(batch.runs):
+                if run.state is RecordState.ACQUIRED and is_meant(run):
+                    if run.first < start <= run.last:
+                        behind_start = batch.runs[batch.cut_at(start)]
+                        yield run
+                        yield behind_start
+                    else:
+                        yield run
+
+    def _state_given_back(self, run: Run) -> RecordState:
+        is_over = run.last < self._window.start or run.delivery_count >= self.settings.delivery_count_limit
+        return RecordState.ARCHIVED if is_over else RecordState.AVAILABLE
+
+    def _begin(self, change: Change, run: Run, state: RecordState) -> None:
+        """Let an acquired run go over to this state, as soon as that is written."""
+        run.state = run.written = self._state_given_back(run) if state is RecordState.AVAILABLE else state
+        run.change = change
+        change.runs.append(run)
+        self._count(run)
+
+    def _count(self, run: Run) -> None:
+        if run.is_terminal:
+            self._window.complete_count += self._window.count_from_start(run)
+        elif run.can_be_acquired:
+            self._window.looks_for_available = True
+
+    def _to_write(self, change: Change) -> Change:
+        change.batches = state_batches(change.runs)
+        change.start_offset = self._window.start
+        change.delivery_complete_count = self._window.complete_count
+        return change
+
+    def _settle(self, change: Change, is_written: bool) -> bool:
+        window = self._window
+        runs, change.runs = change.runs, []
+        frees_any = False
+        for run in runs:
+            run.change = None
+            if is_written or run.state is not run.written:
+                run.let_go(run.state)
+                frees_any = frees_any or run.state is RecordState.AVAILABLE
+            else:
+                if run.is_terminal:
+                    window.complete_count -= window.count_from_start(run)
+                run.state = RecordState.ACQUIRED
+                self._note_deadline(run.deadline_ms)
+        if frees_any:
+            window.looks_for_available = True
+        if runs:
+            window.in_flight.join(min(run.first for run in runs), max(run.last for run in runs))
+        return window.advance() or frees_any
+
+    def _note_deadline(self, deadline_ms: int) -> None:
+        if self._next_expiry_ms is None or deadline_ms < self._next_expiry_ms:
+            self._next_expiry_ms = deadline_ms
+
+
+def _invalid_state(message: str) -> Refused:
+    return Refused(ErrorCode.INVALID_RECORD_STATE, message)
+
+
+def _spans(first: int, last: int, types: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+    """Offsets in sequence that are acknowledged alike."""
+    if len(types) == 1:
+        yield first, last, types[0]
+        return
+    for type_, offsets in groupby(range(first, first + len(types)), lambda offset: types[offset - first]):
+        span = list(offsets)
+        yield span[0], span[-1], type_
+
+
+def _without(acquired: Iterable[Acquired], aborted: Sequence[OffsetRange]) -> list[Acquired]:
+    """What is acquired and not aborted; both ascend."""
+    kept: list[Acquired] = []
+    for first, last, delivery_count in acquired:
+        begin = first
+        for aborted_first, aborted_last in aborted:
+            if aborted_last < begin or aborted_first > last:
+                continue
+            if aborted_first > begin:
+                kept.append(Acquired(begin, aborted_first - 1, delivery_count))
+            begin = aborted_last + 1
+        if begin <= last:
+            kept.append(Acquired(begin, last, delivery_count))
+    return kept
