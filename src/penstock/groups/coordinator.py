@@ -34,6 +34,7 @@ from penstock.groups.consumer.service import ConsumerGroups
 from penstock.groups.moment import Moment, moment_of
 from penstock.groups.records import group_record
 from penstock.groups.shard import GroupShard
+from penstock.groups.share.service import ShareGroups
 from penstock.observability.clock import Clock
 from penstock.observability.completion import Completion
 from penstock.protocol.compression import Codec
@@ -44,6 +45,7 @@ from penstock.protocol.messages.leave_group import LeaveGroupResponse, MemberIde
 from penstock.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from penstock.protocol.records.builder import NewRecord
 from penstock.protocol.wire import ZERO_UUID
+from penstock.share.values import Persister
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +54,12 @@ Shard = CoordinatorPartition[GroupShard]
 
 class GroupCoordinator:
     def __init__(
-        self, controller: Controller, replicas: Replicas, clock: Clock, randomness: random.Random
+        self,
+        controller: Controller,
+        replicas: Replicas,
+        clock: Clock,
+        randomness: random.Random,
+        persister: Persister,
     ) -> None:
         config = controller.config
         self._controller = controller
@@ -75,6 +82,7 @@ class GroupCoordinator:
             write_timeout_ms=config[coordinators.OFFSETS_COMMIT_TIMEOUT_MS],
         )
         self.consumers = ConsumerGroups(controller, clock, randomness, self._settings, self.perform)
+        self.shares = ShareGroups(controller, clock, persister)
         self._homes: dict[ClassicGroup, Shard] = {}  # of groups that wait for something
         self._deadlines: Deadlines[ClassicGroup] = Deadlines(clock, self._wake)
         self._tickets = itertools.count()
@@ -110,6 +118,7 @@ class GroupCoordinator:
         await self.shards.stop()
         self._deadlines.stop()
         self.consumers.stop()
+        await self.shares.stop()
 
     def apply(self, delta: MetadataDelta) -> None:
         """Follow one change of the metadata, after `Replicas` has."""
@@ -119,6 +128,7 @@ class GroupCoordinator:
                 records = shard.state.forget_topic(topic.name, self.moment())
                 self.write_unattended(shard, records)
         self.consumers.apply(delta, self.shards)
+        self.shares.apply(delta, self.shards)
 
     def _begin(self, shard: Shard) -> None:
         moment = self.moment()
@@ -126,6 +136,7 @@ class GroupCoordinator:
             rebalance.resume(group, moment)
             self.perform(shard, group)
         self.consumers.begin(shard)
+        self.shares.begin(shard)
 
     def _end(self, shard: Shard) -> None:
         moment = self.moment()
@@ -133,6 +144,7 @@ class GroupCoordinator:
             rebalance.end(group, ErrorCode.NOT_COORDINATOR, moment)
             self.perform(shard, group)
         self.consumers.end(shard)
+        self.shares.end(shard)
 
     # -- where a group lives --------------------------------------------------------------------------
 
@@ -165,6 +177,8 @@ class GroupCoordinator:
         session_max_ms = self.config[coordinators.GROUP_MAX_SESSION_TIMEOUT_MS]
         if not session_min_ms <= request.session_timeout_ms <= session_max_ms:
             return refused_join(request.member_id, ErrorCode.INVALID_SESSION_TIMEOUT)
+        if request.group_id in shard.state.shares:
+            return refused_join("", ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
         consumer = shard.state.consumers.get(request.group_id)
         if consumer is not None and consumer.members:
             client = Client(client_id, client_host)

@@ -15,10 +15,13 @@ from penstock.groups.consumer.group import ConsumerGroup
 from penstock.groups.moment import Moment
 from penstock.groups.offsets import NO_PRODUCER_ID, CommittedOffsets
 from penstock.groups.records import decode_group, decode_key, decode_offset, group_record, offset_record
+from penstock.groups.share import records as share_records
+from penstock.groups.share.group import ShareGroup
 from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.messages.consumer_group_metadata_record import ConsumerGroupMetadataKey
 from penstock.protocol.messages.group_metadata_record import GroupMetadataKey
 from penstock.protocol.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
+from penstock.protocol.messages.share_group_metadata_record import ShareGroupMetadataKey
 from penstock.protocol.records.builder import NewRecord
 from penstock.protocol.records.record import Record
 
@@ -26,11 +29,14 @@ log = logging.getLogger(__name__)
 
 
 class GroupShard:
-    __slots__ = ("_order", "_settings", "consumers", "groups", "offsets")
+    """A group id belongs to one of `groups`, `consumers` and `shares`."""
+
+    __slots__ = ("_order", "_settings", "consumers", "groups", "offsets", "shares")
 
     def __init__(self, settings: GroupSettings) -> None:
         self.groups: dict[str, ClassicGroup] = {}
-        self.consumers: dict[str, ConsumerGroup] = {}  # of KIP-848; a group is here or there
+        self.consumers: dict[str, ConsumerGroup] = {}  # of KIP-848
+        self.shares: dict[str, ShareGroup] = {}
         self.offsets = CommittedOffsets()
         self._settings = settings
         self._order = 0
@@ -63,6 +69,8 @@ class GroupShard:
                 self.consumers.pop(stored.group, None)
         elif (change := consumer_records.decode(key, value)) is not None:
             self._replay_consumer(*change)
+        elif (share_change := share_records.decode(key, value)) is not None:
+            self._replay_share(*share_change)
 
     def _replay_consumer(self, key: consumer_records.Key, value: consumer_records.Value | None) -> None:
         group = self.consumers.get(key.group_id)
@@ -75,6 +83,15 @@ class GroupShard:
                 del self.consumers[key.group_id]
                 if self.offsets.has_any(key.group_id):
                     self.group_or_new(key.group_id)
+
+    def _replay_share(self, key: share_records.Key, value: share_records.Value | None) -> None:
+        group = self.shares.get(key.group_id)
+        if group is None and value is not None:
+            group = self.shares[key.group_id] = ShareGroup(key.group_id)
+        if group is not None:
+            group.apply(key, value)
+            if value is None and isinstance(key, ShareGroupMetadataKey):
+                del self.shares[key.group_id]
 
     def end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
         self.offsets.end_transaction(producer_id, is_commit=is_commit)
@@ -89,6 +106,9 @@ class GroupShard:
         return group
 
     def delete_group(self, group_id: str, moment: Moment) -> ErrorCode | list[NewRecord]:
+        share = self.shares.get(group_id)
+        if share is not None:
+            return ErrorCode.NON_EMPTY_GROUP if share.members else self._forget_share_group(share, moment)
         consumer = self.consumers.get(group_id)
         if consumer is not None:
             if consumer.members:
@@ -113,6 +133,10 @@ class GroupShard:
         """Forget a KIP-848 group without members."""
         del self.consumers[group.group_id]
         return [consumer_records.encode(change, moment.wall_ms) for change in group.tombstones()]
+
+    def _forget_share_group(self, group: ShareGroup, moment: Moment) -> list[NewRecord]:
+        del self.shares[group.group_id]
+        return [share_records.encode(change, moment.wall_ms) for change in group.tombstones()]
 
     # -- offsets --------------------------------------------------------------------------------------
 

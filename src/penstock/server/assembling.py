@@ -45,7 +45,7 @@ def make_services(
     node_id, image, config = store.node_id, controller.image, controller.config
     share_state = ShareStateCoordinator(controller, replicas, clock)
     persister = ClusterPersister(node_id, share_state, peers, liveness, randomness)
-    groups = GroupCoordinator(controller, replicas, clock, randomness)
+    groups = GroupCoordinator(controller, replicas, clock, randomness, persister)
     guards = Guards()
     markers = LocalMarkers(replicas, clock, guards, groups.shards)
     producer_ids = ProducerIds(grant_producer_ids)

@@ -1,4 +1,4 @@
-"""The records of a KIP-848 group in `__consumer_offsets`, in Kafka's own form; the frame is that of `groups.records`.
+"""The records of a KIP-848 group in `__consumer_offsets`, in Kafka's own form, framed as `groups.record_kinds` says.
 
 3   ConsumerGroupMetadata                  the group's epoch, and a hash of the topics that it reads (KIP-1101)
 4   ConsumerGroupPartitionMetadata         what brokers wrote before there was that hash: read, and then removed
@@ -9,9 +9,9 @@
 16  ConsumerGroupRegularExpression         the topics that a pattern stands for
 """
 
-import struct
-from typing import Any, Final, Protocol, cast
+from typing import Final
 
+from penstock.groups.record_kinds import RecordKinds
 from penstock.protocol.messages import (
     consumer_group_current_member_assignment_record,
     consumer_group_member_metadata_record,
@@ -49,7 +49,6 @@ from penstock.protocol.messages.consumer_group_target_assignment_metadata_record
     ConsumerGroupTargetAssignmentMetadataKey,
     ConsumerGroupTargetAssignmentMetadataValue,
 )
-from penstock.protocol.records.builder import NewRecord
 
 Key = (
     ConsumerGroupMetadataKey
@@ -72,48 +71,16 @@ Value = (
 Change = tuple[Key, Value | None]
 """One record: what it is about and what holds from now on; None forgets it."""
 
-_VERSION: Final = struct.Struct(">h")
-_VALUE_VERSION: Final = 0
-
-
-class _Codec(Protocol):
-    RECORD_TYPE: int
-
-    def encode_key(self, message: Any, version: int) -> bytes: ...
-    def encode_value(self, message: Any, version: int) -> bytes: ...
-    def decode_key(self, buf: bytes, version: int, pos: int = 0) -> Any: ...
-    def decode_value(self, buf: bytes, version: int, pos: int = 0) -> Any: ...
-
-
-_MODULES: Final[dict[type, object]] = {
-    ConsumerGroupMetadataKey: consumer_group_metadata_record,
-    ConsumerGroupPartitionMetadataKey: consumer_group_partition_metadata_record,
-    ConsumerGroupMemberMetadataKey: consumer_group_member_metadata_record,
-    ConsumerGroupTargetAssignmentMetadataKey: consumer_group_target_assignment_metadata_record,
-    ConsumerGroupTargetAssignmentMemberKey: consumer_group_target_assignment_member_record,
-    ConsumerGroupCurrentMemberAssignmentKey: consumer_group_current_member_assignment_record,
-    ConsumerGroupRegularExpressionKey: consumer_group_regular_expression_record,
-}
-_BY_KEY: Final = {key: cast("_Codec", module) for key, module in _MODULES.items()}
-_BY_TYPE: Final = {codec.RECORD_TYPE: codec for codec in _BY_KEY.values()}
-
-
-def encode(change: Change, now_ms: int) -> NewRecord:
-    key, value = change
-    codec = _BY_KEY[type(key)]
-    encoded = None
-    if value is not None:
-        encoded = _VERSION.pack(_VALUE_VERSION) + codec.encode_value(value, _VALUE_VERSION)
-    return NewRecord(_VERSION.pack(codec.RECORD_TYPE) + codec.encode_key(key, 0), encoded, (), now_ms)
-
-
-def decode(key: bytes, value: bytes | None) -> Change | None:
-    """The change a record makes, None when it is of another kind. Raises `ProtocolError` when it is malformed."""
-    codec = _BY_TYPE.get(int.from_bytes(key[: _VERSION.size], "big", signed=True))
-    if codec is None:
-        return None
-    decoded = None
-    if value is not None:
-        version = int.from_bytes(value[: _VERSION.size], "big", signed=True)
-        decoded = codec.decode_value(value, version, _VERSION.size)
-    return codec.decode_key(key, 0, _VERSION.size), decoded
+_KINDS: Final[RecordKinds[Key, Value]] = RecordKinds(
+    {
+        ConsumerGroupMetadataKey: consumer_group_metadata_record,
+        ConsumerGroupPartitionMetadataKey: consumer_group_partition_metadata_record,
+        ConsumerGroupMemberMetadataKey: consumer_group_member_metadata_record,
+        ConsumerGroupTargetAssignmentMetadataKey: consumer_group_target_assignment_metadata_record,
+        ConsumerGroupTargetAssignmentMemberKey: consumer_group_target_assignment_member_record,
+        ConsumerGroupCurrentMemberAssignmentKey: consumer_group_current_member_assignment_record,
+        ConsumerGroupRegularExpressionKey: consumer_group_regular_expression_record,
+    }
+)
+encode = _KINDS.encode
+decode = _KINDS.decode

@@ -9,7 +9,6 @@ import math
 import random
 import uuid
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from typing import TypeVar
 
 import msgspec
@@ -20,6 +19,7 @@ from penstock.cluster.coordination.partition import CoordinatorError, Coordinato
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.state import GROUP_VERSION
 from penstock.config.themes import coordinators
+from penstock.groups.answers import Refuse, once_committed
 from penstock.groups.classic import rebalance
 from penstock.groups.classic.group import ClassicGroup, GroupSettings, refused_join
 from penstock.groups.classic.states import State
@@ -283,7 +283,7 @@ class ConsumerGroups:
         shard: Shard,
         group: ConsumerGroup,
         response: R,
-        refuse: Callable[[ErrorCode, str | None], R],
+        refuse: Refuse[R],
         records: list[NewRecord] | None = None,
     ) -> R | Completion[R]:
         """Write what changed; the answer comes when that is committed, with all that it tells."""
@@ -291,11 +291,7 @@ class ConsumerGroups:
             written = self._write(shard, group, records or [])
         except CoordinatorError as error:
             return refuse(error.code, None)
-        if written is None:
-            return response
-        answer: Completion[R] = Completion()
-        written.then(partial(_tell, answer, response, refuse))
-        return answer
+        return once_committed(written, response, refuse)
 
     def _store(self, shard: Shard, group: ConsumerGroup) -> None:
         """Write what nobody waits for."""
@@ -326,13 +322,3 @@ class ConsumerGroups:
 
 def _refused(code: ErrorCode, message: str | None = None) -> ConsumerGroupHeartbeatResponse:
     return ConsumerGroupHeartbeatResponse(error_code=code, error_message=message)
-
-
-def _tell(
-    answer: Completion[R],
-    response: R,
-    refuse: Callable[[ErrorCode, str | None], R],
-    written: Completion[None],
-) -> None:
-    error = written.error
-    answer.resolve(refuse(error.code, None) if isinstance(error, CoordinatorError) else response)

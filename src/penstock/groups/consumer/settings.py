@@ -14,19 +14,19 @@ def settings_of(config: BrokerConfig, overrides: Mapping[str, str]) -> ConsumerS
     offered = config[coordinators.GROUP_CONSUMER_ASSIGNORS]
     return ConsumerSettings(
         size_max=config[coordinators.GROUP_CONSUMER_MAX_SIZE],
-        session_timeout_ms=_either(
+        session_timeout_ms=either(
             config,
             overrides,
             group.CONSUMER_SESSION_TIMEOUT_MS,
             coordinators.GROUP_CONSUMER_SESSION_TIMEOUT_MS,
         ),
-        heartbeat_interval_ms=_either(
+        heartbeat_interval_ms=either(
             config,
             overrides,
             group.CONSUMER_HEARTBEAT_INTERVAL_MS,
             coordinators.GROUP_CONSUMER_HEARTBEAT_INTERVAL_MS,
         ),
-        assignment_interval_ms=_either(
+        assignment_interval_ms=either(
             config,
             overrides,
             group.CONSUMER_ASSIGNMENT_INTERVAL_MS,
@@ -39,9 +39,10 @@ def settings_of(config: BrokerConfig, overrides: Mapping[str, str]) -> ConsumerS
     )
 
 
-def _either(
+def either(
     config: BrokerConfig, overrides: Mapping[str, str], own: Property[int], broker: Property[int]
 ) -> int:
+    """What a group sets for itself, or else what the broker has."""
     text = overrides.get(own.name)
     if text is not None:
         try:

@@ -6,6 +6,7 @@ from penstock.groups.consumer.assignors import ASSIGNORS
 from penstock.groups.consumer.assignors.spec import MemberSpec
 from penstock.groups.consumer.group import NOTHING, ConsumerGroup
 from penstock.groups.consumer.situation import ConsumerSettings, Situation
+from penstock.groups.moment import Moment
 
 
 def is_due(group: ConsumerGroup, now: Situation) -> bool:
@@ -16,8 +17,14 @@ def is_due(group: ConsumerGroup, now: Situation) -> bool:
     """
     if group.epoch <= group.assignment_epoch:
         return False
-    age_ms = now.moment.wall_ms - group.assigned_at_ms
-    return not (0 <= age_ms < now.settings.assignment_interval_ms) or not any(group.target.values())
+    return not any(group.target.values()) or has_stood_long_enough(
+        group.assigned_at_ms, now.moment, now.settings.assignment_interval_ms
+    )
+
+
+def has_stood_long_enough(assigned_at_ms: int, moment: Moment, interval_ms: int) -> bool:
+    """Also when the clock was set back: nobody waits for it to catch up."""
+    return not 0 <= moment.wall_ms - assigned_at_ms < interval_ms
 
 
 def assign(group: ConsumerGroup, now: Situation) -> None:

@@ -112,6 +112,8 @@ HANDLERS: dict[int, Handler] = dict(
         _entry(72, "push_telemetry"),
         _entry(74, "list_config_resources"),
         _entry(75, "describe_topic_partitions"),
+        _entry(76, "share_group_heartbeat"),
+        _entry(77, "share_group_describe"),
         _entry(80, "quorum", is_early=True, is_forwarded=True),
         _entry(81, "quorum", is_early=True, is_forwarded=True),
         _entry(82, "quorum", is_early=True, is_internal=True),

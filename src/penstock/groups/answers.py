@@ -1,0 +1,27 @@
+"""Answers that are given once what they tell is committed."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+from penstock.cluster.coordination.partition import CoordinatorError
+from penstock.observability.completion import Completion
+from penstock.protocol.errors import ErrorCode
+
+R = TypeVar("R")
+Refuse = Callable[[ErrorCode, str | None], R]
+"""Makes the answer to a request that failed."""
+
+
+def once_committed(written: Completion[None] | None, response: R, refuse: Refuse[R]) -> R | Completion[R]:
+    """Give the response at once when there is nothing to wait for; a refusal if the log does not take it."""
+    if written is None:
+        return response
+    answer: Completion[R] = Completion()
+    written.then(partial(_tell, answer, response, refuse))
+    return answer
+
+
+def _tell(answer: Completion[R], response: R, refuse: Refuse[R], written: Completion[None]) -> None:
+    error = written.error
+    answer.resolve(refuse(error.code, None) if isinstance(error, CoordinatorError) else response)

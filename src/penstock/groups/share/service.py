@@ -1,0 +1,311 @@
+"""The share groups of a broker: gives the pure parts their log, their clock, their clients and the share coordinator.
+
+Every request is decided at once, on the loop; what is then awaited is the log. Nothing is shown to a client that is not
+committed.
+"""
+
+import asyncio
+import logging
+import math
+from collections.abc import Awaitable, Coroutine, Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from penstock.cluster.controller import Controller
+from penstock.cluster.coordination.deadlines import Deadlines
+from penstock.cluster.coordination.partition import CoordinatorError, CoordinatorPartition
+from penstock.cluster.metadata.delta import MetadataDelta
+from penstock.cluster.metadata.state import SHARE_VERSION
+from penstock.groups.answers import once_committed
+from penstock.groups.consumer.errors import Refused
+from penstock.groups.consumer.heartbeat import Client
+from penstock.groups.consumer.member import JOIN_EPOCH, LEAVE_EPOCH, Assignment
+from penstock.groups.moment import moment_of
+from penstock.groups.shard import GroupShard
+from penstock.groups.share import heartbeat
+from penstock.groups.share.group import ShareGroup
+from penstock.groups.share.partition_sets import Place, assignment_of, places_of, united, without
+from penstock.groups.share.records import encode
+from penstock.groups.share.settings import settings_of
+from penstock.groups.share.situation import ShareSituation
+from penstock.observability.clock import Clock
+from penstock.observability.completion import Completion
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.share_group_heartbeat import (
+    ShareGroupHeartbeatRequest,
+    ShareGroupHeartbeatResponse,
+)
+from penstock.share.values import UNINITIALIZED_OFFSET, Persister, PersisterError, SharePartitionKey
+
+log = logging.getLogger(__name__)
+
+Shard = CoordinatorPartition[GroupShard]
+Outcome = Mapping[Place, PersisterError]
+"""What went wrong, by partition; empty when nothing did."""
+
+
+class ShareGroups:
+    def __init__(self, controller: Controller, clock: Clock, persister: Persister) -> None:
+        self.persister = persister
+        self._controller = controller
+        self._clock = clock
+        self._homes: dict[ShareGroup, Shard] = {}  # of groups that wait for a member
+        self._deadlines: Deadlines[ShareGroup] = Deadlines(clock, self._wake)
+        self._tasks: dict[asyncio.Task[Outcome], ShareGroup] = {}  # what initializes, and for whom
+
+    @property
+    def is_offered(self) -> bool:
+        return self._controller.image.features.finalized.get(SHARE_VERSION, 0) >= 1
+
+    def situation(self, group_id: str) -> ShareSituation:
+        image = self._controller.image
+        settings = settings_of(self._controller.config, image.group_settings(group_id))
+        return ShareSituation(image, moment_of(self._clock), settings)
+
+    # -- life -----------------------------------------------------------------------------------------
+
+    def begin(self, shard: Shard) -> None:
+        """A shard was loaded: its members are waited for from now on, and topics may have gone meanwhile."""
+        for group in shard.state.shares.values():
+            now = self.situation(group.group_id)
+            group.resume(now.moment, now.settings.session_timeout_ms)
+            ledger = group.ledger
+            known = {*ledger.initializing, *ledger.initialized, *ledger.deleting}
+            group.put_ledger(ledger.forgotten(known - now.image.topics_by_id.keys()))
+            self.store(shard, group)
+
+    def end(self, shard: Shard) -> None:
+        for group in shard.state.shares.values():
+            self._homes.pop(group, None)
+
+    async def stop(self) -> None:
+        self._deadlines.stop()
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def apply(self, delta: MetadataDelta, shards: Iterable[Shard]) -> None:
+        """Follow one change of the metadata: groups that read what changed look at it with their next heartbeat."""
+        gone = delta.topics_deleted.keys()
+        changed = {topic.name for topic in (*delta.topics_created.values(), *delta.topics_deleted.values())}
+        for change in delta.partitions.values():
+            if change.before is None or change.before.replicas != change.after.replicas:
+                changed.add(change.topic.name)
+        if not changed:
+            return
+        for shard in shards:
+            for group in shard.state.shares.values():
+                if any(map(group.is_subscribed_to, changed)):
+                    group.must_refresh = True
+                if gone:
+                    group.put_ledger(group.ledger.forgotten(gone))
+                    self.store(shard, group)
+
+    # -- members --------------------------------------------------------------------------------------
+
+    def heartbeat(
+        self, shard: Shard, request: ShareGroupHeartbeatRequest, client: Client
+    ) -> (
+        ShareGroupHeartbeatResponse
+        | Completion[ShareGroupHeartbeatResponse]
+        | Awaitable[ShareGroupHeartbeatResponse]
+    ):
+        now = self.situation(request.group_id)
+        try:
+            heartbeat.check_request(request)
+            if request.member_epoch == LEAVE_EPOCH:
+                group = find_share_group(shard.state, request.group_id)
+                return self._answer(shard, group, heartbeat.leave(group, request.member_id, now))
+            find = find_or_make_share_group if request.member_epoch == JOIN_EPOCH else find_share_group
+            group = find(shard.state, request.group_id)
+            response = heartbeat.heartbeat(group, request, client, now)
+        except Refused as refused:
+            return _refused(refused.code, refused.message)
+        shard.state.shares[group.group_id] = group
+        missing = heartbeat.uninitialized(group, now)
+        if missing:
+            self.initialize(shard, group, dict.fromkeys(places_of(missing), UNINITIALIZED_OFFSET))
+        answer = self._answer(shard, group, response)
+        if request.member_epoch == JOIN_EPOCH and group in self._tasks.values():
+            return self._answer_with_partitions(shard, group, request, client, answer)
+        return answer
+
+    async def _answer_with_partitions(
+        self,
+        shard: Shard,
+        group: ShareGroup,
+        request: ShareGroupHeartbeatRequest,
+        client: Client,
+        answer: ShareGroupHeartbeatResponse | Completion[ShareGroupHeartbeatResponse],
+    ) -> ShareGroupHeartbeatResponse:
+        """Let whoever joins wait until there are partitions for it: with its next heartbeat it would get them late."""
+        response = await answer if isinstance(answer, Completion) else answer
+        tasks = [task for task, each in self._tasks.items() if each is group]
+        if response.error_code or not tasks:
+            return response
+        patience_ms = self.situation(group.group_id).settings.heartbeat_interval_ms
+        sleeper = asyncio.ensure_future(self._clock.sleep(patience_ms))
+        await asyncio.wait([*tasks, sleeper], return_when=asyncio.FIRST_COMPLETED)
+        sleeper.cancel()
+        if shard.state.shares.get(group.group_id) is not group:
+            return response
+        again = msgspec.structs.replace(request, member_epoch=response.member_epoch)
+        try:
+            later = heartbeat.heartbeat(group, again, client, self.situation(group.group_id))
+        except Refused:
+            return response  # it has left meanwhile
+        settled = self._answer(shard, group, later)
+        return await settled if isinstance(settled, Completion) else settled
+
+    def _wake(self, group: ShareGroup) -> float:
+        shard = self._homes.pop(group, None)
+        if shard is None:
+            return math.inf  # it went to another broker
+        now = self.situation(group.group_id)
+        late = [group.members[each] for each in group.timers.overdue(now.moment.monotonic_ms)]
+        for member in late:
+            log.info(
+                "member %r of share group %r is removed: it was too late", member.member_id, group.group_id
+            )
+        if late:
+            heartbeat.remove(group, late, now)
+            self.store(shard, group)
+        if group.wake_at_ms < math.inf:
+            self._homes[group] = shard
+        return group.wake_at_ms
+
+    # -- the state of share partitions ----------------------------------------------------------------
+
+    def initialize(
+        self, shard: Shard, group: ShareGroup, offsets: Mapping[Place, int]
+    ) -> "asyncio.Task[Outcome]":
+        """Make partitions known to the share coordinator, each with the offset to start at.
+
+        The group says so in its outbox, which the caller writes at once.
+        """
+        partitions = assignment_of(offsets)
+        topics = self._controller.image.topics_by_id
+        group.put_ledger(group.ledger.begun(partitions, {each: topics[each].name for each in partitions}))
+        group.in_flight = united(group.in_flight, partitions)
+        work = self._initialize(shard, group, offsets, group.epoch)
+        task = asyncio.get_running_loop().create_task(work, name=f"initialize share group {group.group_id}")
+        self._tasks[task] = group
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: "asyncio.Task[Outcome]") -> None:
+        group = self._tasks.pop(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("initializing partitions of share group %r failed", group.group_id, exc_info=error)
+
+    async def _initialize(
+        self, shard: Shard, group: ShareGroup, offsets: Mapping[Place, int], state_epoch: int
+    ) -> Outcome:
+        partitions = assignment_of(offsets)
+        try:
+            settled = shard.settled()
+            if settled is not None:
+                await settled
+            outcome = await self._each(
+                {
+                    place: self.persister.initialize(self.key(group, place), state_epoch, offset)
+                    for place, offset in offsets.items()
+                }
+            )
+        except CoordinatorError as error:
+            outcome = dict.fromkeys(offsets, PersisterError(error.code))
+        finally:
+            group.in_flight = without(group.in_flight, partitions)
+        if shard.state.shares.get(group.group_id) is group:
+            self._finish(shard, group, partitions, outcome)
+        return outcome
+
+    def _finish(self, shard: Shard, group: ShareGroup, partitions: Assignment, outcome: Outcome) -> None:
+        for (topic_id, partition), error in outcome.items():
+            log.warning(
+                "the state of partition %d of topic %s for share group %r was not initialized: %s",
+                partition,
+                topic_id.hex(),
+                group.group_id,
+                error,
+            )
+        made = without(partitions, assignment_of(outcome))
+        existing = {each: made[each] for each in made if each in self._controller.image.topics_by_id}
+        group.put_ledger(group.ledger.failed(partitions).done(existing))
+        self.store(shard, group)
+
+    async def delete_state(self, group: ShareGroup, partitions: Assignment) -> Outcome:
+        """Have the share coordinator forget partitions."""
+        return await self._each(
+            {place: self.persister.delete(self.key(group, place)) for place in places_of(partitions)}
+        )
+
+    @staticmethod
+    async def _each(work: Mapping[Place, Coroutine[Any, Any, None]]) -> Outcome:
+        results = await asyncio.gather(*work.values(), return_exceptions=True)
+        outcome = {}
+        for place, result in zip(work, results, strict=True):
+            if isinstance(result, PersisterError):
+                outcome[place] = result
+            elif isinstance(result, BaseException):
+                raise result
+        return outcome
+
+    @staticmethod
+    def key(group: ShareGroup, place: Place) -> SharePartitionKey:
+        return SharePartitionKey(group.group_id, *place)
+
+    # -- writing --------------------------------------------------------------------------------------
+
+    def _answer(
+        self, shard: Shard, group: ShareGroup, response: ShareGroupHeartbeatResponse
+    ) -> ShareGroupHeartbeatResponse | Completion[ShareGroupHeartbeatResponse]:
+        """Write what changed; the answer comes when that is committed, with all that it tells."""
+        try:
+            return once_committed(self.write(shard, group), response, _refused)
+        except CoordinatorError as error:
+            return _refused(error.code)
+
+    def store(self, shard: Shard, group: ShareGroup) -> None:
+        """Write what nobody waits for."""
+        try:
+            self.write(shard, group)
+        except CoordinatorError as error:
+            log.debug("records of share group %r were not written: %s", group.group_id, error)
+
+    def write(self, shard: Shard, group: ShareGroup) -> Completion[None] | None:
+        """Write what a group has in its outbox; what is given back is all that is on its way."""
+        now_ms = self._clock.now_ms()
+        records = [encode(change, now_ms) for change in group.take_outbox()]
+        try:
+            written = shard.submit(records) if records else shard.settled()
+        except CoordinatorError:
+            shard.distrust()  # the group has what the log will never have
+            raise
+        if group.wake_at_ms < math.inf:
+            self._homes[group] = shard
+            self._deadlines.wake_by(group, group.wake_at_ms)
+        return written
+
+
+def find_share_group(state: GroupShard, group_id: str) -> ShareGroup:
+    group = state.shares.get(group_id)
+    if group is None:
+        is_other = group_id in state.groups or group_id in state.consumers
+        problem = "is not a share group" if is_other else "not found"
+        raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} {problem}.")
+    return group
+
+
+def find_or_make_share_group(state: GroupShard, group_id: str) -> ShareGroup:
+    """The share group of this name; a new one is not part of the shard yet."""
+    is_free = group_id not in state.groups and group_id not in state.consumers
+    if is_free and group_id not in state.shares:
+        return ShareGroup(group_id)
+    return find_share_group(state, group_id)
+
+
+def _refused(code: ErrorCode, message: str | None = None) -> ShareGroupHeartbeatResponse:
+    return ShareGroupHeartbeatResponse(error_code=code, error_message=message)
