@@ -18,6 +18,7 @@ from penstock.server.memory import MemoryBudget, memory_limit
 from penstock.server.metrics.broker import BrokerMetrics
 from penstock.server.quotas import QuotaKeeper
 from penstock.server.telemetry import Telemetry
+from penstock.share.shares import Shares
 from penstock.share.state.coordinator import ShareStateCoordinator
 from penstock.share.state.persister import ClusterPersister
 from penstock.storage.log_store import LogStore
@@ -69,6 +70,7 @@ def make_services(
         groups=groups,
         share_state=share_state,
         persister=persister,
+        shares=Shares(controller, replicas, persister, clock),
         transactions=transactions,
         markers=markers,
         admissions=Admissions(guards, verifier),

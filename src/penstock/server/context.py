@@ -21,6 +21,7 @@ from penstock.server.memory import MemoryBudget
 from penstock.server.metrics.broker import BrokerMetrics
 from penstock.server.quotas import MutationQuota, QuotaKeeper
 from penstock.server.telemetry import Telemetry
+from penstock.share.shares import Shares
 from penstock.share.state.coordinator import ShareStateCoordinator
 from penstock.share.values import Persister
 from penstock.transactions.admission import Admissions
@@ -54,6 +55,7 @@ class Services:
         "random",
         "replicas",
         "share_state",
+        "shares",
         "telemetry",
         "transactions",
     )
@@ -72,6 +74,7 @@ class Services:
         groups: GroupCoordinator,
         share_state: ShareStateCoordinator,
         persister: Persister,
+        shares: Shares,
         transactions: TransactionCoordinator,
         markers: LocalMarkers,
         admissions: Admissions,
@@ -93,6 +96,7 @@ class Services:
         self.groups = groups
         self.share_state = share_state
         self.persister = persister
+        self.shares = shares
         self.transactions = transactions
         self.markers = markers
         self.admissions = admissions

@@ -22,10 +22,11 @@ from penstock.protocol.headers import decode_request_header, encode_response_hea
 from penstock.protocol.messages.api_versions import ApiVersionsResponse
 from penstock.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
 from penstock.protocol.request_header import RequestHeader
+from penstock.protocol.share_fetch_frame import encode_share_fetch_response
 from penstock.security.operations import Operation
 from penstock.security.principal import decode_principal, encode_principal
 from penstock.security.resources import CLUSTER_NAME, ResourceType
-from penstock.server.connection_host import Answer, CloseConnection, Exclusive, Peer
+from penstock.server.connection_host import Answer, Buffer, CloseConnection, Exclusive, Peer
 from penstock.server.context import RequestContext, Services
 from penstock.server.handlers import HANDLERS, advertised_versions
 from penstock.server.metrics.requests import RequestCounts
@@ -34,10 +35,14 @@ log = logging.getLogger(__name__)
 
 _SIZE = struct.Struct(">i")
 _PRODUCE = 0
-_FETCH = 1
 _API_VERSIONS = 18
 _ENVELOPE = 58
 _FORWARD_MS_MAX = 10_000
+_WITHOUT_COPY: dict[int, Callable[[Any, int], list[Buffer]]] = {
+    1: encode_fetch_response,
+    78: encode_share_fetch_response,
+}
+"""APIs whose answers have records in them."""
 
 
 class _Route:
@@ -80,8 +85,9 @@ class _Route:
             return ()
         out = bytearray(4)
         encode_response_header(out, self.key, header.api_version, header.correlation_id)
-        if self.key == _FETCH:
-            buffers = encode_fetch_response(response, header.api_version)
+        encode_buffers = _WITHOUT_COPY.get(self.key)
+        if encode_buffers is not None:
+            buffers = encode_buffers(response, header.api_version)
             _SIZE.pack_into(out, 0, len(out) - 4 + sum(len(b) for b in buffers))
             return [out, *buffers]
         self.encode_into(out, response, header.api_version)

@@ -83,6 +83,7 @@ class PartitionService:
         services.transactions.start()
         self._cleanup.push_async_callback(services.share_state.stop)
         services.share_state.start()
+        self._cleanup.push_async_callback(services.shares.stop)
         self._run(self._in_sync.run(), "in-sync sets")
         self._run(self._in_sync.watch_lag(), "lag of followers")
         self._run(self._scrubber.run(), "scrubbing")
@@ -107,6 +108,7 @@ class PartitionService:
         await services.replicas.apply(delta, services.config)
         services.groups.apply(delta)
         services.transactions.apply(delta)
+        services.shares.apply(delta)
         services.share_state.apply(delta)
         changed = []
         for change in delta.partitions.values():

@@ -119,7 +119,12 @@ GROUP_SHARE_DELIVERY_COUNT_LIMIT = SHARE.integer(
     "How often a record is delivered before it is given up.",
     at_least=2,
     at_most=10,
-    ignored=True,
+)
+GROUP_SHARE_MIN_DELIVERY_COUNT_LIMIT = SHARE.integer(
+    "group.share.min.delivery.count.limit", 2, "The least a group may set for it.", at_least=2, at_most=5
+)
+GROUP_SHARE_MAX_DELIVERY_COUNT_LIMIT = SHARE.integer(
+    "group.share.max.delivery.count.limit", 10, "The most a group may set for it.", at_least=5, at_most=25
 )
 GROUP_SHARE_PARTITION_MAX_RECORD_LOCKS = SHARE.integer(
     "group.share.partition.max.record.locks",
@@ -127,7 +132,20 @@ GROUP_SHARE_PARTITION_MAX_RECORD_LOCKS = SHARE.integer(
     "How many records of a partition may be out for delivery at once.",
     at_least=100,
     at_most=10_000,
-    ignored=True,
+)
+GROUP_SHARE_MIN_PARTITION_MAX_RECORD_LOCKS = SHARE.integer(
+    "group.share.min.partition.max.record.locks",
+    100,
+    "The least a group may set for it.",
+    at_least=100,
+    at_most=2000,
+)
+GROUP_SHARE_MAX_PARTITION_MAX_RECORD_LOCKS = SHARE.integer(
+    "group.share.max.partition.max.record.locks",
+    4000,
+    "The most a group may set for it.",
+    at_least=2000,
+    at_most=10_000,
 )
 GROUP_SHARE_RECORD_LOCK_DURATION_MS = SHARE.integer(
     "group.share.record.lock.duration.ms",
@@ -135,7 +153,6 @@ GROUP_SHARE_RECORD_LOCK_DURATION_MS = SHARE.integer(
     "How long a member has to acknowledge a record before others get it.",
     at_least=1000,
     at_most=3_600_000,
-    ignored=True,
 )
 GROUP_SHARE_MIN_RECORD_LOCK_DURATION_MS = SHARE.integer(
     "group.share.min.record.lock.duration.ms",
@@ -150,6 +167,12 @@ GROUP_SHARE_MAX_RECORD_LOCK_DURATION_MS = SHARE.integer(
     "The most a group may set for it.",
     at_least=30_000,
     at_most=3_600_000,
+)
+GROUP_SHARE_MAX_SHARE_SESSIONS = SHARE.integer(
+    "group.share.max.share.sessions",
+    2000,
+    "How many members of share groups may fetch of one broker at a time.",
+    at_least=1,
 )
 
 SHARE_COORDINATOR_STATE_TOPIC_NUM_PARTITIONS = SHARE.integer(
@@ -176,11 +199,53 @@ SHARE_COORDINATOR_STATE_TOPIC_SEGMENT_BYTES = SHARE.integer(
     "Segment size of `__share_group_state`.",
     at_least=1,
 )
+SHARE_COORDINATOR_STATE_TOPIC_COMPRESSION_CODEC = SHARE.integer(
+    "share.coordinator.state.topic.compression.codec",
+    0,
+    "Compression of its batches: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.",
+    at_least=0,
+    at_most=4,
+)
 SHARE_COORDINATOR_SNAPSHOT_UPDATE_RECORDS_PER_SNAPSHOT = SHARE.integer(
     "share.coordinator.snapshot.update.records.per.snapshot",
     500,
     "How many changes of a share partition's state are written between two full snapshots of it.",
     at_least=0,
+    at_most=500,
+)
+SHARE_COORDINATOR_WRITE_TIMEOUT_MS = SHARE.integer(
+    "share.coordinator.write.timeout.ms",
+    5000,
+    "How long a change of a share partition's state waits for its replicas.",
+    at_least=1,
+)
+SHARE_COORDINATOR_STATE_TOPIC_PRUNE_INTERVAL_MS = SHARE.integer(
+    "share.coordinator.state.topic.prune.interval.ms",
+    300_000,
+    "How often `__share_group_state` is cut before what is needed of it.",
+    at_least=1,
+)
+SHARE_COORDINATOR_COLD_PARTITION_SNAPSHOT_INTERVAL_MS = SHARE.integer(
+    "share.coordinator.cold.partition.snapshot.interval.ms",
+    300_000,
+    "How old the snapshot of a share partition may get before a new one is written, so that the log can be cut.",
+    at_least=1,
+)
+SHARE_COORDINATOR_LOAD_BUFFER_SIZE = SHARE.integer(
+    "share.coordinator.load.buffer.size",
+    5_242_880,
+    "How much is read at a time when state is loaded.",
+    at_least=1,
+    ignored=True,
+)
+SHARE_COORDINATOR_THREADS = SHARE.integer(
+    "share.coordinator.threads", 1, "Threads of the share coordinator.", at_least=1, ignored=True
+)
+SHARE_COORDINATOR_APPEND_LINGER_MS = SHARE.integer(
+    "share.coordinator.append.linger.ms",
+    -1,
+    "How long writes gather before they go to the disk.",
+    at_least=-1,
     ignored=True,
 )
 

@@ -1,5 +1,6 @@
 """Settings of a single group (resource type GROUP, KIP-848 and KIP-932), with the broker settings behind them."""
 
+from penstock.config.offset_reset import check_offset_reset
 from penstock.config.property import Live
 from penstock.config.theme import Theme
 
@@ -51,12 +52,18 @@ SHARE_AUTO_OFFSET_RESET = THEME.string(
     "share.auto.offset.reset",
     "latest",
     "Where a share group starts: `earliest`, `latest`, or `by_duration:` and an ISO 8601 duration.",
+    check=check_offset_reset,
 )
 SHARE_ISOLATION_LEVEL = THEME.string(
     "share.isolation.level",
     "read_uncommitted",
     "Whether a share group sees records of open and aborted transactions.",
     choices=("read_committed", "read_uncommitted"),
+)
+SHARE_RENEW_ACKNOWLEDGE_ENABLE = THEME.boolean(
+    "share.renew.acknowledge.enable",
+    True,
+    "Whether a member may renew its lock on a record instead of acknowledging it (KIP-1222).",
 )
 SHARE_ASSIGNMENT_INTERVAL_MS = THEME.integer(
     "share.assignment.interval.ms",
@@ -70,7 +77,6 @@ SHARE_DELIVERY_COUNT_LIMIT = THEME.integer(
     5,
     "How often a record is delivered before it is given up (KIP-1240).",
     at_least=2,
-    at_most=10,
     synonyms=("group.share.delivery.count.limit",),
 )
 SHARE_PARTITION_MAX_RECORD_LOCKS = THEME.integer(
@@ -78,6 +84,5 @@ SHARE_PARTITION_MAX_RECORD_LOCKS = THEME.integer(
     2000,
     "How many records of a partition may be out for delivery at once (KIP-1240).",
     at_least=100,
-    at_most=10_000,
     synonyms=("group.share.partition.max.record.locks",),
 )

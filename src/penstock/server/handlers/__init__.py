@@ -114,6 +114,8 @@ HANDLERS: dict[int, Handler] = dict(
         _entry(75, "describe_topic_partitions"),
         _entry(76, "share_group_heartbeat"),
         _entry(77, "share_group_describe"),
+        _entry(78, "share_fetch"),
+        _entry(79, "share_acknowledge"),
         _entry(80, "quorum", is_early=True, is_forwarded=True),
         _entry(81, "quorum", is_early=True, is_forwarded=True),
         _entry(82, "quorum", is_early=True, is_internal=True),

@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Collection
 import msgspec
 
 from penstock.cluster.raft.wire import is_about_quorum
-from penstock.config.themes.network import FETCH_MAX_BYTES
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.fetch import (
     FetchableTopicResponse,
@@ -26,11 +25,12 @@ from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.server.fetch_sessions import FetchPartition, FetchPlan, FetchResult, TopicKey
 from penstock.server.handlers import quorum
-from penstock.server.handlers.fetch_read import FetchRead, Reader
+from penstock.server.handlers.fetch_read import FetchRead, Reader, bytes_max
 from penstock.server.permissions import denied_topics
 
 _HAS_IDS_FROM = 13
 _TELLS_LEADER_FROM = 16  # KIP-951
+_KNOWS_ZSTD_FROM = 10
 _READS_FOLLOWERS_FROM = 11  # KIP-392
 
 
@@ -42,22 +42,14 @@ def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Awaita
     if plan.error_code:
         return FetchResponse(error_code=plan.error_code)
     reader = _reader(ctx, request)
-    read = FetchRead(ctx, plan.partitions, _bytes_max(ctx, request), reader, _denied(ctx, plan, reader))
+    read = FetchRead(
+        ctx, plan.partitions, bytes_max(ctx, request.max_bytes), reader, _denied(ctx, plan, reader)
+    )
     if ctx.broker.memory.pace.is_open:
         read.from_memory()
         if read.is_complete and (request.max_wait_ms <= 0 or read.is_enough(request.min_bytes)):
             return _respond(ctx, plan, read)
     return _respond_later(ctx, request, plan, read)
-
-
-def _bytes_max(ctx: RequestContext, request: FetchRequest) -> int:
-    broker = ctx.broker
-    return min(
-        request.max_bytes,
-        broker.config[FETCH_MAX_BYTES],
-        broker.memory.left_for_answers(broker.clock.monotonic_ms()),
-        ctx.peer.turns.bytes_max,
-    )
 
 
 def _reader(ctx: RequestContext, request: FetchRequest) -> Reader:
@@ -68,6 +60,7 @@ def _reader(ctx: RequestContext, request: FetchRequest) -> Reader:
         isolation_level=request.isolation_level,
         rack=request.rack_id,
         reads_followers=ctx.version >= _READS_FOLLOWERS_FROM,
+        knows_zstd=ctx.version >= _KNOWS_ZSTD_FROM,
     )
 
 

@@ -15,6 +15,7 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from penstock.cluster.replica import Replica
+from penstock.config.themes.network import FETCH_MAX_BYTES
 from penstock.config.themes.replication import REPLICA_SELECTOR_CLASS
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.fetch import AbortedTransaction, EpochEndOffset, PartitionData
@@ -26,12 +27,22 @@ from penstock.storage.log_errors import LogCorrupt, LogError
 
 _READ_COMMITTED = 1
 _RACK_AWARE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
-_KNOWS_ZSTD_FROM = 10
 _HIDDEN = (
     ErrorCode.UNKNOWN_TOPIC_ID,
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     ErrorCode.TOPIC_AUTHORIZATION_FAILED,
 )
+
+
+def bytes_max(ctx: RequestContext, wanted_bytes: int) -> int:
+    """How much of what a request wants may be read for it now."""
+    broker = ctx.broker
+    return min(
+        wanted_bytes,
+        broker.config[FETCH_MAX_BYTES],
+        broker.memory.left_for_answers(broker.clock.monotonic_ms()),
+        ctx.peer.turns.bytes_max,
+    )
 
 
 class Reader(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,6 +53,7 @@ class Reader(msgspec.Struct, frozen=True, kw_only=True):
     isolation_level: int = 0
     rack: str = ""
     reads_followers: bool = False
+    knows_zstd: bool = True
 
     @property
     def is_follower(self) -> bool:
@@ -278,7 +290,7 @@ class FetchRead:
         code = leader.check_epoch(wanted.current_leader_epoch)
         if code:
             return _failed(wanted.index, code)
-        if log.config.compression_type == "zstd" and self._ctx.version < _KNOWS_ZSTD_FROM:
+        if log.config.compression_type == "zstd" and not self._reader.knows_zstd:
             return _failed(wanted.index, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
         diverging = EpochEndOffset()
         if wanted.last_fetched_epoch >= 0:  # KIP-595: does the client's log still follow from ours?

@@ -1,0 +1,93 @@
+"""ShareAcknowledge (key 79), v1-v2: tell what became of records that were fetched, apart from a fetch (KIP-932).
+
+Stage one counts the session up and takes the acknowledgements in, in connection order; stage two waits until they are
+written. With the last epoch the session ends, and what the member still holds goes back to the group.
+"""
+
+from collections.abc import Awaitable
+
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.share_acknowledge import (
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionData,
+    ShareAcknowledgeRequest,
+    ShareAcknowledgeResponse,
+    ShareAcknowledgeTopicResponse,
+)
+from penstock.server.context import RequestContext
+from penstock.server.handlers.share_acknowledgements import (
+    Outcomes,
+    acknowledge,
+    current_leader,
+    refusal_of,
+    settled,
+)
+from penstock.share.partitions import Outcome
+from penstock.share.sessions import FINAL_EPOCH, INITIAL_EPOCH, MemberKey, SessionError, TopicPartition
+
+_LED_ELSEWHERE = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
+
+
+def handle(
+    ctx: RequestContext, request: ShareAcknowledgeRequest
+) -> ShareAcknowledgeResponse | Awaitable[ShareAcknowledgeResponse]:
+    code = refusal_of(ctx, request.group_id, request.member_id)
+    if code:
+        return ShareAcknowledgeResponse(error_code=code)
+    member = MemberKey(request.group_id or "", request.member_id or "")
+    try:
+        _proceed(ctx, member, request.share_session_epoch)
+    except SessionError as error:
+        return ShareAcknowledgeResponse(error_code=error.code)
+    outcomes = acknowledge(ctx, member, request.topics, is_renewal=request.is_renew_ack)
+    return _respond(ctx, request, member, outcomes)
+
+
+def _proceed(ctx: RequestContext, member: MemberKey, epoch: int) -> None:
+    if epoch == INITIAL_EPOCH:
+        raise SessionError(ErrorCode.INVALID_SHARE_SESSION_EPOCH)
+    session = ctx.broker.shares.sessions.get(member)
+    if epoch != FINAL_EPOCH:
+        session.proceed(epoch)
+
+
+async def _respond(
+    ctx: RequestContext, request: ShareAcknowledgeRequest, member: MemberKey, outcomes: Outcomes
+) -> ShareAcknowledgeResponse:
+    results = await settled(outcomes)
+    if request.share_session_epoch == FINAL_EPOCH:
+        ctx.broker.shares.end_session(member)
+    topics: dict[bytes, ShareAcknowledgeTopicResponse] = {}
+    leaders: dict[int, NodeEndpoint] = {}
+    for name, outcome in results.items():
+        topic = topics.get(name.topic_id)
+        if topic is None:
+            topic = topics[name.topic_id] = ShareAcknowledgeTopicResponse(
+                topic_id=name.topic_id, partitions=[]
+            )
+        topic.partitions.append(_partition_of(ctx, name, outcome, leaders))
+    return ShareAcknowledgeResponse(
+        acquisition_lock_timeout_ms=ctx.broker.shares.settings(member.group_id).partition.lock_duration_ms,
+        responses=list(topics.values()),
+        node_endpoints=list(leaders.values()),
+    )
+
+
+def _partition_of(
+    ctx: RequestContext, name: TopicPartition, outcome: Outcome, leaders: dict[int, NodeEndpoint]
+) -> PartitionData:
+    leader = LeaderIdAndEpoch()
+    if outcome.code in _LED_ELSEWHERE:
+        node_id, epoch, endpoint, rack = current_leader(ctx, name)
+        leader = LeaderIdAndEpoch(leader_id=node_id, leader_epoch=epoch)
+        if endpoint is not None:
+            leaders[node_id] = NodeEndpoint(
+                node_id=node_id, host=endpoint.host, port=endpoint.port, rack=rack
+            )
+    return PartitionData(
+        partition_index=name.partition,
+        error_code=outcome.code,
+        error_message=outcome.message,
+        current_leader=leader,
+    )

@@ -1,0 +1,230 @@
+"""ShareFetch (key 78), v1-v2: records for a member of a share group, and acknowledgements along with it (KIP-932).
+
+Stage one takes the request into the member's session and takes the acknowledgements in, in connection order. Stage two
+waits until these are written, and for records: until there are `min_bytes` that can be acquired, at most `max_wait_ms`;
+see `share_read`. A request that renews locks (KIP-1222) fetches nothing. With the last epoch the session ends, and what
+the member still holds goes back to the group; so it is when its connection ends.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+
+import msgspec
+
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.share_fetch import (
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionData,
+    ShareFetchableTopicResponse,
+    ShareFetchRequest,
+    ShareFetchResponse,
+)
+from penstock.security.operations import Operation
+from penstock.server.context import RequestContext
+from penstock.server.handlers.share_acknowledgements import (
+    Outcomes,
+    acknowledge,
+    current_leader,
+    has_acknowledgements,
+    refusal_of,
+    settled,
+)
+from penstock.server.handlers.share_read import Answers, ShareRead, failed
+from penstock.server.permissions import denied_topics
+from penstock.share.led_partition import LedPartition
+from penstock.share.partition.values import AcquireMode
+from penstock.share.partitions import Outcome
+from penstock.share.sessions import (
+    FINAL_EPOCH,
+    INITIAL_EPOCH,
+    MemberKey,
+    SessionError,
+    ShareSession,
+    TopicPartition,
+)
+from penstock.share.values import SharePartitionKey
+
+_LED_ELSEWHERE = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
+
+
+def handle(
+    ctx: RequestContext, request: ShareFetchRequest
+) -> ShareFetchResponse | Awaitable[ShareFetchResponse]:
+    code = refusal_of(ctx, request.group_id, request.member_id) or _refuse(request)
+    if code:
+        return ShareFetchResponse(error_code=code)
+    member = MemberKey(request.group_id or "", request.member_id or "")
+    try:
+        session = _session(ctx, request, member)
+    except SessionError as error:
+        if error.code == ErrorCode.SHARE_SESSION_LIMIT_REACHED:
+            return _refuse_later(ctx, request, error.code)
+        return ShareFetchResponse(error_code=error.code)
+    outcomes: Outcomes = {}
+    if has_acknowledgements(request.topics):
+        outcomes = acknowledge(ctx, member, request.topics, is_renewal=request.is_renew_ack)
+    return _respond(ctx, request, session, outcomes)
+
+
+def _refuse(request: ShareFetchRequest) -> ErrorCode:
+    if request.share_acquire_mode not in tuple(AcquireMode):
+        return ErrorCode.INVALID_REQUEST
+    fetches = request.max_bytes or request.min_bytes or request.max_records or request.max_wait_ms
+    return ErrorCode.INVALID_REQUEST if request.is_renew_ack and fetches else ErrorCode.NONE
+
+
+async def _refuse_later(
+    ctx: RequestContext, request: ShareFetchRequest, code: ErrorCode
+) -> ShareFetchResponse:
+    """A client that there is no room for tries again at once: it is kept waiting as if it fetched."""
+    waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    ctx.peer.long_polls.add(waiting)
+    try:
+        await asyncio.wait((waiting,), timeout=max(0, request.max_wait_ms) / 1000)
+    finally:
+        ctx.peer.long_polls.discard(waiting)
+    return ShareFetchResponse(error_code=code)
+
+
+# -- the session --------------------------------------------------------------------------------------
+
+
+def _session(ctx: RequestContext, request: ShareFetchRequest, member: MemberKey) -> ShareSession:
+    """The session as this request leaves it. Raises `SessionError`."""
+    sessions = ctx.broker.shares.sessions
+    epoch = request.share_session_epoch
+    wanted = [
+        TopicPartition(topic.topic_id, partition.partition_index)
+        for topic in request.topics
+        for partition in topic.partitions
+    ]
+    if epoch == INITIAL_EPOCH:
+        if has_acknowledgements(request.topics):
+            raise SessionError(ErrorCode.INVALID_REQUEST)
+        _end_with_connection(ctx)
+        return sessions.begin(member, wanted, ctx.peer)
+    session = sessions.get(member)
+    if epoch != FINAL_EPOCH:
+        session.proceed(epoch)
+        session.update(
+            wanted,
+            (
+                TopicPartition(topic.topic_id, number)
+                for topic in request.forgotten_topics_data
+                for number in topic.partitions
+            ),
+        )
+    return session
+
+
+def _end_with_connection(ctx: RequestContext) -> None:
+    shares, peer = ctx.broker.shares, ctx.peer
+    if shares.sessions.owns_any(peer):
+        return
+    others_told = peer.on_leave
+
+    def tell() -> None:
+        others_told()
+        shares.disconnected(peer)
+
+    peer.on_leave = tell
+
+
+# -- the answer ---------------------------------------------------------------------------------------
+
+
+async def _respond(
+    ctx: RequestContext, request: ShareFetchRequest, session: ShareSession, outcomes: Outcomes
+) -> ShareFetchResponse:
+    epoch = request.share_session_epoch
+    answers: Answers = {}
+    wait_ms = 0
+    if epoch != FINAL_EPOCH and not request.is_renew_ack:
+        answers, wait_ms = await _fetch(ctx, request, _rotated(list(session.partitions), epoch))
+    if wait_ms or epoch != INITIAL_EPOCH:
+        answers = {
+            name: data
+            for name, data in answers.items()
+            if not wait_ms
+            and session.is_worth_telling(
+                name, has_records=bool(data.records), has_failed=data.error_code != 0
+            )
+        }
+    results = await settled(outcomes)
+    if epoch == FINAL_EPOCH:
+        ctx.broker.shares.end_session(session.key)
+    topics, leaders = _told(ctx, answers, results)
+    return ShareFetchResponse(
+        throttle_time_ms=wait_ms,
+        acquisition_lock_timeout_ms=ctx.broker.shares.settings(
+            session.key.group_id
+        ).partition.lock_duration_ms,
+        responses=topics,
+        node_endpoints=leaders,
+    )
+
+
+def _rotated(partitions: list[TopicPartition], epoch: int) -> list[TopicPartition]:
+    """Each fetch begins with another partition, so that a limit starves none."""
+    begin = epoch % len(partitions) if epoch > 0 and partitions else 0
+    return partitions[begin:] + partitions[:begin]
+
+
+async def _fetch(
+    ctx: RequestContext, request: ShareFetchRequest, partitions: Sequence[TopicPartition]
+) -> tuple[Answers, int]:
+    """What the partitions answer, and how long the client must wait for having exceeded its quota."""
+    image = ctx.broker.controller.image
+    denied = denied_topics(ctx, Operation.READ, (name.topic_id for name in partitions))
+    answers: Answers = {}
+    led: dict[TopicPartition, LedPartition] = {}
+    is_empty = request.max_records <= 0 or request.max_bytes <= 0
+    for name in partitions:
+        topic = image.topic_by_id(name.topic_id)
+        if topic is None:
+            answers[name] = failed(name, ErrorCode.UNKNOWN_TOPIC_ID)
+        elif name.topic_id in denied:
+            answers[name] = failed(name, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        elif name.partition not in topic.partitions:
+            answers[name] = failed(name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        elif not is_empty:
+            found = ctx.broker.shares.partitions.led(SharePartitionKey(request.group_id or "", *name))
+            if isinstance(found, LedPartition):
+                led[name] = found
+            else:
+                answers[name] = failed(name, found)
+    if not led:
+        return answers, 0
+    read = ShareRead(ctx, request, led)
+    return answers | await read.answers(), read.wait_ms
+
+
+def _told(
+    ctx: RequestContext, answers: Answers, results: dict[TopicPartition, Outcome]
+) -> tuple[list[ShareFetchableTopicResponse], list[NodeEndpoint]]:
+    """What was fetched and what was acknowledged, by topics, with the leaders of what is led elsewhere."""
+    topics: dict[bytes, list[PartitionData]] = {}
+    leaders: dict[int, NodeEndpoint] = {}
+    for name in answers | results:
+        data = answers.get(name) or failed(name, ErrorCode.NONE)
+        outcome = results.get(name)
+        if outcome is not None:
+            data = msgspec.structs.replace(
+                data, acknowledge_error_code=outcome.code, acknowledge_error_message=outcome.message
+            )
+        if data.error_code in _LED_ELSEWHERE:
+            node_id, leader_epoch, endpoint, rack = current_leader(ctx, name)
+            data = msgspec.structs.replace(
+                data, current_leader=LeaderIdAndEpoch(leader_id=node_id, leader_epoch=leader_epoch)
+            )
+            if endpoint is not None:
+                leaders[node_id] = NodeEndpoint(
+                    node_id=node_id, host=endpoint.host, port=endpoint.port, rack=rack
+                )
+        topics.setdefault(name.topic_id, []).append(data)
+    responses = [
+        ShareFetchableTopicResponse(topic_id=topic_id, partitions=partitions)
+        for topic_id, partitions in topics.items()
+    ]
+    return responses, list(leaders.values())

@@ -1,0 +1,261 @@
+"""One share fetch at work: read where the share partitions say, and acquire what was found.
+
+Partitions are read like those of any fetch (`fetch_read`), each for an equal part of the bytes, and only while records
+can be acquired there. From the choice of an offset until the records are acquired nobody else reads of a share
+partition for its group, or both would find the same. Nothing is acquired before there is enough to answer with, nor for
+a client that is gone. Records go out by whole batches: those from the first to the last record that was acquired.
+"""
+
+import asyncio
+import struct
+from collections.abc import Mapping, Sequence
+
+from penstock.cluster.replica import Replica
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages import fetch
+from penstock.protocol.messages.share_fetch import AcquiredRecords, PartitionData, ShareFetchRequest
+from penstock.protocol.records.batch import LOG_OVERHEAD, iter_batches
+from penstock.protocol.wire import RecordsBuffer
+from penstock.server.context import RequestContext
+from penstock.server.fetch_sessions import FetchPartition
+from penstock.server.handlers.fetch_read import FetchRead, Reader, bytes_max
+from penstock.share.led_partition import LedPartition
+from penstock.share.partition.aborted import aborted_ranges
+from penstock.share.partition.values import Acquired, AcquireMode, OffsetRange
+from penstock.share.partitions import ENDING
+from penstock.share.sessions import TopicPartition
+
+Answers = dict[TopicPartition, PartitionData]
+_BATCH_HEAD = struct.Struct(
+    ">qi11xi"
+)  # base offset, length, and (behind the checksum and all) last offset delta
+_READ_COMMITTED = 1
+
+
+class ShareRead:
+    __slots__ = ("_ctx", "_led", "_mode", "_reader", "_request", "wait_ms")
+
+    def __init__(
+        self, ctx: RequestContext, request: ShareFetchRequest, led: Mapping[TopicPartition, LedPartition]
+    ) -> None:
+        self._ctx = ctx
+        self._request = request
+        self._led = led
+        self._mode = AcquireMode(request.share_acquire_mode)
+        settings = ctx.broker.shares.settings(request.group_id or "")
+        self._reader = Reader(isolation_level=_READ_COMMITTED if settings.reads_committed else 0)
+        self.wait_ms = 0  # for how long the client has exceeded its quota: then it gets nothing
+
+    async def answers(self) -> Answers:
+        """What the partitions have for the client, when there is enough of it or the time is up."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self._request.max_wait_ms / 1000
+        while True:
+            is_late = loop.time() >= deadline or self._ctx.peer.is_leaving
+            async with self._ctx.peer.turns.turn(self._ctx.number):
+                answers = await self._attempt(is_late=is_late)
+            if answers is not None:
+                return answers
+            await self._news(deadline)
+
+    async def _attempt(self, *, is_late: bool) -> Answers | None:
+        names = [name for name, led in self._led.items() if led.begin_reading()]
+        try:
+            if names:
+                wanted = self._wanted(names)
+                read = FetchRead(self._ctx, wanted, self._bytes_max, self._reader)
+                await self._ctx.broker.memory.pace.turn()
+                read.from_memory()
+                await read.from_disk()
+                if is_late or read.is_enough(self._request.min_bytes):
+                    return self._failures() | self._acquired(names, wanted, read)
+        finally:
+            for name in names:
+                self._led[name].end_reading()
+        # What cannot be loaded is told when the time is up, as in Kafka: clients ask again without a pause.
+        is_over = any(led.was_loaded and led.failure for led in self._led.values())
+        return self._failures() if is_late or is_over else None
+
+    @property
+    def _bytes_max(self) -> int:
+        return bytes_max(self._ctx, self._request.max_bytes)
+
+    def _wanted(self, names: Sequence[TopicPartition]) -> list[FetchPartition]:
+        bytes_each = max(1, self._bytes_max // len(names))
+        wanted = []
+        for name in names:
+            state = self._led[name].state
+            assert state is not None
+            wanted.append(
+                FetchPartition(
+                    topic=name.topic_id,
+                    index=name.partition,
+                    fetch_offset=state.next_fetch_offset,
+                    partition_max_bytes=bytes_each,
+                    current_leader_epoch=-1,
+                    last_fetched_epoch=-1,
+                    log_start_offset=-1,
+                )
+            )
+        return wanted
+
+    def _failures(self) -> Answers:
+        """Share partitions that have ended. Of a coordinator that cannot be reached clients know nothing: not told."""
+        return {
+            name: failed(name, led.failure)
+            for name, led in self._led.items()
+            if led.failure not in (ErrorCode.NONE, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        }
+
+    async def _news(self, deadline: float) -> None:
+        """Wait until there may be something to acquire, the time is up or the client is gone."""
+        loop = asyncio.get_running_loop()
+        changed: asyncio.Future[None] = loop.create_future()
+        timer = loop.call_at(deadline, changed.cancel)
+        polls = self._ctx.peer.long_polls
+        polls.add(changed)
+        replicas = [r for name in self._led if isinstance(r := self._leader(name), Replica)]
+        for replica in replicas:
+            replica.watch(changed)
+        for led in self._led.values():
+            led.watch(changed)
+        try:
+            await changed
+        except asyncio.CancelledError:
+            if not changed.cancelled():  # it is this task that is cancelled
+                raise
+        finally:
+            timer.cancel()
+            polls.discard(changed)
+            for replica in replicas:
+                replica.unwatch(changed)
+            for led in self._led.values():
+                led.unwatch(changed)
+
+    def _leader(self, name: TopicPartition) -> Replica | ErrorCode:
+        return self._ctx.broker.replicas.leader_by_id(name.topic_id, name.partition)
+
+    # -- what was read --------------------------------------------------------------------------------
+
+    def _acquired(
+        self, names: Sequence[TopicPartition], wanted: Sequence[FetchPartition], read: FetchRead
+    ) -> Answers:
+        if self._ctx.peer.is_leaving or self._exceeds_quota(read.size):
+            return {}
+        answers: Answers = {}
+        records_left = self._request.max_records
+        sent_bytes = 0
+        for name, asked, data in zip(names, wanted, read.results, strict=True):
+            answer, count = self._acquire(self._led[name], name, asked, data, records_left)
+            answers[name] = answer
+            records_left -= count
+            if answer.records:
+                sent_bytes += len(answer.records)
+                read.note_sent(asked, len(answer.records))
+        self._ctx.peer.turns.gave(sent_bytes)
+        quotas = self._ctx.broker.quotas
+        if quotas.is_active:
+            quotas.wait_before_fetch_ms(self._ctx.peer, self._ctx.client_id, sent_bytes)
+        return answers
+
+    def _exceeds_quota(self, size_bytes: int) -> bool:
+        """Looked at before records are acquired: what is not sent must not be locked."""
+        quotas = self._ctx.broker.quotas
+        if quotas.is_active and size_bytes:
+            self.wait_ms = quotas.wait_before_fetch_ms(self._ctx.peer, self._ctx.client_id, 0)
+        return self.wait_ms > 0
+
+    def _acquire(
+        self,
+        led: LedPartition,
+        name: TopicPartition,
+        asked: FetchPartition,
+        data: fetch.PartitionData,
+        records_max: int,
+    ) -> tuple[PartitionData, int]:
+        """What one partition gives, and how many records that is."""
+        code = ErrorCode(data.error_code)
+        if code == ErrorCode.OFFSET_OUT_OF_RANGE:
+            self._log_start_moved(led, name)
+            return failed(name, ErrorCode.NONE), 0
+        if code in ENDING:
+            self._ctx.broker.shares.partitions.end(led, code)
+        state = led.state
+        if code or state is None or not data.records or records_max <= 0:
+            return failed(name, code or led.failure), 0
+        limit = asked.fetch_offset + state.settings.record_locks_max + records_max
+        positions, batches = _batches_in(data.records, limit)
+        acquired = state.acquire(
+            self._request.member_id or "",
+            fetch_offset=asked.fetch_offset,
+            batches=batches,
+            records_max=records_max,
+            batch_size=self._request.batch_size,
+            now_ms=int(self._ctx.broker.clock.monotonic_ms()),
+            mode=self._mode,
+            aborted=self._aborted(name, batches, data),
+        )
+        self._ctx.broker.shares.partitions.acquired(led)
+        if not acquired:
+            return failed(name, ErrorCode.NONE), 0
+        answer = PartitionData(
+            partition_index=name.partition,
+            records=_cut(data.records, positions, batches, acquired),
+            acquired_records=[
+                AcquiredRecords(first_offset=a.first_offset, last_offset=a.last_offset, delivery_count=a[2])
+                for a in acquired
+            ],
+        )
+        return answer, sum(a.last_offset - a.first_offset + 1 for a in acquired)
+
+    def _log_start_moved(self, led: LedPartition, name: TopicPartition) -> None:
+        leader = self._leader(name)
+        if led.state is not None and isinstance(leader, Replica):
+            led.state.log_start_moved(leader.log.log_start_offset)
+
+    def _aborted(
+        self, name: TopicPartition, batches: Sequence[OffsetRange], data: fetch.PartitionData
+    ) -> list[OffsetRange]:
+        """Those of the batches that read_committed must not see."""
+        leader = self._leader(name)
+        if not data.aborted_transactions or not isinstance(leader, Replica):
+            return []
+        aborted = leader.log.aborted_transactions(batches[0].first_offset, batches[-1].last_offset + 1)
+        return aborted_ranges((header for _, header in iter_batches(data.records or b"")), aborted)
+
+
+def failed(name: TopicPartition, code: ErrorCode) -> PartitionData:
+    return PartitionData(partition_index=name.partition, error_code=code, records=b"")
+
+
+def _batches_in(records: RecordsBuffer, offset_limit: int) -> tuple[list[int], list[OffsetRange]]:
+    """Where the batches begin (and, one more, where the last one ends), and their offsets.
+
+    Those behind `offset_limit` are left out: more records than may be in flight cannot be acquired.
+    """
+    positions, batches = [0], []
+    position, end = 0, len(records)
+    while position < end:
+        base_offset, length, last_delta = _BATCH_HEAD.unpack_from(records, position)
+        if base_offset > offset_limit:
+            break
+        position += LOG_OVERHEAD + length
+        positions.append(position)
+        batches.append(OffsetRange(base_offset, base_offset + last_delta))
+    return positions, batches
+
+
+def _cut(
+    records: RecordsBuffer,
+    positions: Sequence[int],
+    batches: Sequence[OffsetRange],
+    acquired: Sequence[Acquired],
+) -> RecordsBuffer:
+    """The batches from the one of the first record acquired to the one of the last."""
+    first_offset, last_offset = acquired[0].first_offset, acquired[-1].last_offset
+    first = max((i for i, b in enumerate(batches) if b.first_offset <= first_offset), default=0)
+    last = max((i for i, b in enumerate(batches) if b.first_offset <= last_offset), default=0)
+    begin, end = positions[first], positions[last + 1]
+    if begin == 0 and end == len(records):
+        return records
+    return memoryview(records)[begin:end]

@@ -1,0 +1,75 @@
+"""A share partition on the broker that leads its partition: loading, at work, or ended, and who waits for it."""
+
+import asyncio
+
+from penstock.protocol.errors import ErrorCode
+from penstock.share.partition.share_partition import SharePartition
+from penstock.share.values import SharePartitionKey
+
+
+class LedPartition:
+    """At work when `state` is there. Once it has ended, for the reason in `failure`, it does not begin again."""
+
+    __slots__ = (
+        "_is_read",
+        "_is_wanted",
+        "_waiting",
+        "failure",
+        "key",
+        "leader_epoch",
+        "state",
+        "was_loaded",
+    )
+
+    def __init__(self, key: SharePartitionKey, leader_epoch: int) -> None:
+        self.key = key
+        self.leader_epoch = leader_epoch
+        self.state: SharePartition | None = None
+        self.was_loaded = False
+        self.failure = ErrorCode.NONE
+        self._is_read = False
+        self._is_wanted = False
+        self._waiting: set[asyncio.Future[None]] = set()
+
+    def begin(self, state: SharePartition) -> None:
+        self.state = state
+        self.was_loaded = True
+        self.wake()
+
+    def end(self, reason: ErrorCode) -> None:
+        self.state = None
+        self.failure = reason
+        self.wake()
+
+    # -- who reads: from the choice of an offset until what was found there is acquired, nobody else may
+
+    def begin_reading(self) -> bool:
+        """Whether records can be acquired here, and nobody else is at it. Then `end_reading` is owed."""
+        state = self.state
+        if state is None:
+            return False
+        if self._is_read:
+            self._is_wanted = True
+            return False
+        self._is_read = state.can_acquire
+        return self._is_read
+
+    def end_reading(self) -> None:
+        self._is_read = False
+        if self._is_wanted:
+            self._is_wanted = False
+            self.wake()
+
+    # -- who waits for records that are released, or for the load
+
+    def watch(self, waiting: "asyncio.Future[None]") -> None:
+        self._waiting.add(waiting)
+
+    def unwatch(self, waiting: "asyncio.Future[None]") -> None:
+        self._waiting.discard(waiting)
+
+    def wake(self) -> None:
+        for waiting in self._waiting:
+            if not waiting.done():
+                waiting.set_result(None)
+        self._waiting.clear()

@@ -1,0 +1,150 @@
+"""Share sessions (KIP-932): a member names the partitions it fetches of this broker once, then only what changes.
+
+Pure: requests in, the partitions to fetch and what to tell of them out. A member of a group has one session with a
+broker, which belongs to the connection that began it and ends with it. Its requests, of both kinds, count it up:
+
+    epoch  0   a fetch begins a session; the one before, if there is one, is forgotten
+    epoch  n   the n-th request of the session, else INVALID_SHARE_SESSION_EPOCH
+    epoch -1   the last one: the session ends, and what the member still holds goes back to the group
+"""
+
+from collections.abc import Hashable, Iterable
+from typing import NamedTuple
+
+from penstock.protocol.errors import ErrorCode
+
+FINAL_EPOCH = -1
+INITIAL_EPOCH = 0
+_EPOCH_MAX = 2**31 - 1
+
+
+class TopicPartition(NamedTuple):
+    topic_id: bytes
+    partition: int
+
+
+class MemberKey(NamedTuple):
+    group_id: str
+    member_id: str
+
+
+class SessionError(Exception):
+    """A request that does not fit the session; `code` is what to answer."""
+
+    def __init__(self, code: ErrorCode) -> None:
+        super().__init__(code.name)
+        self.code = code
+
+
+class ShareSession:
+    """The partitions of one member, in the order in which they are read next."""
+
+    __slots__ = ("_must_tell", "epoch", "key", "owner", "partitions")
+
+    def __init__(self, key: MemberKey, partitions: Iterable[TopicPartition], owner: Hashable) -> None:
+        self.key = key
+        self.owner = owner
+        self.epoch = 1
+        self.partitions = dict.fromkeys(partitions)
+        self._must_tell: set[TopicPartition] = set()
+
+    def update(self, wanted: Iterable[TopicPartition], forgotten: Iterable[TopicPartition]) -> None:
+        """A partition may be in both: then it was only acknowledged, and is not fetched."""
+        for partition in wanted:
+            if partition not in self.partitions:
+                self.partitions[partition] = None
+                self._must_tell.add(partition)
+        for partition in forgotten:
+            self.partitions.pop(partition, None)
+            self._must_tell.discard(partition)
+
+    def is_worth_telling(self, partition: TopicPartition, *, has_records: bool, has_failed: bool) -> bool:
+        """Whether an answer, but for the first, carries this partition; remembers what the client is told.
+
+        It hears of a partition that is new to the session, and after an error that it is over.
+        """
+        is_worth = has_records or has_failed or partition in self._must_tell
+        if has_failed and partition in self.partitions:
+            self._must_tell.add(partition)
+        else:
+            self._must_tell.discard(partition)
+        if has_records and partition in self.partitions:
+            del self.partitions[partition]  # whoever was served goes to the end
+            self.partitions[partition] = None
+        return is_worth
+
+    def proceed(self, epoch: int) -> None:
+        """Count one more request. Raises `SessionError`."""
+        if epoch != self.epoch:
+            raise SessionError(ErrorCode.INVALID_SHARE_SESSION_EPOCH)
+        self.epoch = 1 if epoch == _EPOCH_MAX else epoch + 1
+
+
+class Departure(NamedTuple):
+    """What ends with a connection: sessions of members, and groups that nobody here is a member of any more."""
+
+    members: list[MemberKey]
+    empty_groups: list[str]
+
+
+class ShareSessions:
+    """All share sessions of a broker."""
+
+    __slots__ = ("_groups", "_owned", "_sessions", "slots_max")
+
+    def __init__(self, slots_max: int) -> None:
+        self.slots_max = slots_max
+        self._sessions: dict[MemberKey, ShareSession] = {}
+        self._groups: dict[str, int] = {}  # how many sessions each has
+        self._owned: dict[Hashable, set[MemberKey]] = {}
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    @property
+    def partition_count(self) -> int:
+        return sum(len(session.partitions) for session in self._sessions.values())
+
+    def get(self, key: MemberKey) -> ShareSession:
+        """Raises `SessionError`."""
+        session = self._sessions.get(key)
+        if session is None:
+            raise SessionError(ErrorCode.SHARE_SESSION_NOT_FOUND)
+        return session
+
+    def begin(self, key: MemberKey, partitions: Iterable[TopicPartition], owner: Hashable) -> ShareSession:
+        """Begin anew, for the connection `owner`. Raises `SessionError`."""
+        self.end(key)
+        if len(self._sessions) >= self.slots_max:
+            raise SessionError(ErrorCode.SHARE_SESSION_LIMIT_REACHED)
+        session = self._sessions[key] = ShareSession(key, partitions, owner)
+        self._groups[key.group_id] = self._groups.get(key.group_id, 0) + 1
+        self._owned.setdefault(owner, set()).add(key)
+        return session
+
+    def end(self, key: MemberKey) -> ShareSession | None:
+        session = self._sessions.pop(key, None)
+        if session is not None:
+            self._groups[key.group_id] -= 1
+        return session
+
+    def owns_any(self, owner: Hashable) -> bool:
+        """Whether this connection has begun a session, be it over or not."""
+        return owner in self._owned
+
+    def disconnected(self, owner: Hashable) -> Departure:
+        """A connection is gone, and the sessions that it has begun with it."""
+        keys = self._owned.pop(owner, set())
+        ended = [k for k in sorted(keys) if k in self._sessions and self._sessions[k].owner is owner]
+        for key in ended:
+            self.end(key)
+        groups = sorted({key.group_id for key in keys})
+        empty = [group_id for group_id in groups if not self._groups.get(group_id)]
+        for group_id in empty:
+            self._groups.pop(group_id, None)
+        return Departure(ended, empty)
+
+    def clear(self) -> None:
+        """Share groups were switched off."""
+        self._sessions.clear()
+        self._groups.clear()
