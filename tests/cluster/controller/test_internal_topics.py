@@ -17,7 +17,22 @@ def test_a_coordinators_topic_has_as_many_replicas_as_brokers_up_to_three(
 ) -> None:
     topic = auto_created_topic(image_of(brokers=brokers), CONFIG, name)
     assert (topic.num_partitions, topic.replication_factor) == (50, factor)
-    assert ("cleanup.policy", "compact") in topic.configs
+
+
+@pytest.mark.parametrize("name", ["__consumer_offsets", "__transaction_state"])
+def test_of_what_replaces_what_was_before_the_last_is_kept(name: str) -> None:
+    assert dict(auto_created_topic(image_of(), CONFIG, name).configs)["cleanup.policy"] == "compact"
+
+
+def test_the_state_of_share_groups_which_adds_up_is_kept_until_its_coordinator_cuts_it() -> None:
+    topic = auto_created_topic(image_of(brokers=3), CONFIG, "__share_group_state")
+    assert dict(topic.configs) == {
+        "cleanup.policy": "delete",
+        "compression.type": "producer",
+        "min.insync.replicas": "2",
+        "retention.ms": "-1",
+        "segment.bytes": "104857600",
+    }
 
 
 @pytest.mark.parametrize("name", sorted(INTERNAL_TOPICS))

@@ -4,8 +4,8 @@ from typing import Any
 
 from penstock.cluster.raft.log import METADATA_TOPIC_ID
 from penstock.security.operations import Operation as Op
+from tests.server.authorization.row import GROUP, Fields, Place, cluster, row, topic
 from tests.server.authorization.row import TOPIC as TOPIC_NAME
-from tests.server.authorization.row import Fields, Place, cluster, row, topic
 
 _OTHER = "another-cluster"  # so that what is allowed changes nothing
 _METADATA = "__cluster_metadata"
@@ -20,6 +20,10 @@ _ANY_ACL = {
 }
 _MOVE = {
     "topics": [{"name": TOPIC_NAME, "partitions": [{"partition_index": 0, "replicas": [77]}]}],
+}
+_SHARE_PARTITION = {
+    "group_id": GROUP,
+    "topics": [{"topic_id": bytes([7] * 16), "partitions": [{"partition": 0}]}],
 }
 
 
@@ -48,6 +52,12 @@ ROWS = [
             "cluster_id": _OTHER,
             "topics": [{"topic_id": METADATA_TOPIC_ID, "partitions": [{"partition": 0}]}],
         },
+    ),
+    row(
+        10,
+        "of a share partition",
+        cluster(Op.CLUSTER_ACTION),
+        fields={"key_type": 2, "coordinator_keys": [f"{GROUP}:AAECAwQFBgcICQoLDA0ODw:0"]},
     ),
     row(17, "", fields={"mechanism": "PLAIN"}),
     row(18, "", fields={"client_software_name": "x", "client_software_version": "1"}),
@@ -141,4 +151,5 @@ ROWS = [
     row(80, "", cluster(Op.ALTER), fields={"cluster_id": _OTHER, "voter_id": 77}),
     row(81, "", cluster(Op.ALTER), fields={"cluster_id": _OTHER, "voter_id": 77}),
     row(82, "", cluster(Op.CLUSTER_ACTION), fields={"cluster_id": _OTHER, "voter_id": 77}),
+    *(row(key, "", cluster(Op.CLUSTER_ACTION), fields=_SHARE_PARTITION) for key in range(83, 88)),
 ]

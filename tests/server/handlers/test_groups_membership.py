@@ -45,12 +45,6 @@ async def test_a_groups_coordinator_is_this_broker(client: Client, live: Live, v
     assert (code(found.error_code), found.node_id, found.port) == ("NONE", 1, live.port)
 
 
-async def test_a_share_coordinator_is_not_served(client: Client) -> None:
-    answer = await client.send(FindCoordinatorRequest(key_type=2, coordinator_keys=["a:b:0"]))
-
-    assert code(one(answer.coordinators).error_code) == "INVALID_REQUEST"
-
-
 @pytest.mark.parametrize("version", versions(JoinGroupRequest))
 async def test_a_lone_member_joins_and_leads(member: GroupClient, version: int) -> None:
     answer = await member.join(version)

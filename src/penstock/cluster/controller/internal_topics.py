@@ -26,34 +26,33 @@ def auto_created_topic(image: MetadataImage, config: BrokerConfig, name: str) ->
             ),
         )
     if name == topic_names.TRANSACTION_STATE:
-        return _state_topic(
-            name,
-            config[coordinators.TRANSACTION_STATE_LOG_NUM_PARTITIONS],
-            min(brokers, config[coordinators.TRANSACTION_STATE_LOG_REPLICATION_FACTOR]),
-            config[coordinators.TRANSACTION_STATE_LOG_MIN_ISR],
-            config[coordinators.TRANSACTION_STATE_LOG_SEGMENT_BYTES],
+        replicas = min(brokers, config[coordinators.TRANSACTION_STATE_LOG_REPLICATION_FACTOR])
+        min_isr = min(replicas, config[coordinators.TRANSACTION_STATE_LOG_MIN_ISR])
+        return NewTopic(
+            name=name,
+            num_partitions=config[coordinators.TRANSACTION_STATE_LOG_NUM_PARTITIONS],
+            replication_factor=replicas,
+            configs=(
+                ("cleanup.policy", "compact"),
+                ("compression.type", "uncompressed"),
+                ("min.insync.replicas", str(min_isr)),
+                ("segment.bytes", str(config[coordinators.TRANSACTION_STATE_LOG_SEGMENT_BYTES])),
+                ("unclean.leader.election.enable", "false"),
+            ),
         )
     if name == topic_names.SHARE_GROUP_STATE:
-        return _state_topic(
-            name,
-            config[coordinators.SHARE_COORDINATOR_STATE_TOPIC_NUM_PARTITIONS],
-            min(brokers, config[coordinators.SHARE_COORDINATOR_STATE_TOPIC_REPLICATION_FACTOR]),
-            config[coordinators.SHARE_COORDINATOR_STATE_TOPIC_MIN_ISR],
-            config[coordinators.SHARE_COORDINATOR_STATE_TOPIC_SEGMENT_BYTES],
+        replicas = min(brokers, config[coordinators.SHARE_COORDINATOR_STATE_TOPIC_REPLICATION_FACTOR])
+        min_isr = min(replicas, config[coordinators.SHARE_COORDINATOR_STATE_TOPIC_MIN_ISR])
+        return NewTopic(
+            name=name,
+            num_partitions=config[coordinators.SHARE_COORDINATOR_STATE_TOPIC_NUM_PARTITIONS],
+            replication_factor=replicas,
+            configs=(  # not compacted: an update is no less needed than the one before; the coordinator cuts the log
+                ("cleanup.policy", "delete"),
+                ("compression.type", "producer"),
+                ("min.insync.replicas", str(min_isr)),
+                ("retention.ms", "-1"),
+                ("segment.bytes", str(config[coordinators.SHARE_COORDINATOR_STATE_TOPIC_SEGMENT_BYTES])),
+            ),
         )
     return NewTopic(name=name)
-
-
-def _state_topic(name: str, partitions: int, replicas: int, min_isr: int, segment_bytes: int) -> NewTopic:
-    return NewTopic(
-        name=name,
-        num_partitions=partitions,
-        replication_factor=replicas,
-        configs=(
-            ("cleanup.policy", "compact"),
-            ("compression.type", "uncompressed"),
-            ("min.insync.replicas", str(min(replicas, min_isr))),
-            ("segment.bytes", str(segment_bytes)),
-            ("unclean.leader.election.enable", "false"),
-        ),
-    )

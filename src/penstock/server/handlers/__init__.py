@@ -119,6 +119,14 @@ HANDLERS: dict[int, Handler] = dict(
         _entry(80, "quorum", is_early=True, is_forwarded=True),
         _entry(81, "quorum", is_early=True, is_forwarded=True),
         _entry(82, "quorum", is_early=True, is_internal=True),
+        _entry(83, "initialize_share_group_state"),
+        _entry(84, "read_share_group_state"),
+        _entry(85, "write_share_group_state"),
+        _entry(86, "delete_share_group_state"),
+        _entry(87, "read_share_group_state_summary"),
+        _entry(90, "describe_share_group_offsets"),
+        _entry(91, "alter_share_group_offsets"),
+        _entry(92, "delete_share_group_offsets"),
     ]
 )
 

@@ -1,7 +1,8 @@
 """FindCoordinator (key 10), v0-v6: which broker coordinates a group or a transactional id; from v4 on several at once.
 
-Makes `__consumer_offsets` or `__transaction_state` when it does not exist yet, and answers when the partition is
-loaded: a client need not ask twice. Key types: 0 group, 1 transaction, 2 share (not served).
+Makes the coordinator's topic when it does not exist yet, and answers when the partition is loaded: a client need not
+ask twice. Key types: 0 group, 1 transaction, 2 share. That one is for brokers, from v6 on: who keeps the state of a
+share partition, named `group:topic id:partition`.
 """
 
 import asyncio
@@ -16,10 +17,12 @@ from penstock.protocol.messages.find_coordinator import (
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.server.permissions import may_group, may_transactional_id
+from penstock.share.state.keys import InvalidShareKey, parse_coordinator_key
 
-_GROUP, _TRANSACTION = 0, 1
+_GROUP, _TRANSACTION, _SHARE = 0, 1, 2
 _TURN = 500
 _BATCHED_FROM = 4
+_SHARE_FROM = 6
 
 
 def handle(ctx: RequestContext, request: FindCoordinatorRequest) -> Awaitable[FindCoordinatorResponse]:
@@ -45,21 +48,41 @@ async def _find_all(ctx: RequestContext, request: FindCoordinatorRequest) -> Fin
 
 
 async def _find(ctx: RequestContext, key_type: int, key: str) -> Coordinator:
-    if key_type not in (_GROUP, _TRANSACTION):
-        return _none(key, ErrorCode.INVALID_REQUEST)
-    if key_type == _GROUP and not may_group(ctx, Operation.DESCRIBE, key):
-        return _none(key, ErrorCode.GROUP_AUTHORIZATION_FAILED)
-    if key_type == _TRANSACTION and not may_transactional_id(ctx, Operation.DESCRIBE, key):
-        return _none(key, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-    coordinator = ctx.broker.groups if key_type == _GROUP else ctx.broker.transactions
-    await coordinator.ready_home(key)
-    broker = ctx.broker.controller.image.brokers.get(coordinator.leader_of(key))
+    leader: int | ErrorCode
+    if key_type == _GROUP:
+        if not may_group(ctx, Operation.DESCRIBE, key):
+            return _none(key, ErrorCode.GROUP_AUTHORIZATION_FAILED)
+        await ctx.broker.groups.ready_home(key)
+        leader = ctx.broker.groups.leader_of(key)
+    elif key_type == _TRANSACTION:
+        if not may_transactional_id(ctx, Operation.DESCRIBE, key):
+            return _none(key, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+        await ctx.broker.transactions.ready_home(key)
+        leader = ctx.broker.transactions.leader_of(key)
+    elif key_type == _SHARE and ctx.version >= _SHARE_FROM:
+        leader = await _find_share(ctx, key)
+    else:
+        leader = ErrorCode.INVALID_REQUEST
+    if isinstance(leader, ErrorCode):
+        return _none(key, leader)
+    broker = ctx.broker.controller.image.brokers.get(leader)
     endpoint = broker.endpoint(ctx.peer.listener) if broker is not None and broker.is_active else None
     if broker is None or endpoint is None:
         return _none(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
     return Coordinator(
         key=key, node_id=broker.broker_id, host=endpoint.host, port=endpoint.port, error_message=""
     )
+
+
+async def _find_share(ctx: RequestContext, text: str) -> int | ErrorCode:
+    if not ctx.may_in_cluster(Operation.CLUSTER_ACTION):
+        return ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    try:
+        key = parse_coordinator_key(text)
+    except InvalidShareKey:
+        return ErrorCode.INVALID_REQUEST
+    await ctx.broker.share_state.ready_home(key)
+    return ctx.broker.share_state.leader_of(key)
 
 
 def _none(key: str, code: ErrorCode) -> Coordinator:

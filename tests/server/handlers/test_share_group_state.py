@@ -1,0 +1,254 @@
+"""The five requests about the state of share partitions, and who is told where it is kept, over a live broker."""
+
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.cluster.replica import Replica
+from penstock.cluster.topic_names import SHARE_GROUP_STATE
+from penstock.protocol.messages import (
+    delete_share_group_state,
+    initialize_share_group_state,
+    read_share_group_state,
+    read_share_group_state_summary,
+    write_share_group_state,
+)
+from penstock.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from penstock.protocol.messages.find_coordinator import FindCoordinatorRequest
+from penstock.share.state.keys import coordinator_key
+from penstock.share.values import SharePartitionKey
+from tests.server.handlers.groups_support import unique_group
+from tests.server.live import Client, Live, TopicHandle, code, one, running_broker, versions
+
+SETTINGS = {
+    "share.coordinator.state.topic.num.partitions": "2",
+    "share.coordinator.snapshot.update.records.per.snapshot": "2",
+}
+
+
+class StateClient:
+    """A broker, as the share coordinator sees it, for one share partition."""
+
+    def __init__(self, client: Client, topic: TopicHandle, group: str = "", partition: int = 0) -> None:
+        self.client = client
+        self.key = SharePartitionKey(group or unique_group(), topic.id, partition)
+
+    async def find(self, version: int | None = None) -> Any:
+        request = FindCoordinatorRequest(key_type=2, coordinator_keys=[coordinator_key(self.key)])
+        return one((await self.client.send(request, version)).coordinators)
+
+    async def initialize(self, state_epoch: int = 0, start_offset: int = 0) -> str:
+        api = initialize_share_group_state
+        partition = api.PartitionData(
+            partition=self.key.partition, state_epoch=state_epoch, start_offset=start_offset
+        )
+        topic = api.InitializeStateData(topic_id=self.key.topic_id, partitions=[partition])
+        return code(
+            (
+                await self._send(
+                    api.InitializeShareGroupStateRequest(group_id=self.key.group_id, topics=[topic])
+                )
+            ).error_code
+        )
+
+    async def read(self, leader_epoch: int = 0) -> read_share_group_state.PartitionResult:
+        api = read_share_group_state
+        partition = api.PartitionData(partition=self.key.partition, leader_epoch=leader_epoch)
+        topic = api.ReadStateData(topic_id=self.key.topic_id, partitions=[partition])
+        result: api.PartitionResult = await self._send(
+            api.ReadShareGroupStateRequest(group_id=self.key.group_id, topics=[topic])
+        )
+        return result
+
+    async def write(
+        self,
+        first: int,
+        last: int,
+        *,
+        version: int = 1,
+        state: int = 2,
+        start: int = -1,
+        done: int = -1,
+        epoch: int = 0,
+    ) -> str:
+        api = write_share_group_state
+        partition = api.PartitionData(
+            partition=self.key.partition,
+            state_epoch=epoch,
+            start_offset=start,
+            delivery_complete_count=done,
+            state_batches=[
+                api.StateBatch(first_offset=first, last_offset=last, delivery_state=state, delivery_count=1)
+            ],
+        )
+        topic = api.WriteStateData(topic_id=self.key.topic_id, partitions=[partition])
+        request = api.WriteShareGroupStateRequest(group_id=self.key.group_id, topics=[topic])
+        return code((await self._send(request, version)).error_code)
+
+    async def summary(self, version: int = 1) -> read_share_group_state_summary.PartitionResult:
+        api = read_share_group_state_summary
+        partition = api.PartitionData(partition=self.key.partition)
+        topic = api.ReadStateSummaryData(topic_id=self.key.topic_id, partitions=[partition])
+        request = api.ReadShareGroupStateSummaryRequest(group_id=self.key.group_id, topics=[topic])
+        result: api.PartitionResult = await self._send(request, version)
+        return result
+
+    async def delete(self) -> str:
+        api = delete_share_group_state
+        partition = api.PartitionData(partition=self.key.partition)
+        topic = api.DeleteStateData(topic_id=self.key.topic_id, partitions=[partition])
+        request = api.DeleteShareGroupStateRequest(group_id=self.key.group_id, topics=[topic])
+        return code((await self._send(request)).error_code)
+
+    async def _send(self, request: Any, version: int | None = None) -> Any:
+        """Gives the result for the only partition."""
+        response = await self.client.send(request, version)
+        topic = one(response.results)
+        assert topic.topic_id == self.key.topic_id
+        result = one(topic.partitions)
+        assert result.partition == self.key.partition
+        return result
+
+
+def batches(result: read_share_group_state.PartitionResult) -> list[tuple[int, int, int, int]]:
+    return [
+        (each.first_offset, each.last_offset, each.delivery_state, each.delivery_count)
+        for each in result.state_batches
+    ]
+
+
+@contextlib.asynccontextmanager
+async def connected(live: Live) -> AsyncIterator[Client]:
+    client = await live.connect()
+    yield client
+    await client.close()
+
+
+async def a_state(client: Client) -> StateClient:
+    """One whose coordinator is there, so that it may ask."""
+    state = StateClient(client, await client.create_topic())
+    assert code((await state.find()).error_code) == "NONE"
+    return state
+
+
+@pytest.mark.parametrize("version", versions(FindCoordinatorRequest)[4:])
+async def test_a_share_partitions_coordinator_is_told_from_version_6_on(
+    client: Client, live: Live, version: int
+) -> None:
+    state = StateClient(client, await client.create_topic())
+
+    found = await state.find(version)
+
+    if version < 6:
+        assert (code(found.error_code), found.node_id) == ("INVALID_REQUEST", -1)
+    else:
+        assert (code(found.error_code), found.node_id, found.port) == ("NONE", 1, live.port)
+
+
+async def test_what_names_no_share_partition_has_no_coordinator(client: Client) -> None:
+    answer = await client.send(FindCoordinatorRequest(key_type=2, coordinator_keys=["group:topic:0"]))
+
+    assert code(one(answer.coordinators).error_code) == "INVALID_REQUEST"
+
+
+@pytest.mark.parametrize("version", versions(write_share_group_state.WriteShareGroupStateRequest))
+async def test_what_is_written_is_read_and_summed_up(client: Client, version: int) -> None:
+    state = await a_state(client)
+    assert await state.initialize(state_epoch=3, start_offset=5) == "NONE"
+
+    assert await state.write(7, 9, version=version, epoch=3, start=6, done=3) == "NONE"
+
+    read = await state.read(leader_epoch=2)
+    assert (code(read.error_code), read.state_epoch, read.start_offset) == ("NONE", 3, 6)
+    assert batches(read) == [(7, 9, 2, 1)]
+    summary = await state.summary()
+    known = 3 if version >= 1 else -1
+    assert (summary.state_epoch, summary.leader_epoch, summary.start_offset) == (3, 2, 6)
+    assert summary.delivery_complete_count == known
+    assert (await state.summary(version=0)).delivery_complete_count == -1
+
+
+async def test_what_is_not_allowed_is_answered_with_its_reason(client: Client) -> None:
+    state = await a_state(client)
+
+    assert await state.write(0, 1) == "INVALID_REQUEST", "nobody initialized it"
+    unread = await state.read()
+    assert unread.error_message == "Read operation on uninitialized share partition not allowed."
+    assert await state.initialize() == "NONE"
+    assert await state.write(0, 1, state=3) == "INVALID_REQUEST", "there is no such state"
+    assert await state.write(2, 1) == "INVALID_REQUEST", "a batch has at least one record"
+    assert await state.delete() == "NONE"
+    assert await state.delete() == "NONE", "what is gone can be deleted again"
+    assert (await state.summary()).start_offset == -1
+
+
+async def test_a_request_without_a_group_asks_for_nothing(client: Client) -> None:
+    api = read_share_group_state
+    topic = api.ReadStateData(topic_id=bytes(16), partitions=[api.PartitionData()])
+
+    assert (await client.send(api.ReadShareGroupStateRequest(topics=[topic]))).results == []
+
+
+async def test_the_state_of_a_deleted_topic_is_forgotten(client: Client, live: Live) -> None:
+    state = await a_state(client)
+    await state.initialize()
+    shard = live.services.share_state.shards.find(coordinator_key(state.key))
+    assert not isinstance(shard, int)
+    before = len(shard.state)
+
+    await client.send(DeleteTopicsRequest(topics=[DeleteTopicState(topic_id=state.key.topic_id)]))
+
+    assert await state.write(0, 1) == "INVALID_REQUEST"
+    assert len(shard.state) == before - 1
+
+
+async def test_the_state_comes_back_after_a_restart_and_the_log_is_cut_before_it(tmp_path: Path) -> None:
+    async with running_broker(tmp_path, SETTINGS) as live, connected(live) as client:
+        state = await a_state(client)
+        await state.initialize()
+        for offset in range(10):
+            assert await state.write(offset * 2, offset * 2, start=1) == "NONE"
+        group, topic = state.key.group_id, TopicHandle("", state.key.topic_id)
+        before = await state.read()
+        await live.services.share_state.prune()
+        log = _log_of(live, state)
+        assert log.log_start_offset > 0, "snapshots made the first records redundant"
+        assert log.log_end_offset - log.log_start_offset <= 4
+
+    async with running_broker(tmp_path, SETTINGS) as live, connected(live) as client:
+        state = StateClient(client, topic, group)
+        assert code((await state.find()).error_code) == "NONE"
+
+        assert await state.read() == before
+        assert batches(before) == [(offset * 2, offset * 2, 2, 1) for offset in range(1, 10)]
+
+
+async def test_a_share_partition_at_rest_does_not_keep_the_log_from_being_cut(tmp_path: Path) -> None:
+    settings = {**SETTINGS, "share.coordinator.state.topic.num.partitions": "1"}
+    settings["share.coordinator.cold.partition.snapshot.interval.ms"] = "1"
+    async with running_broker(tmp_path, settings) as live, connected(live) as client:
+        resting, busy = await a_state(client), await a_state(client)
+        await resting.initialize(start_offset=42)
+        await busy.initialize()
+        for offset in range(10):
+            await busy.write(offset, offset)
+        coordinator = live.services.share_state
+
+        await coordinator.snapshot_cold()
+        await coordinator.prune()
+
+        log = _log_of(live, resting)
+        assert log.log_start_offset >= 10
+        assert (await resting.read()).start_offset == 42
+        assert batches(await busy.read()) == [(0, 9, 2, 1)]
+
+
+def _log_of(live: Live, state: StateClient) -> Any:
+    shard = live.services.share_state.shards.find(coordinator_key(state.key))
+    assert not isinstance(shard, int)
+    leader = live.services.replicas.leader_of(SHARE_GROUP_STATE, shard.number)
+    assert isinstance(leader, Replica)
+    return leader.log

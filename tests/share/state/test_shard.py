@@ -1,0 +1,320 @@
+"""What one partition of `__share_group_state` adds up to, without a log: the records stand in a list."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.records.builder import NewRecord
+from penstock.protocol.records.record import Record
+from penstock.share.state.records import decode
+from penstock.share.state.shard import Moment, ShareStateShard
+from penstock.share.values import (
+    PersisterError,
+    RecordState,
+    SharePartitionKey,
+    ShareState,
+    ShareSummary,
+    StateBatch,
+)
+
+TOPIC, OTHER = bytes([1] * 16), bytes([2] * 16)
+KEY = SharePartitionKey("group", TOPIC, 0)
+ACKNOWLEDGED, AVAILABLE = RecordState.ACKNOWLEDGED, RecordState.AVAILABLE
+DONE = StateBatch(10, 14, ACKNOWLEDGED, 1)
+
+
+class Scene:
+    """A shard, the records that it wrote, and topics of two partitions each."""
+
+    def __init__(self, updates_per_snapshot: int = 500) -> None:
+        self.topics = {TOPIC: 2, OTHER: 2}
+        self.log: list[NewRecord] = []
+        self.now_ms = 1000
+        self.updates_per_snapshot = updates_per_snapshot
+        self.shard = self.new_shard()
+
+    def new_shard(self) -> ShareStateShard:
+        return ShareStateShard(lambda topic_id: self.topics.get(topic_id, 0), self.updates_per_snapshot)
+
+    @property
+    def moment(self) -> Moment:
+        return Moment(self.now_ms, len(self.log))
+
+    def initialize(self, key: SharePartitionKey = KEY, *, epoch: int = 0, start: int = -1) -> None:
+        self.log.append(self.shard.initialize(key, epoch, start, self.moment))
+
+    def read(self, leader_epoch: int, key: SharePartitionKey = KEY) -> ShareState:
+        state, record = self.shard.read(key, leader_epoch, self.moment)
+        self.log += [record] if record is not None else []
+        return state
+
+    def write(
+        self,
+        *batches: StateBatch,
+        key: SharePartitionKey = KEY,
+        start: int = -1,
+        leader_epoch: int = 0,
+        epoch: int = 0,
+        done: int = 0,
+    ) -> None:
+        self.log.append(
+            self.shard.write(
+                key,
+                state_epoch=epoch,
+                leader_epoch=leader_epoch,
+                start_offset=start,
+                delivery_complete_count=done,
+                batches=batches,
+                moment=self.moment,
+            )
+        )
+
+    def delete(self, key: SharePartitionKey = KEY) -> None:
+        record = self.shard.delete(key, self.moment)
+        self.log += [record] if record is not None else []
+
+    def kinds(self) -> list[str]:
+        kinds = []
+        for record in self.log:
+            assert record.key is not None
+            change = decode(record.key, record.value)
+            assert change is not None
+            kinds.append("forget" if change[1] is None else type(change[1]).__name__)
+        return kinds
+
+    def reload(self, first_offset: int = 0) -> None:
+        """Begin anew with what the log has from an offset on."""
+        self.shard = self.new_shard()
+        for offset, record in enumerate(self.log):
+            if offset >= first_offset:
+                self.shard.replay(Record(offset, 0, record.key, record.value, ()), -1)
+
+
+def refusal(code: ErrorCode) -> "pytest.RaisesExc[PersisterError]":
+    return pytest.raises(PersisterError, check=lambda error: error.code is code)
+
+
+def test_what_a_leader_wrote_the_next_one_reads() -> None:
+    scene = Scene()
+    scene.initialize(start=5)
+    assert scene.read(0) == ShareState(0, 5)
+    scene.write(DONE, start=10)
+    scene.write(StateBatch(15, 15, AVAILABLE, 2))
+
+    assert scene.read(1) == ShareState(0, 10, (DONE, StateBatch(15, 15, AVAILABLE, 2)))
+
+
+def test_a_share_partition_that_nobody_initialized_is_neither_read_nor_written() -> None:
+    scene = Scene()
+    with refusal(ErrorCode.INVALID_REQUEST):
+        scene.read(0)
+    with refusal(ErrorCode.INVALID_REQUEST):
+        scene.write(DONE)
+    assert scene.shard.summary(KEY) == ShareSummary(0, 0, -1, -1)
+
+
+def test_once_a_leader_has_read_the_ones_before_it_are_refused() -> None:
+    scene = Scene()
+    scene.initialize()
+    scene.read(3)
+
+    with refusal(ErrorCode.FENCED_LEADER_EPOCH):
+        scene.write(DONE, leader_epoch=2)
+    with refusal(ErrorCode.FENCED_LEADER_EPOCH):
+        scene.read(2)
+    scene.reload()
+    with refusal(ErrorCode.FENCED_LEADER_EPOCH):
+        scene.write(DONE, leader_epoch=2)
+    scene.write(DONE, leader_epoch=3)
+
+
+def test_a_leader_that_reads_again_writes_nothing() -> None:
+    scene = Scene()
+    scene.initialize()
+    scene.read(3)
+    written = len(scene.log)
+
+    scene.read(3)
+
+    assert len(scene.log) == written
+
+
+def test_who_does_not_know_that_it_was_initialized_anew_is_refused() -> None:
+    scene = Scene()
+    scene.initialize(epoch=1)
+    scene.write(DONE, epoch=1)
+    scene.initialize(epoch=2, start=0)
+
+    with refusal(ErrorCode.FENCED_STATE_EPOCH):
+        scene.write(DONE, epoch=1)
+    with refusal(ErrorCode.FENCED_STATE_EPOCH):
+        scene.initialize(epoch=1)
+    assert scene.read(0) == ShareState(2, 0), "what was known of records is forgotten"
+
+
+@pytest.mark.parametrize("key", [KEY._replace(topic_id=bytes([9] * 16)), KEY._replace(partition=2)])
+def test_what_no_topic_has_is_refused(key: SharePartitionKey) -> None:
+    scene = Scene()
+    with refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION):
+        scene.initialize(key)
+    with refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION):
+        scene.shard.summary(key)
+    with refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION):
+        scene.delete(key)
+
+
+def test_a_negative_partition_is_no_request() -> None:
+    with refusal(ErrorCode.INVALID_REQUEST):
+        Scene().initialize(KEY._replace(partition=-1))
+
+
+def test_the_summary_tells_how_many_are_done_with() -> None:
+    scene = Scene()
+    scene.initialize(epoch=4, start=5)
+    assert scene.shard.summary(KEY) == ShareSummary(4, 0, 5, 0)
+    scene.read(2)
+    scene.write(DONE, epoch=4, leader_epoch=2, start=7, done=5)
+
+    assert scene.shard.summary(KEY) == ShareSummary(4, 2, 7, 5)
+
+
+def test_without_a_start_offset_nobody_knows_how_many_are_done_with() -> None:
+    scene = Scene()
+    scene.initialize()
+
+    assert scene.shard.summary(KEY) == ShareSummary(0, 0, -1, -1)
+
+
+def test_what_is_deleted_is_gone_after_a_restart_too() -> None:
+    scene = Scene()
+    scene.initialize()
+    scene.delete()
+    scene.delete()
+    scene.reload()
+
+    assert scene.kinds() == ["ShareSnapshotValue", "forget"]
+    with refusal(ErrorCode.INVALID_REQUEST):
+        scene.read(0)
+
+
+def test_after_updates_enough_a_snapshot_says_it_all() -> None:
+    scene = Scene(updates_per_snapshot=2)
+    scene.initialize()
+    for offset in range(5):
+        scene.write(StateBatch(offset * 2, offset * 2, ACKNOWLEDGED, 1))
+
+    snapshot, update = "ShareSnapshotValue", "ShareUpdateValue"
+    assert scene.kinds() == [snapshot, update, update, snapshot, update, update]
+    before = scene.read(0)
+    scene.reload(first_offset=3)
+    assert scene.read(0) == before
+    assert len(before.batches) == 5
+
+
+def test_the_log_is_needed_from_the_oldest_last_snapshot_on() -> None:
+    scene = Scene(updates_per_snapshot=1)
+    scene.initialize()
+    scene.initialize(KEY._replace(partition=1))
+    for offset in range(4):
+        scene.write(StateBatch(offset, offset, ACKNOWLEDGED, 1))
+    assert scene.shard.needed_from(len(scene.log)) == 1, "the other share partition has no later one"
+
+    scene.delete(KEY._replace(partition=1))
+
+    needed_from = scene.shard.needed_from(len(scene.log))
+    assert needed_from == 5
+    before = scene.read(0)
+    scene.reload(needed_from)
+    assert scene.read(0) == before
+
+
+def test_when_all_is_deleted_nothing_of_the_log_is_needed() -> None:
+    scene = Scene()
+    scene.initialize()
+    scene.delete()
+
+    assert scene.shard.needed_from(len(scene.log)) == 2
+
+
+def test_only_those_whose_snapshot_is_old_get_a_new_one_and_only_once() -> None:
+    scene = Scene()
+    scene.initialize()
+    scene.write(DONE)
+    scene.now_ms += 500
+    other = KEY._replace(partition=1)
+    scene.initialize(other)
+    scene.now_ms += 500
+    before = scene.read(0)
+
+    assert scene.shard.cold(scene.now_ms, 1000) == [KEY]
+    record = scene.shard.snapshot(KEY, scene.moment)
+    assert record is not None
+    scene.log.append(record)
+
+    assert scene.shard.cold(scene.now_ms, 1000) == []
+    assert scene.shard.needed_from(len(scene.log)) == 2, "the other one's snapshot is the oldest now"
+    scene.reload(2)
+    assert scene.read(0) == before
+
+
+def test_when_all_rest_no_snapshots_are_made() -> None:
+    scene = Scene()
+    scene.initialize()
+    scene.now_ms += 1000
+    record = scene.shard.snapshot(KEY, scene.moment)
+    assert record is not None
+    scene.now_ms += 1000
+
+    assert scene.shard.cold(scene.now_ms, 1000) == []
+
+
+def test_share_partitions_of_deleted_topics_are_forgotten() -> None:
+    scene = Scene()
+    scene.initialize()
+    scene.initialize(KEY._replace(topic_id=OTHER))
+    del scene.topics[OTHER]
+
+    scene.log += scene.shard.forget_deleted_topics(scene.moment)
+
+    assert scene.kinds()[2:] == ["forget"]
+    assert len(scene.shard) == 1
+    assert scene.read(0) == ShareState(0, -1)
+
+
+def test_a_record_that_makes_no_sense_is_passed_over() -> None:
+    scene = Scene()
+    scene.initialize()
+    assert scene.log[0].key is not None
+    scene.shard.replay(Record(1, 0, scene.log[0].key, b"\x00\x00\x01", ()), -1)
+    scene.shard.replay(Record(2, 0, b"\x00\x63what is this", b"", ()), -1)
+    scene.shard.replay(Record(3, 0, None, b"", ()), -1)
+
+    assert scene.read(0) == ShareState(0, -1)
+
+
+_writes = st.tuples(
+    st.integers(0, 20),
+    st.integers(0, 5),
+    st.sampled_from([AVAILABLE, ACKNOWLEDGED]),
+    st.integers(1, 3),
+    st.integers(-1, 9),
+)
+
+
+@given(st.integers(0, 3), st.lists(_writes, max_size=15))
+def test_a_replay_of_the_needed_part_of_the_log_is_the_state_itself(
+    updates_per_snapshot: int, writes: list[tuple[int, int, RecordState, int, int]]
+) -> None:
+    scene = Scene(updates_per_snapshot)
+    scene.initialize(start=0)
+    start_offset = 0
+    for first, length, state, count, start in writes:
+        start_offset = max(start_offset, start)
+        scene.write(StateBatch(first, first + length, state, count), start=start_offset if start >= 0 else -1)
+    before, summary = scene.read(0), scene.shard.summary(KEY)
+
+    scene.reload(scene.shard.needed_from(len(scene.log)))
+
+    assert scene.read(0) == before
+    assert scene.shard.summary(KEY) == summary
