@@ -23,7 +23,7 @@ from penstock.server.quotas import MutationQuota, QuotaKeeper
 from penstock.server.telemetry import Telemetry
 from penstock.share.shares import Shares
 from penstock.share.state.coordinator import ShareStateCoordinator
-from penstock.share.values import Persister
+from penstock.share.state.persister import ClusterPersister
 from penstock.transactions.admission import Admissions
 from penstock.transactions.coordinator import TransactionCoordinator
 from penstock.transactions.markers import LocalMarkers
@@ -73,7 +73,7 @@ class Services:
         fetch_sessions: FetchSessions,
         groups: GroupCoordinator,
         share_state: ShareStateCoordinator,
-        persister: Persister,
+        persister: ClusterPersister,
         shares: Shares,
         transactions: TransactionCoordinator,
         markers: LocalMarkers,

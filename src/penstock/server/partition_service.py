@@ -83,6 +83,7 @@ class PartitionService:
         services.transactions.start()
         self._cleanup.push_async_callback(services.share_state.stop)
         services.share_state.start()
+        self._cleanup.push_async_callback(services.persister.stop)
         self._cleanup.push_async_callback(services.shares.stop)
         self._run(self._in_sync.run(), "in-sync sets")
         self._run(self._in_sync.watch_lag(), "lag of followers")
