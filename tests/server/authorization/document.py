@@ -8,6 +8,7 @@ from penstock.security.resources import ResourceType
 from penstock.server.handlers import HANDLERS
 from tests.server.authorization import (
     rows_of_groups,
+    rows_of_share_fetches,
     rows_of_the_cluster,
     rows_of_topics,
     rows_of_transactions,
@@ -25,7 +26,13 @@ _RESOURCES = {
 
 TABLE: Sequence[Row] = [
     each
-    for module in (rows_of_topics, rows_of_groups, rows_of_transactions, rows_of_the_cluster)
+    for module in (
+        rows_of_topics,
+        rows_of_groups,
+        rows_of_share_fetches,
+        rows_of_transactions,
+        rows_of_the_cluster,
+    )
     for each in module.ROWS
     if each.key in HANDLERS
 ]
