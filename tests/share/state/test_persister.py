@@ -144,7 +144,7 @@ def test_who_leads_is_asked_here_or_over_the_network(leader: int) -> None:
         played.leader = leader
         await played.begin_write(5, start=3)
         state = await played.persister.read(KEY, 4)
-        assert state == (ShareState(4, 0) if leader == ME else ShareState(0, 7, []))
+        assert state == (ShareState(4, 0) if leader == ME else ShareState(0, 7))
 
     assert play(story).asked == [(leader, [5], 3), (leader, [], -1)]
 

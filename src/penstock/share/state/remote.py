@@ -37,7 +37,7 @@ async def read(call: Call, key: SharePartitionKey, leader_epoch: int) -> ShareSt
     response: api.ReadShareGroupStateResponse = await call(api.API_KEY, api.VERSIONS[-1], request)
     result = _only([each for topic in response.results for each in topic.partitions])
     _check(result)
-    return ShareState(result.state_epoch, result.start_offset, state_batches(result.state_batches))
+    return ShareState(result.state_epoch, result.start_offset, tuple(state_batches(result.state_batches)))
 
 
 async def write(
