@@ -8,12 +8,14 @@ from penstock.groups.classic.states import State
 from penstock.groups.classic.subscriptions import CONSUMER_PROTOCOL
 from penstock.groups.coordinator import GroupCoordinator
 from penstock.groups.shard import GroupShard
+from penstock.groups.share import offsets as share_offsets
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.describe_groups import DescribedGroup, DescribedGroupMember
 from penstock.protocol.messages.list_groups import ListedGroup
 
 CLASSIC_TYPE = "classic"
 CONSUMER_TYPE = "consumer"
+SHARE_TYPE = "share"
 
 
 def list_groups(
@@ -47,6 +49,13 @@ def _listed(shard: GroupShard) -> Iterator[ListedGroup]:
             protocol_type=CONSUMER_PROTOCOL,
             group_state=consumer.state.value,
             group_type=CONSUMER_TYPE,
+        )
+    for share in shard.shares.values():
+        yield ListedGroup(
+            group_id=share.group_id,
+            protocol_type=SHARE_TYPE,
+            group_state=share.state.value,
+            group_type=SHARE_TYPE,
         )
 
 
@@ -89,6 +98,10 @@ async def delete_groups(groups: GroupCoordinator, group_ids: Sequence[str]) -> d
         shard = groups.find(group_id) if group_id else ErrorCode.GROUP_ID_NOT_FOUND
         if isinstance(shard, ErrorCode):
             codes[group_id] = shard
+            continue
+        code = await share_offsets.delete_all(groups.shares, shard, groups.image, group_id)
+        if code:
+            codes[group_id] = code
             continue
         records = shard.state.delete_group(group_id, groups.moment())
         if isinstance(records, ErrorCode):

@@ -55,6 +55,8 @@ def commit(
     shard = groups.find(committer.group_id)
     if isinstance(shard, ErrorCode):
         return shard
+    if committer.group_id in shard.state.shares:
+        return ErrorCode.GROUP_ID_NOT_FOUND  # it has no use for them
     moment = groups.moment()
     consumer = shard.state.consumers.get(committer.group_id)
     if consumer is not None:
@@ -118,6 +120,8 @@ def fetch(
     shard = groups.find(group_id)
     if isinstance(shard, ErrorCode):
         return shard
+    if group_id in shard.state.shares:
+        return ErrorCode.GROUP_ID_NOT_FOUND
     consumer = shard.state.consumers.get(group_id)
     if consumer is not None:
         code = check_fetch(consumer, member_id, member_epoch)

@@ -21,6 +21,7 @@ from penstock.cluster.coordination.partition import CoordinatorError, Coordinato
 from penstock.cluster.coordination.partitions import CoordinatorPartitions
 from penstock.cluster.coordination.placement import home_of
 from penstock.cluster.metadata.delta import MetadataDelta
+from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.replicas import Replicas
 from penstock.cluster.topic_names import CONSUMER_OFFSETS
 from penstock.config.broker import BrokerConfig
@@ -34,6 +35,7 @@ from penstock.groups.consumer.service import ConsumerGroups
 from penstock.groups.moment import Moment, moment_of
 from penstock.groups.records import group_record
 from penstock.groups.shard import GroupShard
+from penstock.groups.share.end_offsets import EndOffsetSource
 from penstock.groups.share.service import ShareGroups
 from penstock.observability.clock import Clock
 from penstock.observability.completion import Completion
@@ -59,7 +61,9 @@ class GroupCoordinator:
         replicas: Replicas,
         clock: Clock,
         randomness: random.Random,
+        *,
         persister: Persister,
+        end_offsets: EndOffsetSource,
     ) -> None:
         config = controller.config
         self._controller = controller
@@ -82,7 +86,7 @@ class GroupCoordinator:
             write_timeout_ms=config[coordinators.OFFSETS_COMMIT_TIMEOUT_MS],
         )
         self.consumers = ConsumerGroups(controller, clock, randomness, self._settings, self.perform)
-        self.shares = ShareGroups(controller, clock, persister)
+        self.shares = ShareGroups(controller, clock, persister, end_offsets)
         self._homes: dict[ClassicGroup, Shard] = {}  # of groups that wait for something
         self._deadlines: Deadlines[ClassicGroup] = Deadlines(clock, self._wake)
         self._tickets = itertools.count()
@@ -94,6 +98,10 @@ class GroupCoordinator:
     @property
     def config(self) -> BrokerConfig:
         return self._controller.config
+
+    @property
+    def image(self) -> MetadataImage:
+        return self._controller.image
 
     def moment(self) -> Moment:
         return moment_of(self._clock)

@@ -9,6 +9,7 @@ from penstock.cluster.producer_ids import ProducerIds
 from penstock.cluster.replicas import Replicas
 from penstock.config.themes import network
 from penstock.groups.coordinator import GroupCoordinator
+from penstock.groups.share.end_offsets import ClusterEndOffsets
 from penstock.observability.clock import Clock
 from penstock.observability.offload import Offload
 from penstock.server.authorizing import make_authorizer
@@ -46,7 +47,10 @@ def make_services(
     node_id, image, config = store.node_id, controller.image, controller.config
     share_state = ShareStateCoordinator(controller, replicas, clock)
     persister = ClusterPersister(node_id, share_state, peers, liveness, randomness)
-    groups = GroupCoordinator(controller, replicas, clock, randomness, persister)
+    end_offsets = ClusterEndOffsets(node_id, image, replicas, peers)
+    groups = GroupCoordinator(
+        controller, replicas, clock, randomness, persister=persister, end_offsets=end_offsets
+    )
     guards = Guards()
     markers = LocalMarkers(replicas, clock, guards, groups.shards)
     producer_ids = ProducerIds(grant_producer_ids)

@@ -275,7 +275,14 @@ def test_an_unknown_member_and_wrong_epochs_are_refused() -> None:
     driver.send(ShareGroupHeartbeatRequest(group_id="g", member_id="m1", member_epoch=1))
     driver.change_topics(a=5)
     driver.send(ShareGroupHeartbeatRequest(group_id="g", member_id="m1", member_epoch=2))
-    assert refusal(driver, member_epoch=1)[0] == "FENCED_MEMBER_EPOCH"
+    assert refusal(driver, member_epoch=1) == (
+        "FENCED_MEMBER_EPOCH",
+        (
+            "The share group member has a smaller member epoch (1) than the one known by the group coordinator (3), "
+            "and it does not match the previous member epoch (2). The member must abandon all its partitions and "
+            "rejoin."
+        ),
+    )
 
 
 def test_a_full_group_takes_nobody_new() -> None:
@@ -292,8 +299,7 @@ def test_a_full_group_takes_nobody_new() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"member_id": ""}, "Invalid member id in the request."),
-        ({"member_id": "m" * 37}, "Invalid member id in the request."),
+        ({"member_id": " "}, "MemberId can't be empty."),
         ({"group_id": ""}, "GroupId can't be empty."),
         ({"rack_id": ""}, "RackId can't be empty."),
         ({"subscribed_topic_names": None}, "SubscribedTopicNames must be set in first request."),

@@ -140,6 +140,8 @@ class ConsumerGroups:
     ) -> ConsumerGroupHeartbeatResponse | Completion[ConsumerGroupHeartbeatResponse]:
         group = shard.state.consumers.get(request.group_id)
         classic = None
+        if request.group_id in shard.state.shares:
+            raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {request.group_id} is not a consumer group.")
         if group is None:
             if request.member_epoch != JOIN_EPOCH:
                 raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Consumer group {request.group_id} not found.")

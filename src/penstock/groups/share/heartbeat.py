@@ -29,12 +29,13 @@ from penstock.protocol.messages.share_group_heartbeat import (
 _MEMBER_ID_CHARACTERS_MAX = 36  # as many as a UUID has
 
 
+def may_be_member_id(member_id: str) -> bool:
+    return 0 < len(member_id) <= _MEMBER_ID_CHARACTERS_MAX
+
+
 def check_request(request: ShareGroupHeartbeatRequest) -> None:
     """Refuse what does not depend on the group."""
-    _require(
-        0 < len(request.member_id) <= _MEMBER_ID_CHARACTERS_MAX and bool(request.member_id.strip()),
-        "Invalid member id in the request.",
-    )
+    _require(bool(request.member_id.strip()), "MemberId can't be empty.")
     _require(bool(request.group_id.strip()), "GroupId can't be empty.")
     _require(request.rack_id is None or bool(request.rack_id.strip()), "RackId can't be empty.")
     if request.member_epoch == JOIN_EPOCH:
@@ -117,13 +118,19 @@ def _find(group: ShareGroup, request: ShareGroupHeartbeatRequest) -> ShareMember
     if member is None:
         raise _unknown_member(group, request.member_id)
     if request.member_epoch not in (member.epoch, member.previous_epoch):
-        comparison = "greater" if request.member_epoch > member.epoch else "smaller"
-        raise Refused(
-            ErrorCode.FENCED_MEMBER_EPOCH,
-            f"The share group member has a {comparison} member epoch ({request.member_epoch}) than the one known by "
-            f"the group coordinator ({member.epoch}). The member must abandon all its partitions and rejoin.",
-        )
+        raise _fenced(member, request.member_epoch)
     return member
+
+
+def _fenced(member: ShareMember, epoch: int) -> Refused:
+    is_ahead = epoch > member.epoch
+    rest = "" if is_ahead else f", and it does not match the previous member epoch ({member.previous_epoch})"
+    return Refused(
+        ErrorCode.FENCED_MEMBER_EPOCH,
+        f"The share group member has a {'greater' if is_ahead else 'smaller'} member epoch ({epoch}) than the one "
+        f"known by the group coordinator ({member.epoch}){rest}. The member must abandon all its partitions and "
+        "rejoin.",
+    )
 
 
 def _unknown_member(group: ShareGroup, member_id: str) -> Refused:

@@ -24,6 +24,7 @@ from penstock.groups.consumer.member import JOIN_EPOCH, LEAVE_EPOCH, Assignment
 from penstock.groups.moment import moment_of
 from penstock.groups.shard import GroupShard
 from penstock.groups.share import heartbeat
+from penstock.groups.share.end_offsets import EndOffsetSource
 from penstock.groups.share.group import ShareGroup
 from penstock.groups.share.partition_sets import Place, assignment_of, places_of, united, without
 from penstock.groups.share.records import encode
@@ -46,8 +47,11 @@ Outcome = Mapping[Place, PersisterError]
 
 
 class ShareGroups:
-    def __init__(self, controller: Controller, clock: Clock, persister: Persister) -> None:
+    def __init__(
+        self, controller: Controller, clock: Clock, persister: Persister, end_offsets: EndOffsetSource
+    ) -> None:
         self.persister = persister
+        self.end_offsets = end_offsets
         self._controller = controller
         self._clock = clock
         self._homes: dict[ShareGroup, Shard] = {}  # of groups that wait for a member

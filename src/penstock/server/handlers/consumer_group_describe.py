@@ -37,11 +37,11 @@ def _describe(ctx: RequestContext, request: ConsumerGroupDescribeRequest, group_
         return DescribedGroup(group_id=group_id, error_code=shard)
     group = shard.state.consumers.get(group_id)
     if group is None:
-        is_classic = group_id in shard.state.groups
+        is_other = group_id in shard.state.groups or group_id in shard.state.shares
         return DescribedGroup(
             group_id=group_id,
             error_code=ErrorCode.GROUP_ID_NOT_FOUND,
-            error_message=f"Group {group_id} {'is not a consumer group' if is_classic else 'not found'}.",
+            error_message=f"Group {group_id} {'is not a consumer group' if is_other else 'not found'}.",
         )
     now = groups.consumers.situation(group_id)
     found = described(group, now.image, now.settings)

@@ -47,5 +47,7 @@ def _describe(ctx: RequestContext, request: DescribeGroupsRequest, group_id: str
 
 def _missing(ctx: RequestContext, group_id: str) -> str:
     shard = ctx.broker.groups.find(group_id)
-    is_other = not isinstance(shard, ErrorCode) and group_id in shard.state.consumers
+    is_other = not isinstance(shard, ErrorCode) and (
+        group_id in shard.state.consumers or group_id in shard.state.shares
+    )
     return f"Group {group_id} {'is not a classic group' if is_other else 'not found'}."

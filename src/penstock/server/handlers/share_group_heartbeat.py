@@ -7,6 +7,7 @@ longer than until its next heartbeat would be due.
 from collections.abc import Awaitable
 
 from penstock.groups.consumer.heartbeat import Client
+from penstock.groups.share.heartbeat import may_be_member_id
 from penstock.observability.completion import Completion
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.share_group_heartbeat import (
@@ -30,6 +31,8 @@ def handle(
         return ShareGroupHeartbeatResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
     if not may_group(ctx, Operation.READ, request.group_id):
         return ShareGroupHeartbeatResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    if not may_be_member_id(request.member_id):
+        return ShareGroupHeartbeatResponse(error_code=ErrorCode.INVALID_REQUEST)
     if denied_topics(ctx, Operation.DESCRIBE, request.subscribed_topic_names or ()):
         return ShareGroupHeartbeatResponse(error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     shard = groups.find(request.group_id)

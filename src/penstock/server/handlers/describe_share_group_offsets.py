@@ -1,0 +1,96 @@
+"""DescribeShareGroupOffsets (key 90), v0-v1: where share groups start, and v1 their lag (KIP-1226).
+
+Without topics, of all that a group reads; then topics that may not be described are left out.
+"""
+
+import asyncio
+from collections.abc import Awaitable
+
+from penstock.groups.share import offsets
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.describe_share_group_offsets import (
+    DescribeShareGroupOffsetsRequest,
+    DescribeShareGroupOffsetsRequestGroup,
+    DescribeShareGroupOffsetsRequestTopic,
+    DescribeShareGroupOffsetsResponse,
+    DescribeShareGroupOffsetsResponseGroup,
+    DescribeShareGroupOffsetsResponsePartition,
+    DescribeShareGroupOffsetsResponseTopic,
+)
+from penstock.security.operations import Operation
+from penstock.server.context import RequestContext
+from penstock.server.permissions import may_group, may_topic
+from penstock.share.values import UNINITIALIZED_OFFSET
+
+
+def handle(
+    ctx: RequestContext, request: DescribeShareGroupOffsetsRequest
+) -> Awaitable[DescribeShareGroupOffsetsResponse]:
+    return _describe(ctx, request)
+
+
+async def _describe(
+    ctx: RequestContext, request: DescribeShareGroupOffsetsRequest
+) -> DescribeShareGroupOffsetsResponse:
+    groups = await asyncio.gather(*(_describe_group(ctx, each) for each in request.groups))
+    return DescribeShareGroupOffsetsResponse(groups=groups)
+
+
+async def _describe_group(
+    ctx: RequestContext, wanted: DescribeShareGroupOffsetsRequestGroup
+) -> DescribeShareGroupOffsetsResponseGroup:
+    if not ctx.broker.groups.shares.is_offered:
+        return _refused(wanted, ErrorCode.UNSUPPORTED_VERSION)
+    if not may_group(ctx, Operation.DESCRIBE, wanted.group_id):
+        return _refused(wanted, ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    named = _all_topics(ctx, wanted.group_id) if wanted.topics is None else wanted.topics
+    if isinstance(named, ErrorCode):
+        return _refused(wanted, named)
+    allowed = [each for each in named if may_topic(ctx, Operation.DESCRIBE, each.topic_name)]
+    topics = await offsets.describe(
+        ctx.broker.groups.shares,
+        ctx.broker.controller.image,
+        wanted.group_id,
+        [(each.topic_name, each.partitions) for each in allowed],
+    )
+    if wanted.topics is not None:
+        topics += [_denied(each) for each in named if each not in allowed]
+    return DescribeShareGroupOffsetsResponseGroup(group_id=wanted.group_id, topics=topics)
+
+
+def _all_topics(
+    ctx: RequestContext, group_id: str
+) -> list[DescribeShareGroupOffsetsRequestTopic] | ErrorCode:
+    shard = ctx.broker.groups.find(group_id)
+    if isinstance(shard, ErrorCode):
+        return shard
+    group = shard.state.shares.get(group_id)
+    if group is None:
+        return []
+    names = ctx.broker.controller.image.topics_by_id
+    return [
+        DescribeShareGroupOffsetsRequestTopic(topic_name=names[topic_id].name, partitions=sorted(partitions))
+        for topic_id, partitions in group.ledger.initialized.items()
+        if topic_id in names
+    ]
+
+
+def _refused(
+    wanted: DescribeShareGroupOffsetsRequestGroup, code: ErrorCode
+) -> DescribeShareGroupOffsetsResponseGroup:
+    return DescribeShareGroupOffsetsResponseGroup(group_id=wanted.group_id, error_code=code)
+
+
+def _denied(topic: DescribeShareGroupOffsetsRequestTopic) -> DescribeShareGroupOffsetsResponseTopic:
+    return DescribeShareGroupOffsetsResponseTopic(
+        topic_name=topic.topic_name,
+        partitions=[
+            DescribeShareGroupOffsetsResponsePartition(
+                partition_index=each,
+                start_offset=UNINITIALIZED_OFFSET,
+                error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+                error_message="Topic authorization failed.",
+            )
+            for each in topic.partitions
+        ],
+    )
