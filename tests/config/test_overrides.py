@@ -108,6 +108,29 @@ def test_a_topics_compaction_lag_is_checked_against_the_brokers_where_it_sets_on
             "must be less than or equal to group.consumer.max.heartbeat",
         ),
         ({"share.record.lock.duration.ms": "5"}, "Value must be at least 1000"),
+        (
+            {"share.record.lock.duration.ms": "60001"},
+            "must be less than or equal to group.share.max.record.lock.duration.ms",
+        ),
+        ({"share.session.timeout.ms": "60001"}, "must be less than or equal to group.share.max.session"),
+        (
+            {"share.heartbeat.interval.ms": "4999"},
+            "must be greater than or equal to group.share.min.heartbeat",
+        ),
+        (
+            {"share.assignment.interval.ms": "15001"},
+            "must be less than or equal to group.share.max.assignment",
+        ),
+        (
+            {"share.delivery.count.limit": "11"},
+            "must be less than or equal to group.share.max.delivery.count",
+        ),
+        (
+            {"share.partition.max.record.locks": "4001"},
+            "must be less than or equal to group.share.max.partition.max.record.locks",
+        ),
+        ({"share.auto.offset.reset": "sometime"}, "share.auto.offset.reset"),
+        ({"share.isolation.level": "read_none"}, "share.isolation.level"),
     ],
 )
 def test_a_group_setting_outside_the_brokers_bounds_is_refused(

@@ -129,6 +129,11 @@ _GROUP_BOUNDS = (
         coordinators.GROUP_SHARE_MAX_SESSION_TIMEOUT_MS,
     ),
     (
+        group.SHARE_ASSIGNMENT_INTERVAL_MS,
+        coordinators.GROUP_SHARE_MIN_ASSIGNMENT_INTERVAL_MS,
+        coordinators.GROUP_SHARE_MAX_ASSIGNMENT_INTERVAL_MS,
+    ),
+    (
         group.SHARE_RECORD_LOCK_DURATION_MS,
         coordinators.GROUP_SHARE_MIN_RECORD_LOCK_DURATION_MS,
         coordinators.GROUP_SHARE_MAX_RECORD_LOCK_DURATION_MS,

@@ -76,7 +76,6 @@ GROUP_SHARE_SESSION_TIMEOUT_MS = SHARE.integer(
     45_000,
     "How long a member of a share group may be silent before it is removed.",
     at_least=1,
-    ignored=True,
 )
 GROUP_SHARE_MIN_SESSION_TIMEOUT_MS = SHARE.integer(
     "group.share.min.session.timeout.ms", 45_000, "The least a group may set for it.", at_least=1
@@ -89,7 +88,6 @@ GROUP_SHARE_HEARTBEAT_INTERVAL_MS = SHARE.integer(
     5000,
     "How often a member of a share group reports.",
     at_least=1,
-    ignored=True,
 )
 GROUP_SHARE_MIN_HEARTBEAT_INTERVAL_MS = SHARE.integer(
     "group.share.min.heartbeat.interval.ms", 5000, "The least a group may set for it.", at_least=1
@@ -103,7 +101,12 @@ GROUP_SHARE_ASSIGNMENT_INTERVAL_MS = SHARE.integer(
     "How long a share group rests between two computations of its assignment (KIP-1263).",
     at_least=0,
     live=Live.CLUSTER_WIDE,
-    ignored=True,
+)
+GROUP_SHARE_MIN_ASSIGNMENT_INTERVAL_MS = SHARE.integer(
+    "group.share.min.assignment.interval.ms", 0, "The least a group may set for it.", at_least=0
+)
+GROUP_SHARE_MAX_ASSIGNMENT_INTERVAL_MS = SHARE.integer(
+    "group.share.max.assignment.interval.ms", 15_000, "The most a group may set for it.", at_least=0
 )
 GROUP_SHARE_MAX_SIZE = SHARE.integer(
     "group.share.max.size",
@@ -111,7 +114,6 @@ GROUP_SHARE_MAX_SIZE = SHARE.integer(
     "How many members a share group may have.",
     at_least=1,
     at_most=1000,
-    ignored=True,
 )
 GROUP_SHARE_DELIVERY_COUNT_LIMIT = SHARE.integer(
     "group.share.delivery.count.limit",
