@@ -141,20 +141,12 @@ async def _respond(
     answers: Answers = {}
     wait_ms = 0
     if epoch != FINAL_EPOCH and not request.is_renew_ack:
-        answers, wait_ms = await _fetch(ctx, request, _rotated(list(session.partitions), epoch))
-    if wait_ms or epoch != INITIAL_EPOCH:
-        answers = {
-            name: data
-            for name, data in answers.items()
-            if not wait_ms
-            and session.is_worth_telling(
-                name, has_records=bool(data.records), has_failed=data.error_code != 0
-            )
-        }
+        answers, wait_ms = await _fetch(ctx, request, list(session.partitions))
+    told = {n: data for n, data in answers.items() if _is_told(session, n, data) or epoch == INITIAL_EPOCH}
     results = await settled(outcomes)
     if epoch == FINAL_EPOCH:
         ctx.broker.shares.end_session(session.key)
-    topics, leaders = _told(ctx, answers, results)
+    topics, leaders = _told(ctx, told, results)
     return ShareFetchResponse(
         throttle_time_ms=wait_ms,
         acquisition_lock_timeout_ms=ctx.broker.shares.settings(
@@ -165,10 +157,10 @@ async def _respond(
     )
 
 
-def _rotated(partitions: list[TopicPartition], epoch: int) -> list[TopicPartition]:
-    """Each fetch begins with another partition, so that a limit starves none."""
-    begin = epoch % len(partitions) if epoch > 0 and partitions else 0
-    return partitions[begin:] + partitions[:begin]
+def _is_told(session: ShareSession, name: TopicPartition, data: PartitionData) -> bool:
+    return session.is_worth_telling(
+        name, has_records=bool(data.records), has_failed=data.error_code != ErrorCode.NONE
+    )
 
 
 async def _fetch(

@@ -1,0 +1,134 @@
+"""Share sessions: how requests count them up, what an answer carries, and with whom they end."""
+
+import pytest
+
+from penstock.protocol.errors import ErrorCode
+from penstock.share.sessions import (
+    Departure,
+    MemberKey,
+    SessionError,
+    ShareSession,
+    ShareSessions,
+    TopicPartition,
+)
+
+ANNE, BOB = MemberKey("crew", "anne"), MemberKey("crew", "bob")
+CARL = MemberKey("others", "carl")
+P0, P1, P2 = (TopicPartition(b"t" * 16, number) for number in range(3))
+
+
+def refused(code: ErrorCode) -> "pytest.RaisesExc[SessionError]":
+    return pytest.raises(SessionError, match=code.name)
+
+
+@pytest.fixture
+def sessions() -> ShareSessions:
+    return ShareSessions(slots_max=3)
+
+
+@pytest.fixture
+def session(sessions: ShareSessions) -> ShareSession:
+    return sessions.begin(ANNE, [P0, P1], "connection")
+
+
+def test_each_request_has_the_next_epoch(session: ShareSession) -> None:
+    for epoch in (1, 2, 3):
+        session.proceed(epoch)
+    with refused(ErrorCode.INVALID_SHARE_SESSION_EPOCH):
+        session.proceed(3)
+    with refused(ErrorCode.INVALID_SHARE_SESSION_EPOCH):
+        session.proceed(5)
+    session.proceed(4)
+
+
+def test_after_the_highest_epoch_comes_the_first(session: ShareSession) -> None:
+    session.epoch = 2**31 - 1
+    session.proceed(2**31 - 1)
+    session.proceed(1)
+
+
+def test_a_member_without_a_session_is_told_so(sessions: ShareSessions) -> None:
+    with refused(ErrorCode.SHARE_SESSION_NOT_FOUND):
+        sessions.get(ANNE)
+
+
+def test_a_new_session_takes_the_place_of_the_old_one(sessions: ShareSessions, session: ShareSession) -> None:
+    session.proceed(1)
+    again = sessions.begin(ANNE, [P2], "connection")
+    assert (sessions.get(ANNE), len(sessions), again.epoch) == (again, 1, 1)
+    assert list(again.partitions) == [P2]
+
+
+def test_there_are_no_more_sessions_than_there_may_be(sessions: ShareSessions) -> None:
+    for number in range(3):
+        sessions.begin(MemberKey("crew", str(number)), [], number)
+    with refused(ErrorCode.SHARE_SESSION_LIMIT_REACHED):
+        sessions.begin(ANNE, [], "late")
+    sessions.begin(MemberKey("crew", "0"), [], 0)  # in the place of its own
+    sessions.end(MemberKey("crew", "1"))
+    sessions.begin(ANNE, [], "late")
+
+
+def test_partitions_come_and_go(session: ShareSession) -> None:
+    session.update([P1, P2], [P0])
+    assert list(session.partitions) == [P1, P2]
+
+
+def test_a_partition_that_comes_and_goes_in_one_request_is_not_there(session: ShareSession) -> None:
+    session.update([P2], [P2])
+    assert list(session.partitions) == [P0, P1]
+    assert not session.is_worth_telling(P2, has_records=False, has_failed=False)
+
+
+def test_an_answer_carries_records_errors_and_what_is_new(session: ShareSession) -> None:
+    session.update([P2], [])
+    assert not session.is_worth_telling(P0, has_records=False, has_failed=False)
+    assert session.is_worth_telling(P0, has_records=True, has_failed=False)
+    assert session.is_worth_telling(P1, has_records=False, has_failed=True)
+    assert session.is_worth_telling(P2, has_records=False, has_failed=False)
+    assert not session.is_worth_telling(P2, has_records=False, has_failed=False)
+
+
+def test_that_an_error_is_over_is_told_once(session: ShareSession) -> None:
+    assert session.is_worth_telling(P0, has_records=False, has_failed=True)
+    assert session.is_worth_telling(P0, has_records=False, has_failed=False)
+    assert not session.is_worth_telling(P0, has_records=False, has_failed=False)
+
+
+def test_who_was_served_goes_to_the_end(session: ShareSession) -> None:
+    session.is_worth_telling(P0, has_records=True, has_failed=False)
+    assert list(session.partitions) == [P1, P0]
+
+
+def test_sessions_end_with_the_connection_that_began_them(sessions: ShareSessions) -> None:
+    for key, connection in ((ANNE, 1), (BOB, 2), (CARL, 1)):
+        sessions.begin(key, [P0], connection)
+    assert sessions.owns_any(1)
+    assert sessions.disconnected(1) == Departure([ANNE, CARL], ["others"])
+    assert not sessions.owns_any(1)
+    assert sessions.disconnected(1) == Departure([], [])
+    assert sessions.get(BOB).owner == 2
+    assert sessions.disconnected(2) == Departure([BOB], ["crew"])
+    assert (len(sessions), sessions.partition_count) == (0, 0)
+
+
+def test_a_session_that_moved_to_another_connection_stays(sessions: ShareSessions) -> None:
+    sessions.begin(ANNE, [P0], 1)
+    sessions.begin(ANNE, [P0], 2)
+    assert sessions.disconnected(1) == Departure([], [])
+    assert sessions.get(ANNE).owner == 2
+
+
+def test_a_group_whose_last_session_was_closed_is_empty_when_the_connection_goes(
+    sessions: ShareSessions,
+) -> None:
+    sessions.begin(ANNE, [P0], 1)
+    sessions.end(ANNE)
+    assert sessions.disconnected(1) == Departure([], ["crew"])
+
+
+def test_when_share_groups_are_switched_off_no_session_is_left(
+    sessions: ShareSessions, session: ShareSession
+) -> None:
+    sessions.clear()
+    assert (len(sessions), sessions.disconnected("connection")) == (0, Departure([], ["crew"]))
