@@ -17,9 +17,11 @@ from tools.setup_interop import NODE
 PATIENCE_S = 40.0
 _JS = Path(__file__).parent / "js"
 KIP_848 = "confluent-kafka (KIP-848)"
+SHARE = "confluent-kafka (share)"
 COMMANDS: dict[str, list[str]] = {
     "confluent-kafka": [sys.executable, "-m", "tests.interop.members.confluent"],
     KIP_848: [sys.executable, "-m", "tests.interop.members.confluent", "consumer"],
+    SHARE: [sys.executable, "-m", "tests.interop.members.share"],
     "kafka-python": [sys.executable, "-m", "tests.interop.members.kafka_python"],
     "aiokafka": [sys.executable, "-m", "tests.interop.members.aio_kafka"],
     "kafkajs": [str(NODE), str(_JS / "kafkajs-member.js")],
@@ -36,6 +38,7 @@ class Member:
         self.partitions: list[int] = []
         self.history: list[list[int]] = []
         self.processed: list[Processed] = []
+        self.held: list[Processed] = []  # by members of share groups, before they are processed
         self.refused: list[str] = []
         self.errors: list[str] = []
         self._events: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
@@ -79,6 +82,8 @@ class Member:
                 self.history.append(self.partitions)
             elif event["event"] == "processed":
                 self.processed += [(p, int(o), v) for p, o, v in event["records"]]
+            elif event["event"] == "held":
+                self.held += [(p, int(o), v) for p, o, v in event["records"]]
             else:
                 self.refused.append(event["error"])
 

@@ -21,6 +21,7 @@ class Arguments(msgspec.Struct, frozen=True):
     session_timeout_ms: int = 6000
     assignor: str = "range"
     instance_id: str | None = None
+    is_holding: bool = False  # of a share group: takes what it gets, and never decides on it
 
 
 def arguments() -> Arguments:
@@ -36,8 +37,8 @@ def assigned(partitions: Iterable[int]) -> None:
     emit("assigned", partitions=sorted(partitions))
 
 
-def processed(records: Iterable[tuple[int, int, bytes | None]]) -> None:
-    emit("processed", records=[[p, o, (v or b"").decode()] for p, o, v in records])
+def processed(records: Iterable[tuple[int, int, bytes | None]], event: str = "processed") -> None:
+    emit(event, records=[[p, o, (v or b"").decode()] for p, o, v in records])
 
 
 def stop_requested() -> threading.Event:
