@@ -73,10 +73,15 @@ class Acquisition:
         looked_to = self._acquire_in_flight()
         if self.records_left > 0:
             self._acquire_new(looked_to + 1, self._last)
-        if self.acquired:
-            window.no_gap_before(self.acquired[-1].last_offset + 1)
-        elif window.has_gaps and fetch_offset <= window.gap_start:
-            window.no_gap_before(self._last + 1)  # what was read fills no gap
+        if window.has_gaps and fetch_offset <= window.gap_start:
+            self._note_gaps_filled()
+
+    def _note_gaps_filled(self) -> None:
+        """What was read has filled the gaps there, or has shown that there is nothing in them."""
+        if self.records_left > 0:
+            self._window.no_gap_before(self._last + 1)
+        elif self.acquired:
+            self._window.no_gap_before(self.acquired[-1].last_offset + 1)
 
     def _bound(self, fetch_offset: int, records_max: int, locks_max: int) -> None:
         """Decide how many records there may be, and up to which offset."""

@@ -1,6 +1,6 @@
 """A change to the state of a share partition that is not yet known to be written."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from penstock.share.values import StateBatch
@@ -35,7 +35,7 @@ class Change:
         return self._settle(self, False)
 
 
-def state_batches(runs: "list[Run]") -> tuple[StateBatch, ...]:
+def state_batches(runs: "Iterable[Run]") -> tuple[StateBatch, ...]:
     """What to write for these runs, which are in ascending order: neighbours with the same state as one."""
     batches: list[StateBatch] = []
     for run in runs:

@@ -29,7 +29,7 @@ from penstock.share.partition.values import (
     ShareSettings,
 )
 from penstock.share.partition.window import Window
-from penstock.share.values import RecordState, ShareState
+from penstock.share.values import RecordState, ShareState, StateBatch
 
 _STATE_AFTER: dict[int, RecordState] = {
     AcknowledgeType.GAP: RecordState.ARCHIVED,
@@ -99,6 +99,10 @@ class SharePartition:
         To be looked at after every call that changes something.
         """
         return self._next_expiry_ms
+
+    def records(self) -> list[StateBatch]:
+        """What is known of single records, before and behind the start offset (diagnosis and tests)."""
+        return list(state_batches(self._window.in_flight.runs()))
 
     def acquire(
         self,
