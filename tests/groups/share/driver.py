@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from penstock.cluster.metadata.state import Partition, Topic
 from penstock.groups.consumer.errors import Refused
 from penstock.groups.consumer.heartbeat import Client
 from penstock.groups.consumer.member import Assignment
@@ -15,8 +16,9 @@ from penstock.protocol.messages.share_group_heartbeat import (
     ShareGroupHeartbeatRequest,
     ShareGroupHeartbeatResponse,
 )
-from tests.groups.consumer.driver import BEGAN_MS, SESSION_MS, Places, image_of, set_topic
+from tests.groups.consumer.driver import BEGAN_MS, SESSION_MS, Places, image_of, topic_id
 
+PARTITION = Partition(replicas=(1,), isr=(1,), leader=1, leader_epoch=0, partition_epoch=0)
 SETTINGS = ShareSettings(session_timeout_ms=SESSION_MS, assignment_interval_ms=0)
 
 
@@ -31,6 +33,7 @@ class Driver:
         self.log: list[Change] = []
         self.written: list[Change] = []
         """The records of the last request."""
+        self.deleted = 0
         self.asked: list[Assignment] = []
         """What the share coordinator was asked to initialize and has not answered."""
 
@@ -55,15 +58,24 @@ class Driver:
     def change_topics(self, **topics: int) -> None:
         """Make topics, let them grow, or with 0 delete them."""
         for name, count in topics.items():
-            if count:
-                set_topic(self.image, name, count)
-            else:
+            if not count:
                 topic = self.image.topics.pop(name)
                 del self.image.topics_by_id[topic.topic_id]
                 self.group.put_ledger(self.group.ledger.forgotten([topic.topic_id]))
+                self.deleted += 1
+                continue
+            topic = self.image.topics.get(name) or self._new_topic(name)
+            for number in range(len(topic.partitions), count):
+                topic.partitions[number] = PARTITION
         self._take()
         if self.group.topic_names() & topics.keys():
             self.group.must_refresh = True
+
+    def _new_topic(self, name: str) -> Topic:
+        """One that is made again under its name has another id."""
+        topic = Topic(name, bytes([self.deleted]) + topic_id(name)[1:])
+        self.image.topics[name] = self.image.topics_by_id[topic.topic_id] = topic
+        return topic
 
     def send(self, request: ShareGroupHeartbeatRequest) -> ShareGroupHeartbeatResponse:
         """Raises `Refused`; the group must then be as before."""
@@ -150,7 +162,7 @@ class Consumer:
         self.says_all = False
         if answer.assignment is not None:
             self.held = {
-                (each.topic_id.lstrip(b"\0").decode(), p)
+                (each.topic_id[1:].lstrip(b"\0").decode(), p)
                 for each in answer.assignment.topic_partitions
                 for p in each.partitions
             }

@@ -50,6 +50,7 @@ class ShareGroup:
     __slots__ = (
         "_readers",
         "assigned_at_ms",
+        "assigned_ledger",
         "assignment_epoch",
         "epoch",
         "group_id",
@@ -72,6 +73,8 @@ class ShareGroup:
         self.members: dict[str, ShareMember] = {}
         self.target: dict[str, Assignment] = {}
         self.ledger = Ledger()
+        self.assigned_ledger: Ledger | None = None
+        """The ledger of which everything is known to be in the target: heartbeats need not compare it again."""
         self.in_flight: Assignment = {}
         """The partitions that the share coordinator is being asked to initialize."""
         self.must_refresh = True

@@ -175,14 +175,19 @@ def _subscribe(
 
 def _has_new_partitions(group: ShareGroup, now: ShareSituation) -> bool:
     """Whether partitions that the group reads were initialized since the target was made."""
+    if group.ledger is group.assigned_ledger:
+        return False
     assigned: Assignment = {}
     for each in group.target.values():
         assigned = united(assigned, each)
-    return any(
+    has_new = any(
         assigned.get(topic_id) != partitions
         for topic_id, partitions in group.ledger.initialized.items()
         if (topic := now.image.topics_by_id.get(topic_id)) is not None and group.is_subscribed_to(topic.name)
     )
+    if not has_new:
+        group.assigned_ledger = group.ledger
+    return has_new
 
 
 # -- what it gets -----------------------------------------------------------------------------------------
