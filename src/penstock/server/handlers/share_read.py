@@ -231,13 +231,14 @@ def failed(name: TopicPartition, code: ErrorCode) -> PartitionData:
 def _batches_in(records: RecordsBuffer, offset_limit: int) -> tuple[list[int], list[OffsetRange]]:
     """Where the batches begin (and, one more, where the last one ends), and their offsets.
 
-    Those behind `offset_limit` are left out: more records than may be in flight cannot be acquired.
+    Those behind `offset_limit` are left out: more records than may be in flight cannot be acquired. Not the first:
+    compaction may have left nothing before it.
     """
     positions, batches = [0], []
     position, end = 0, len(records)
     while position < end:
         base_offset, length, last_delta = _BATCH_HEAD.unpack_from(records, position)
-        if base_offset > offset_limit:
+        if batches and base_offset > offset_limit:
             break
         position += LOG_OVERHEAD + length
         positions.append(position)
