@@ -234,7 +234,8 @@ def _batches_in(records: RecordsBuffer, offset_limit: int) -> tuple[list[int], l
     Those behind `offset_limit` are left out: more records than may be in flight cannot be acquired. Not the first:
     compaction may have left nothing before it.
     """
-    positions, batches = [0], []
+    positions = [0]
+    batches: list[OffsetRange] = []
     position, end = 0, len(records)
     while position < end:
         base_offset, length, last_delta = _BATCH_HEAD.unpack_from(records, position)
