@@ -9,6 +9,7 @@ from penstock.server.handlers import HANDLERS
 from tests.server.authorization import (
     rows_of_groups,
     rows_of_share_fetches,
+    rows_of_share_groups,
     rows_of_the_cluster,
     rows_of_topics,
     rows_of_transactions,
@@ -30,6 +31,7 @@ TABLE: Sequence[Row] = [
         rows_of_topics,
         rows_of_groups,
         rows_of_share_fetches,
+        rows_of_share_groups,
         rows_of_transactions,
         rows_of_the_cluster,
     )
