@@ -1,0 +1,171 @@
+"""Share fetches that wait: what wakes them, what ends them, and that a partition is read for one of them at a time."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.cluster.replica import Replica
+from penstock.observability.clock import ManualClock
+from penstock.protocol.messages.share_fetch import PartitionData
+from penstock.share.led_partition import LedPartition
+from penstock.share.values import SharePartitionKey
+from penstock.storage.log import Cold, Log, LogSlice
+from penstock.storage.log_values import COLD
+from tests.server.handlers.share_support import (
+    FOREVER_MS,
+    RELEASE,
+    RENEW,
+    Member,
+    acquired,
+    led,
+    partitions_of,
+    prepared,
+)
+from tests.server.live import Client, Live, TopicHandle, batch, code, one, running_broker, until, values_in
+
+
+def waiting(live: Live, group_id: str, topic: TopicHandle) -> int:
+    return len(led(live, group_id, topic)._waiting)
+
+
+async def poll(live: Live, member: Member, **fields: Any) -> "asyncio.Task[PartitionData]":
+    """Begin a fetch and return when it waits."""
+    before = waiting(live, member.group_id, member.topic)
+    task = asyncio.ensure_future(member.take(**fields))
+    await until(lambda: waiting(live, member.group_id, member.topic) > before)
+    return task
+
+
+async def begun(live: Live, client: Client, topic: TopicHandle, group_id: str) -> Member:
+    """A member whose session and whose share partition are there."""
+    member = Member(client, group_id, topic)
+    await member.fetch(max_records=0)
+    live.services.shares.partitions.led(SharePartitionKey(group_id, topic.id, 0))
+    await until(lambda: led(live, group_id, topic).state is not None)
+    return member
+
+
+async def test_a_produce_wakes_who_waits(live: Live, client: Client) -> None:
+    topic = await client.create_topic()
+    member = await begun(live, client, topic, await prepared(live, topic))
+    polled = await poll(live, member)
+    producer = await live.connect()
+    await producer.produce(topic, batch(b"news"))
+    assert values_in(await polled) == [b"news"]
+    assert waiting(live, member.group_id, topic) == 0
+    await producer.close()
+
+
+async def test_a_fetch_waits_until_there_are_min_bytes(live: Live, client: Client) -> None:
+    topic = await client.create_topic()
+    member = await begun(live, client, topic, await prepared(live, topic))
+    polled = await poll(live, member, min_bytes=2 * len(batch(b"x")))
+    producer = await live.connect()
+    await producer.produce(topic, batch(b"x"))
+    await until(lambda: waiting(live, member.group_id, topic) == 1)
+    assert not polled.done()
+    await producer.produce(topic, batch(b"x"))
+    assert acquired(await polled) == [(0, 1, 1)]
+    await producer.close()
+
+
+async def test_too_few_bytes_are_given_when_the_time_is_up(live: Live, client: Client) -> None:
+    topic = await client.create_topic()
+    member = await begun(live, client, topic, await prepared(live, topic))
+    await client.produce(topic, batch(b"little"))
+    assert acquired(await member.take(max_wait_ms=20, min_bytes=10_000)) == [(0, 0, 1)]
+
+
+async def test_records_of_one_are_given_to_another_when_they_are_released(live: Live, client: Client) -> None:
+    topic = await client.create_topic()
+    await client.produce(topic, batch(b"x", b"y"))
+    holder = await begun(live, client, topic, await prepared(live, topic))
+    await holder.take()
+    other = await live.connect()
+    taker = await begun(live, other, topic, holder.group_id)
+    polled = await poll(live, taker)
+    assert await holder.done_with(1, 1, RELEASE) == 0
+    assert acquired(await polled) == [(1, 1, 2)]
+    await other.close()
+
+
+async def test_records_that_nobody_acknowledges_in_time_are_given_to_others(tmp_path: Path) -> None:
+    clock = ManualClock()
+    async with running_broker(tmp_path, clock=clock) as live:
+        client, other = await live.connect(), await live.connect()
+        topic = await client.create_topic()
+        await client.produce(topic, batch(b"x", b"y", b"z", timestamp=clock.now_ms()))
+        holder = await begun(live, client, topic, await prepared(live, topic))
+        await holder.take()
+        polled = await poll(live, await begun(live, other, topic, holder.group_id))
+        clock.advance(20_000)
+        renewed = await holder.acknowledge({0: [(1, 1, [RENEW])]}, is_renew_ack=True)
+        assert one(renewed.responses[0].partitions).error_code == 0
+        clock.advance(10_000)
+        assert acquired(await polled) == [(0, 0, 2), (2, 2, 2)]
+        assert code(await holder.done_with(0, 0)) == "INVALID_RECORD_STATE"
+        assert code(await holder.done_with(1, 1)) == "NONE"
+        await client.close()
+        await other.close()
+
+
+async def test_a_full_partition_is_waited_for_and_others_are_served(tmp_path: Path) -> None:
+    async with running_broker(tmp_path, {"group.share.partition.max.record.locks": "100"}) as live:
+        client, producer = await live.connect(), await live.connect()
+        topic = await client.create_topic(partitions=2)
+        for _ in range(2):
+            await client.produce(topic, batch(*[b"x"] * 100))
+        member = Member(client, await prepared(live, topic, 2), topic)
+        first = await member.fetch((0, 1), max_wait_ms=FOREVER_MS)
+        assert acquired(partitions_of(first)[0]) == [(0, 99, 1)]
+        polled = await poll(live, member)
+        await producer.produce(topic, batch(b"y"), partition=1)
+        data = await polled
+        assert (data.partition_index, acquired(data)) == (1, [(0, 0, 1)])
+        assert await member.done_with(0, 99) == 0
+        assert acquired(await member.take()) == [(100, 199, 1)]
+        await client.close()
+        await producer.close()
+
+
+async def test_a_client_that_goes_away_while_it_waits_gets_nothing(live: Live, client: Client) -> None:
+    topic = await client.create_topic()
+    group_id = await prepared(live, topic)
+    stays = await begun(live, client, topic, group_id)
+    short_lived = await live.connect()
+    polled = await poll(live, await begun(live, short_lived, topic, group_id))
+    await short_lived.close()
+    await until(lambda: waiting(live, group_id, topic) == 0)
+    await asyncio.wait((polled,))
+    await client.produce(topic, batch(b"x"))
+    assert acquired(await stays.take()) == [(0, 0, 1)]
+    assert polled.exception() is not None
+
+
+async def test_one_reads_of_a_share_partition_at_a_time(live: Live, client: Client) -> None:
+    topic = await client.create_topic()
+    await client.produce(topic, batch(b"x"))
+    member = await begun(live, client, topic, await prepared(live, topic))
+    partition: LedPartition = led(live, member.group_id, topic)
+    assert partition.begin_reading()  # as one that waits for the disk does
+    polled = await poll(live, member)
+    partition.end_reading()
+    assert acquired(await polled) == [(0, 0, 1)]
+
+
+async def test_records_that_are_on_disk_only_are_read_from_there(
+    live: Live, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = await client.create_topic()
+    await client.produce(topic, batch(b"x"))
+    replica = live.services.replicas.leader_of(topic.name, 0)
+    assert isinstance(replica, Replica)
+    log, read = replica.log, type(replica.log).read
+
+    def not_cached(of: Log, *args: Any, **kwargs: Any) -> LogSlice | Cold:
+        return COLD if of is log else read(of, *args, **kwargs)
+
+    monkeypatch.setattr(type(log), "read", not_cached)
+    assert acquired(await Member(client, await prepared(live, topic), topic).take()) == [(0, 0, 1)]
