@@ -1,0 +1,146 @@
+"""What settings of a share group do to its fetches: where it starts, what it sees, how long locks last."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from penstock.protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from penstock.share.values import UNINITIALIZED_OFFSET, SharePartitionKey
+from tests.server.handlers.share_support import (
+    RELEASE,
+    RENEW,
+    Member,
+    acquired,
+    led,
+    offsets_in,
+    partitions_of,
+    prepared,
+)
+from tests.server.live import Client, Live, batch, code, one, until, values_in
+from tests.transactions.live_producer import LiveProducer
+
+_GROUP = 32
+HOUR_MS = 3_600_000
+
+
+async def set_for(client: Client, group_id: str, settings: Mapping[str, str]) -> None:
+    response = await client.send(
+        IncrementalAlterConfigsRequest(
+            resources=[
+                AlterConfigsResource(
+                    resource_type=_GROUP,
+                    resource_name=group_id,
+                    configs=[AlterableConfig(name=n, value=v) for n, v in settings.items()],
+                )
+            ]
+        )
+    )
+    assert response.responses[0].error_code == 0, response
+
+
+async def test_a_group_starts_at_the_end_unless_it_is_told_otherwise(live: Live, client: Client) -> None:
+    topic = await client.create_topic()
+    await client.produce(topic, batch(b"old"))
+    group_id = await prepared(live, topic, start_offset=UNINITIALIZED_OFFSET)
+    member = Member(client, group_id, topic)
+    await member.fetch()
+    await until(lambda: led(live, group_id, topic).state)
+    await client.produce(topic, batch(b"new"))
+    assert values_in(await member.take()) == [b"new"]
+
+
+async def test_where_a_group_has_started_is_kept(live: Live, client: Client) -> None:
+    topic = await client.create_topic()
+    await client.produce(topic, batch(b"old"))
+    group_id = await prepared(live, topic, start_offset=UNINITIALIZED_OFFSET)
+    short_lived = await live.connect()
+    await Member(short_lived, group_id, topic).fetch()
+    await until(lambda: led(live, group_id, topic).state)
+    partition = led(live, group_id, topic)
+    await short_lived.close()
+    await until(lambda: partition.failure)
+    await client.produce(topic, batch(b"while nobody was there"))
+    assert values_in(await Member(client, group_id, topic).take()) == [b"while nobody was there"]
+    summary = await live.services.persister.summary(SharePartitionKey(group_id, topic.id, 0))
+    assert summary.start_offset == 1
+
+
+@pytest.mark.parametrize(
+    ("start", "first"), [("earliest", 0), ("by_duration:PT3H", 1), ("by_duration:PT0.001S", 3)]
+)
+async def test_a_group_starts_where_it_is_told(live: Live, client: Client, start: str, first: int) -> None:
+    topic = await client.create_topic()
+    now_ms = live.services.clock.now_ms()
+    for age_h in (5, 2, 1):
+        await client.produce(topic, batch(b"x", timestamp=now_ms - age_h * HOUR_MS))
+    group_id = await prepared(live, topic, start_offset=UNINITIALIZED_OFFSET)
+    await set_for(client, group_id, {"share.auto.offset.reset": start})
+    member = Member(client, group_id, topic)
+    await member.fetch(max_records=0)
+    key = SharePartitionKey(group_id, topic.id, 0)
+    live.services.shares.partitions.led(key)
+    await until(lambda: led(live, group_id, topic).state)
+    state = led(live, group_id, topic).state
+    assert state is not None
+    assert state.start_offset == first
+
+
+async def test_a_start_that_makes_no_sense_is_not_taken(client: Client) -> None:
+    response = await client.send(
+        IncrementalAlterConfigsRequest(
+            resources=[
+                AlterConfigsResource(
+                    resource_type=_GROUP,
+                    resource_name="g",
+                    configs=[AlterableConfig(name="share.auto.offset.reset", value="by_duration:soon")],
+                )
+            ]
+        )
+    )
+    assert code(response.responses[0].error_code) == "INVALID_CONFIG"
+
+
+async def test_settings_may_change_while_the_group_is_at_work(live: Live, client: Client) -> None:
+    topic = await client.create_topic()
+    await client.produce(topic, batch(b"x"))
+    member = Member(client, await prepared(live, topic), topic)
+    await member.take()
+    await set_for(
+        client,
+        member.group_id,
+        {"share.record.lock.duration.ms": "15000", "share.renew.acknowledge.enable": "false"},
+    )
+    refused = await member.acknowledge({0: [(0, 0, [RENEW])]}, is_renew_ack=True)
+    assert refused.acquisition_lock_timeout_ms == 15_000
+    assert one(refused.responses[0].partitions).error_code != 0
+    assert await member.done_with(0, 0, RELEASE) == 0
+    now_ms = live.services.clock.monotonic_ms()
+    await member.take()
+    state = led(live, member.group_id, topic).state
+    assert state is not None
+    assert state.next_expiry_ms is not None
+    assert now_ms + 14_000 <= state.next_expiry_ms <= live.services.clock.monotonic_ms() + 15_000
+
+
+async def test_a_group_that_reads_committed_records_sees_no_others(live: Live, client: Client) -> None:
+    topic = await client.create_topic()
+    producer = LiveProducer(client, "share-of-transactions")
+    await producer.init()
+    await producer.write(topic, b"aborted")
+    await producer.end(commit=False)
+    await producer.write(topic, b"committed")
+    await producer.end(commit=True)
+    await producer.write(topic, b"open")
+    careful = Member(client, await prepared(live, topic), topic)
+    await set_for(client, careful.group_id, {"share.isolation.level": "read_committed"})
+    data = await careful.take()
+    assert acquired(data) == [(1, 3, 1)]
+    careless = Member(client, await prepared(live, topic), topic)
+    assert acquired(await careless.take()) == [(0, 4, 1)]
+    assert partitions_of(await careful.fetch()) == {}
+    await producer.end(commit=True)
+    assert offsets_in(await careful.take())[0] == 4
