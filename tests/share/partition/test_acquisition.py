@@ -151,6 +151,14 @@ def test_aborted_records_are_archived_and_the_others_given() -> None:
     assert partition.delivery_complete_count == 5
 
 
+def test_aborted_records_before_the_start_offset_are_not_counted() -> None:
+    partition = new()
+    fetch(partition, "a", (0, 9))
+    partition.log_start_moved(5)
+    assert fetch(partition, "b", (0, 9), (10, 14), aborted=[(0, 9)], at=5) == [(10, 14, 1)]
+    assert (partition.start_offset, partition.delivery_complete_count) == (10, 0)
+
+
 def test_a_fetch_that_finds_only_aborted_records_moves_on_behind_them() -> None:
     partition = new(using=settings(locks_max=10))
     assert fetch(partition, "a", (0, 9), aborted=[(0, 9)]) == []
@@ -180,6 +188,26 @@ def test_records_before_one_in_its_last_delivery_are_given_without_it() -> None:
     assert fetch(partition, "a", (0, 9)) == [(5, 5, 5)]
 
 
+def test_records_before_one_in_its_last_delivery_are_given_without_it_though_they_are_of_one_batch() -> None:
+    partition = new(using=settings(limit=3))
+    give_back(partition, "a", (0, 4), (5, 9), times=1)
+    give_back(partition, "a", (5, 9), times=1)
+    assert fetch(partition, "a", (0, 4), (5, 9)) == [(0, 4, 2)]
+
+
+def test_at_least_one_record_is_given_however_often_it_was_delivered() -> None:
+    partition = new((0, 2, AVAILABLE, 7), start=0, using=settings(limit=10))
+    assert fetch(partition, "a", (0, 2)) == [(0, 0, 8)]
+
+
+def test_offsets_that_the_log_never_had_are_not_given_when_their_neighbours_are_given_again() -> None:
+    partition = new()
+    fetch(partition, "a", (0, 4))
+    fetch(partition, "a", (8, 9))
+    partition.release("a").commit()
+    assert fetch(partition, "a", (0, 4), (8, 9)) == [(0, 4, 2), (8, 9, 2)]
+
+
 def test_records_in_their_last_delivery_are_not_alone_where_the_limit_is_two() -> None:
     partition = new(using=settings(limit=2))
     give_back(partition, "a", (0, 9), times=1)
@@ -204,6 +232,22 @@ def test_a_gap_is_filled_as_far_as_records_are_wanted() -> None:
     assert partition.next_fetch_offset == 5
     assert fetch(partition, "a", (5, 14), (15, 19), records_max=3) == [(5, 9, 1)]
     assert partition.next_fetch_offset == 20
+
+
+def test_a_gap_that_was_filled_exactly_no_longer_holds_up_the_start_offset() -> None:
+    partition = new((10, 14, ACKNOWLEDGED, 1), start=0)
+    assert fetch(partition, "a", (0, 9), records_max=10) == [(0, 9, 1)]
+    acknowledge(partition, "a", 0, 9, ACCEPT)
+    assert partition.start_offset == 10
+
+
+def test_a_gap_that_was_filled_is_not_looked_for_again_when_earlier_records_are_given_again() -> None:
+    partition = new((0, 4, AVAILABLE, 1), (10, 14, ACKNOWLEDGED, 1), start=0)
+    fetch(partition, "a", (0, 9), records_max=10)
+    acknowledge(partition, "a", 0, 4, RELEASE)
+    fetch(partition, "a", (0, 9), records_max=5)
+    acknowledge(partition, "a", 0, 9, ACCEPT)
+    assert partition.start_offset == 10
 
 
 def test_a_gap_that_is_not_in_the_log_does_not_hold_up_the_start_offset() -> None:

@@ -277,7 +277,7 @@ class SharePartitionModel(RuleBasedStateMachine):
         self.kept_start = max(self.kept_start, change.start_offset)
         self.kept = {offset: kept for offset, kept in self.kept.items() if offset >= self.kept_start}
 
-    @rule(by=st.integers(1, 150), is_written=st.booleans())
+    @rule(by=st.sampled_from((1, 10, 40, 90, 150)), is_written=st.booleans())
     def wait(self, by: int, is_written: bool) -> None:
         self.now_ms += by
         expiry_ms = self.partition.next_expiry_ms

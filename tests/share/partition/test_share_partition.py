@@ -2,7 +2,7 @@ import pytest
 
 from penstock.protocol.errors import ErrorCode
 from penstock.share.partition.share_partition import SharePartition
-from penstock.share.partition.values import Acknowledgement, Refused
+from penstock.share.partition.values import Acknowledgement, AcquireMode, Refused
 from penstock.share.values import StateBatch
 from tests.share.partition.partitions import (
     ACCEPT,
@@ -184,6 +184,32 @@ def test_a_renewed_lock_lasts_from_the_renewal_and_nothing_is_written() -> None:
     assert ask(partition, "a", 0, 4, RENEW, now_ms=10).batches == ()
     assert partition.expire(LOCK_MS).batches == ((5, 9, AVAILABLE, 1),)
     assert partition.next_expiry_ms == LOCK_MS + 10
+
+
+def test_a_renewed_lock_is_kept_apart_from_its_neighbours() -> None:
+    partition = new()
+    fetch(partition, "a", (0, 9))
+    ask(partition, "a", 0, 4, RENEW, now_ms=10)
+    acknowledge(partition, "a", 9, 9, ACCEPT)
+    assert partition.expire(LOCK_MS).batches == ((5, 8, AVAILABLE, 1),)
+
+
+def test_members_that_share_a_batch_hold_their_own_part_of_it() -> None:
+    partition = new()
+    fetch(partition, "a", (0, 9), records_max=5, mode=AcquireMode.RECORD_LIMIT)
+    fetch(partition, "b", (0, 9), records_max=5, mode=AcquireMode.RECORD_LIMIT)
+    assert refusal(partition, "a", (0, 9, [ACCEPT])) is ErrorCode.INVALID_RECORD_STATE
+    assert partition.release("b").batches == ((5, 9, AVAILABLE, 1),)
+
+
+def test_a_release_in_doubt_is_kept_apart_from_one_that_is_written() -> None:
+    partition = new()
+    fetch(partition, "a", (0, 9))
+    written, in_doubt = ask(partition, "a", 0, 4, RELEASE), ask(partition, "a", 5, 9, RELEASE)
+    written.commit()
+    assert fetch(partition, "b", (0, 9)) == [(0, 4, 2)]
+    in_doubt.roll_back()
+    assert partition.release("a").batches == ((5, 9, AVAILABLE, 1),)
 
 
 def test_a_renewal_is_refused_where_the_group_does_not_allow_it() -> None:

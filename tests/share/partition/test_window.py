@@ -126,6 +126,7 @@ def test_the_start_offset_is_never_behind_the_log_start_though_the_records_befor
     partition = new()
     fetch(partition, "a", (0, 9))
     partition.log_start_moved(50)
+    assert (partition.start_offset, partition.next_fetch_offset) == (50, 50)
     partition.release("a").commit()
     assert (partition.start_offset, partition.next_fetch_offset) == (50, 50)
 

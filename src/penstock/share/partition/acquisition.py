@@ -174,10 +174,9 @@ class Acquisition:
 
     def _acquire_new(self, first: int, last: int) -> None:
         """Acquire records that were not in flight; record batches whole, so it may be more than wanted."""
-        window = self._window
-        first = max(first, window.start)
         if first > last:
             return
+        window = self._window
         if self.records_left <= last - first:
             last = min(last, self._batch_end(first + self.records_left - 1))
         if self._is_limited:
