@@ -193,7 +193,7 @@ class ShareRead:
             batch_size=self._request.batch_size,
             now_ms=int(self._ctx.broker.clock.monotonic_ms()),
             mode=self._mode,
-            aborted=self._aborted(name, batches, data),
+            aborted=self._aborted(name, batches, memoryview(data.records)[: positions[-1]], data),
         )
         self._ctx.broker.shares.partitions.acquired(led)
         if not acquired:
@@ -214,14 +214,18 @@ class ShareRead:
             led.state.log_start_moved(leader.log.log_start_offset)
 
     def _aborted(
-        self, name: TopicPartition, batches: Sequence[OffsetRange], data: fetch.PartitionData
+        self,
+        name: TopicPartition,
+        batches: Sequence[OffsetRange],
+        records: memoryview,
+        data: fetch.PartitionData,
     ) -> list[OffsetRange]:
         """Those of the batches that read_committed must not see."""
         leader = self._leader(name)
         if not data.aborted_transactions or not isinstance(leader, Replica):
             return []
         aborted = leader.log.aborted_transactions(batches[0].first_offset, batches[-1].last_offset + 1)
-        return aborted_ranges((header for _, header in iter_batches(data.records or b"")), aborted)
+        return aborted_ranges((header for _, header in iter_batches(records)), aborted)
 
 
 def failed(name: TopicPartition, code: ErrorCode) -> PartitionData:

@@ -1,0 +1,489 @@
+"""The share partitions of a broker: loaded, written back, and ended when they count no more."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from penstock.cluster.metadata.delta import MetadataDelta
+from penstock.cluster.metadata.state import Partition, Topic
+from penstock.cluster.replica import Replica
+from penstock.cluster.replicas import Replicas
+from penstock.config.offset_reset import OffsetReset, ResetKind
+from penstock.observability.clock import ManualClock
+from penstock.protocol.errors import ErrorCode
+from penstock.share.led_partition import LedPartition
+from penstock.share.partition.values import Acknowledgement, AcknowledgeType, OffsetRange, ShareSettings
+from penstock.share.partitions import Outcome, SharePartitions
+from penstock.share.settings import GroupSettings
+from penstock.share.values import (
+    UNINITIALIZED_OFFSET,
+    PersisterError,
+    RecordState,
+    SharePartitionKey,
+    ShareState,
+    ShareSummary,
+    StateBatch,
+)
+from penstock.storage.log_errors import LogCorrupt
+
+TOPIC_ID = b"t" * 16
+KEY = SharePartitionKey("group", TOPIC_ID, 0)
+END_OFFSET = 10
+LOCK_MS = 30_000
+
+
+class FakeLog:
+    log_start_offset = 3
+    found: Any = SimpleNamespace(offset=7)
+
+    async def offset_for_timestamp(self, _timestamp: int) -> Any:
+        if isinstance(self.found, Exception):
+            raise self.found
+        return self.found
+
+
+class FakeReplica(Replica):
+    """Leads, with a log that is not there."""
+
+    __slots__ = ("is_new",)
+
+    def __init__(self) -> None:
+        self.topic_id = TOPIC_ID
+        self.is_leader = True
+        self.leader_epoch = 5
+        self.high_watermark = END_OFFSET
+        self.is_new = False
+        self._log = cast("Any", FakeLog())
+
+    @property
+    def knows_end(self) -> bool:
+        return not self.is_new
+
+
+class FakePersister:
+    """Keeps the state of one share partition; writes wait for `gate`, and `refusal` is what it says to everything."""
+
+    def __init__(self) -> None:
+        self.state = ShareState(1, 0)
+        self.refusal: Exception | None = None
+        self.gate: asyncio.Event | None = None
+        self.done: list[str] = []
+        self.written: list[tuple[StateBatch, ...]] = []
+
+    async def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> None:
+        raise NotImplementedError
+
+    async def read(self, key: SharePartitionKey, leader_epoch: int) -> ShareState:
+        assert key == KEY
+        self._refuse()
+        self.done.append(f"read in epoch {leader_epoch}")
+        return self.state
+
+    async def write(
+        self,
+        key: SharePartitionKey,
+        *,
+        state_epoch: int,
+        leader_epoch: int,
+        start_offset: int,
+        delivery_complete_count: int,
+        batches: Sequence[StateBatch],
+    ) -> None:
+        assert (key, state_epoch) == (KEY, 1)
+        if self.gate is not None:
+            await self.gate.wait()
+        self._refuse()
+        self.done.append(f"written in epoch {leader_epoch}")
+        self.written.append(tuple(batches))
+        self.state = ShareState(1, start_offset, tuple(batches))
+
+    async def summary(self, key: SharePartitionKey) -> ShareSummary:
+        raise NotImplementedError
+
+    async def delete(self, key: SharePartitionKey) -> None:
+        raise NotImplementedError
+
+    def _refuse(self) -> None:
+        if self.refusal is not None:
+            raise self.refusal
+
+
+class Scene:
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.persister = FakePersister()
+        self.replica: Replica | ErrorCode = FakeReplica()
+        self.reset = OffsetReset(ResetKind.LATEST)
+        self.partitions = SharePartitions(
+            cast("Replicas", self), self.persister, self.clock, lambda _: self.settings
+        )
+
+    def leader_by_id(self, topic_id: bytes, partition: int) -> Replica | ErrorCode:
+        return self.replica
+
+    @property
+    def settings(self) -> GroupSettings:
+        return GroupSettings(
+            partition=ShareSettings(lock_duration_ms=LOCK_MS, delivery_count_limit=5, record_locks_max=2000),
+            reads_committed=False,
+            offset_reset=self.reset,
+        )
+
+    @property
+    def leader(self) -> FakeReplica:
+        assert isinstance(self.replica, FakeReplica)
+        return self.replica
+
+    async def led(self) -> LedPartition:
+        """The share partition when it is loaded, or has failed."""
+        led = self.partitions.led(KEY)
+        assert isinstance(led, LedPartition)
+        await turns()
+        return led
+
+    def acquire(self, led: LedPartition, member_id: str = "anne") -> None:
+        """Offsets 0 to 9."""
+        assert led.state is not None
+        state = led.state
+        acquired = state.acquire(
+            member_id,
+            fetch_offset=state.next_fetch_offset,
+            batches=[OffsetRange(0, 9)],
+            records_max=100,
+            batch_size=100,
+            now_ms=int(self.clock.monotonic_ms()),
+        )
+        assert acquired
+        self.partitions.acquired(led)
+
+    def say(self, first: int, last: int, kind: AcknowledgeType) -> Outcome | Awaitable[Outcome]:
+        return self.partitions.acknowledge(KEY, "anne", [Acknowledgement(first, last, [kind])])
+
+    async def accept(self, first: int, last: int) -> Outcome:
+        outcome = self.say(first, last, AcknowledgeType.ACCEPT)
+        return outcome if isinstance(outcome, Outcome) else await outcome
+
+
+async def turns() -> None:
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+def play(story: Callable[[Scene], Coroutine[Any, Any, None]]) -> None:
+    async def scene() -> None:
+        scene = Scene()
+        await story(scene)
+        await scene.partitions.stop()
+
+    asyncio.run(scene())
+
+
+# -- loading
+
+
+def test_what_is_kept_is_read_in_the_epoch_of_the_leader() -> None:
+    async def story(scene: Scene) -> None:
+        scene.persister.state = ShareState(1, 4, (StateBatch(4, 5, RecordState.ACKNOWLEDGED, 1),))
+        led = await scene.led()
+        assert led.state is not None
+        assert led.state.next_fetch_offset == 6
+        assert scene.persister.done == ["read in epoch 5"]
+        assert scene.partitions.led(KEY) is led
+        assert len(scene.partitions) == 1
+
+    play(story)
+
+
+@pytest.mark.parametrize(
+    ("reset", "found", "start"),
+    [
+        (OffsetReset(ResetKind.EARLIEST), None, 3),
+        (OffsetReset(ResetKind.LATEST), None, END_OFFSET),
+        (OffsetReset(ResetKind.BY_DURATION, 1000), SimpleNamespace(offset=7), 7),
+        (OffsetReset(ResetKind.BY_DURATION, 1000), SimpleNamespace(offset=99), END_OFFSET),
+        (OffsetReset(ResetKind.BY_DURATION, 1000), None, END_OFFSET),
+    ],
+)
+def test_a_group_without_offsets_starts_where_it_is_set_to_and_that_is_written(
+    reset: OffsetReset, found: Any, start: int
+) -> None:
+    async def story(scene: Scene) -> None:
+        scene.persister.state = ShareState(1, UNINITIALIZED_OFFSET)
+        scene.reset = reset
+        cast("FakeLog", scene.leader._log).found = found
+        led = await scene.led()
+        assert led.state is not None
+        assert led.state.start_offset == scene.persister.state.start_offset == start
+        assert scene.persister.done == ["read in epoch 5", "written in epoch 5"]
+
+    play(story)
+
+
+def test_a_leader_that_does_not_know_its_end_cannot_say_what_is_latest() -> None:
+    async def story(scene: Scene) -> None:
+        scene.persister.state = ShareState(1, UNINITIALIZED_OFFSET)
+        scene.leader.is_new = True
+        assert (await scene.led()).failure is ErrorCode.OFFSET_NOT_AVAILABLE
+        scene.leader.is_new = False
+        assert (await scene.led()).state is not None
+
+    play(story)
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (PersisterError(ErrorCode.NOT_COORDINATOR), ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        (PersisterError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS), ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        (PersisterError(ErrorCode.GROUP_ID_NOT_FOUND), ErrorCode.GROUP_ID_NOT_FOUND),
+        (PersisterError(ErrorCode.FENCED_LEADER_EPOCH), ErrorCode.NOT_LEADER_OR_FOLLOWER),
+        (PersisterError(ErrorCode.INVALID_REQUEST), ErrorCode.UNKNOWN_SERVER_ERROR),
+        (RuntimeError("a bug"), ErrorCode.UNKNOWN_SERVER_ERROR),
+    ],
+    ids=str,
+)
+def test_a_share_partition_that_cannot_be_loaded_is_tried_anew_by_the_next_fetch(
+    error: Exception, told: ErrorCode
+) -> None:
+    async def story(scene: Scene) -> None:
+        scene.persister.refusal = error
+        led = await scene.led()
+        assert (led.state, led.failure, led.was_loaded) == (None, told, False)
+        assert len(scene.partitions) == 0
+        scene.persister.refusal = None
+        assert (await scene.led()).state is not None
+
+    play(story)
+
+
+def test_a_log_that_cannot_be_searched_is_told() -> None:
+    async def story(scene: Scene) -> None:
+        scene.persister.state = ShareState(1, UNINITIALIZED_OFFSET)
+        scene.reset = OffsetReset(ResetKind.BY_DURATION, 1000)
+        for error, told in (
+            (LogCorrupt("rotten"), ErrorCode.CORRUPT_MESSAGE),
+            (OSError("gone"), ErrorCode.KAFKA_STORAGE_ERROR),
+        ):
+            cast("FakeLog", scene.leader._log).found = error
+            assert (await scene.led()).failure is told
+
+    play(story)
+
+
+def test_what_is_led_elsewhere_is_not_loaded() -> None:
+    async def story(scene: Scene) -> None:
+        scene.replica = ErrorCode.NOT_LEADER_OR_FOLLOWER
+        assert scene.partitions.led(KEY) is ErrorCode.NOT_LEADER_OR_FOLLOWER
+        assert len(scene.partitions) == 0
+
+    play(story)
+
+
+# -- writing
+
+
+def test_an_acknowledgement_counts_when_it_is_written() -> None:
+    async def story(scene: Scene) -> None:
+        led = await scene.led()
+        scene.acquire(led)
+        scene.persister.gate = asyncio.Event()
+        outcome = scene.say(0, 4, AcknowledgeType.ACCEPT)
+        assert not isinstance(outcome, Outcome)
+        await turns()
+        assert led.state is not None
+        assert led.state.start_offset == 0
+        scene.persister.gate.set()
+        assert await outcome == Outcome()
+        assert led.state.start_offset == 5
+        assert scene.persister.written == [(StateBatch(0, 4, RecordState.ACKNOWLEDGED, 1),)]
+
+    play(story)
+
+
+def test_a_client_that_gives_up_does_not_undo_what_it_said() -> None:
+    async def story(scene: Scene) -> None:
+        led = await scene.led()
+        scene.acquire(led)
+        scene.persister.gate = asyncio.Event()
+        request = asyncio.ensure_future(scene.accept(0, 9))
+        await turns()
+        request.cancel()
+        scene.persister.gate.set()
+        await turns()
+        assert led.state is not None
+        assert led.state.start_offset == 10
+
+    play(story)
+
+
+def test_what_cannot_be_written_may_be_said_again() -> None:
+    async def story(scene: Scene) -> None:
+        led = await scene.led()
+        scene.acquire(led)
+        for error in (PersisterError(ErrorCode.NETWORK_EXCEPTION, "no network"), RuntimeError("a bug")):
+            scene.persister.refusal = error
+            assert (await scene.accept(0, 9)).code is ErrorCode.UNKNOWN_SERVER_ERROR
+        scene.persister.refusal = None
+        assert await scene.accept(0, 9) == Outcome()
+
+    play(story)
+
+
+@pytest.mark.parametrize("code", [ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.FENCED_STATE_EPOCH])
+def test_a_write_that_is_fenced_ends_the_share_partition(code: ErrorCode) -> None:
+    async def story(scene: Scene) -> None:
+        led = await scene.led()
+        scene.acquire(led)
+        woken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        led.watch(woken)
+        scene.persister.refusal = PersisterError(code)
+        assert (await scene.accept(0, 9)).code is ErrorCode.NOT_LEADER_OR_FOLLOWER
+        assert (led.failure, woken.done()) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, True)
+        scene.persister.refusal = None
+        assert await scene.led() is not led
+
+    play(story)
+
+
+def test_what_is_not_there_cannot_be_acknowledged() -> None:
+    async def story(scene: Scene) -> None:
+        assert (await scene.accept(0, 0)).code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        scene.partitions.led(KEY)
+        assert (await scene.accept(0, 0)).code is ErrorCode.INVALID_RECORD_STATE
+        await turns()
+        assert (await scene.accept(0, 0)).code is ErrorCode.INVALID_RECORD_STATE
+
+    play(story)
+
+
+def test_locks_expire_and_that_is_written_and_wakes_who_waits() -> None:
+    async def story(scene: Scene) -> None:
+        led = await scene.led()
+        scene.acquire(led)
+        await turns()
+        woken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        led.watch(woken)
+        scene.clock.advance(LOCK_MS - 1)
+        await turns()
+        assert not woken.done()
+        scene.clock.advance(1)
+        await turns()
+        assert woken.done()
+        assert scene.persister.written == [(StateBatch(0, 9, RecordState.AVAILABLE, 1),)]
+        scene.acquire(led, "bob")
+
+    play(story)
+
+
+def test_what_a_member_holds_is_released_and_the_rest_is_not() -> None:
+    async def story(scene: Scene) -> None:
+        led = await scene.led()
+        scene.acquire(led)
+        scene.partitions.release("group", "bob")
+        scene.partitions.release("others", "anne")
+        await turns()
+        assert scene.persister.written == []
+        scene.partitions.release("group", "anne")
+        await turns()
+        assert scene.persister.written == [(StateBatch(0, 9, RecordState.AVAILABLE, 1),)]
+
+    play(story)
+
+
+# -- the end
+
+
+def delta_of(*, leader_epoch: int | None) -> MetadataDelta:
+    """Another epoch of partition 0, or none: the topic is deleted."""
+    partition = Partition(
+        replicas=(1,), isr=(1,), leader=1, leader_epoch=leader_epoch or 5, partition_epoch=0
+    )
+    topic = Topic(name="t", topic_id=TOPIC_ID)
+    topic.partitions[0] = partition
+    delta = MetadataDelta(7)
+    if leader_epoch is None:
+        delta.topic_deleted(topic)
+    else:
+        delta.partition_changed(topic, 0, partition, partition)
+    return delta
+
+
+@pytest.mark.parametrize(
+    ("leader_epoch", "failure"),
+    [
+        (5, ErrorCode.NONE),
+        (6, ErrorCode.NOT_LEADER_OR_FOLLOWER),
+        (None, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+    ],
+)
+def test_a_share_partition_ends_with_the_epoch_and_with_the_topic(
+    leader_epoch: int | None, failure: ErrorCode
+) -> None:
+    async def story(scene: Scene) -> None:
+        led = await scene.led()
+        scene.partitions.apply(delta_of(leader_epoch=leader_epoch))
+        assert led.failure is failure
+        assert len(scene.partitions) == (0 if failure else 1)
+
+    play(story)
+
+
+def test_a_share_partition_of_an_earlier_epoch_is_loaded_anew() -> None:
+    async def story(scene: Scene) -> None:
+        led = await scene.led()
+        scene.leader.leader_epoch = 6
+        again = await scene.led()
+        assert (led.failure, again.state is not None) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, True)
+        assert scene.persister.done == ["read in epoch 5", "read in epoch 6"]
+
+    play(story)
+
+
+def test_what_is_still_being_written_is_written_before_it_is_read_again() -> None:
+    async def story(scene: Scene) -> None:
+        led = await scene.led()
+        scene.acquire(led)
+        scene.persister.gate = asyncio.Event()
+        scene.partitions.release("group", "anne")
+        scene.partitions.end_group("group")
+        assert led.failure
+        again = await scene.led()
+        assert (again.state, again.failure) == (None, ErrorCode.NONE)
+        scene.persister.gate.set()
+        await turns()
+        assert again.state is not None
+        assert scene.persister.done == ["read in epoch 5", "written in epoch 5", "read in epoch 5"]
+
+    play(story)
+
+
+def test_one_that_ends_while_it_is_loaded_does_not_begin() -> None:
+    async def story(scene: Scene) -> None:
+        led = scene.partitions.led(KEY)
+        assert isinstance(led, LedPartition)
+        scene.partitions.end_all()
+        await turns()
+        assert (led.state, led.failure) == (None, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
+    play(story)
+
+
+def test_a_broker_that_stops_lets_what_is_being_written_come_to_its_end() -> None:
+    async def story(scene: Scene) -> None:
+        led = await scene.led()
+        scene.acquire(led)
+        scene.persister.gate = asyncio.Event()
+        accepted = asyncio.ensure_future(scene.accept(0, 9))
+        await turns()
+        stopping = asyncio.ensure_future(scene.partitions.stop())
+        await turns()
+        assert not stopping.done()
+        scene.persister.gate.set()
+        await stopping
+        assert await accepted == Outcome()
+        assert led.failure
+
+    play(story)
