@@ -124,6 +124,8 @@ def _made(broker: BrokerConfig, prop: Property[object], text: str | None, own: C
     synonyms = tuple(
         Synonym(each.name, each.value, each.source) for each in _told(behind, (*prop.synonyms, prop.name)[0])
     )
+    if not prop.synonyms and GROUP.get(prop.name) is prop:  # unlike a topic's, a group's own default is told
+        synonyms = (Synonym(prop.name, render(prop.default), ConfigSource.DEFAULT),)
     if text is not None:
         synonyms = (Synonym(prop.name, text, own), *synonyms)
     elif behind:

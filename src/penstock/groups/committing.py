@@ -120,8 +120,6 @@ def fetch(
     shard = groups.find(group_id)
     if isinstance(shard, ErrorCode):
         return shard
-    if group_id in shard.state.shares:
-        return ErrorCode.GROUP_ID_NOT_FOUND
     consumer = shard.state.consumers.get(group_id)
     if consumer is not None:
         code = check_fetch(consumer, member_id, member_epoch)

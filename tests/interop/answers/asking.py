@@ -32,7 +32,7 @@ _OF_THE_BROKER: Final = frozenset(
         "session_id", "topic_id", "total_bytes", "usable_bytes",
     }
 )  # fmt: skip
-_WORDS: Final = frozenset({"error_message", "batch_index_error_message"})
+_WORDS: Final = frozenset({"acknowledge_error_message", "error_message", "batch_index_error_message"})
 _CHANGES: Final = ("Alter", "Create", "Delete", "Incremental", "Update")
 _LATER: Final = frozenset({14, 15, 51})  # the coordinator loads, is not there yet, or ends a transaction
 

@@ -7,11 +7,11 @@ not needed any more.
 import re
 from typing import Final
 
-_LEFT_OUT_APIS: Final = (34, *range(38, 42), *range(76, 80), *range(83, 93))
+_LEFT_OUT_APIS: Final = (34, *range(38, 42), 88, 89)
 
 INTENDED: Final = {
     rf"ApiVersions v\d of ({'|'.join(map(str, _LEFT_OUT_APIS))})": "README says what it does not do: moving replicas "
-    "between directories, delegation tokens, share groups, and KIP-1071's groups for Kafka Streams",
+    "between directories, delegation tokens, and KIP-1071's groups for Kafka Streams",
     r"setting (log.flush.interval|flush).messages of \d": "an acknowledgement follows the disk sync, by default",
     r"setting ssl.(keystore|truststore).type of 4": "PEM is the only kind",
     r"setting sasl.enabled.mechanisms of 4": "there is no Kerberos",
@@ -21,12 +21,16 @@ INTENDED: Final = {
     r"setting replica.fetch.backoff.ms of 4": "another node leads sooner",
     r"setting transaction.partition.verification.enable of 4": "it takes a restart here",
     r"setting (early.start|advertised).listeners of 4": "a list, told as text here; the latter can be changed",
-    r"setting share.\S+ of 32": "there are no share groups; the settings are taken",
     r"setting min.insync.replicas of \d": "Kafka writes a cluster-wide 1 when ELR is enabled (KIP-966)",
     r"CreateTopics v\d .*(good|defaults|assigned|setting|polic|twice|collision.1).*": "the same `min.insync.replicas`",
     r"Produce v\d+ (two batches|no batch|magic 1|cut off)": "a refusal tells the log's start too",
     r"Produce v\d+ \S+: the (same|oldest of five) again": "a retry is told no time, as when it was first sent",
     r"IncrementalAlterConfigs v1 metrics: bad match.*": "INVALID_REQUEST, as of its other settings",
+    r"ShareFetch v\d unknown topic of .*": "UNKNOWN_TOPIC_ID of its partition; in Kafka the request fails as a whole",
+    r"ShareFetch v2 mode 7 of .*": "INVALID_REQUEST, not UNKNOWN_SERVER_ERROR",
+    r"ShareFetch v2 first of share from a day": "without a record that young it begins at the end; Kafka waits for one",
+    r"DescribeShareGroupOffsets v1 from (latest|a day|long)": "where a group begins is written down at once",
+    r"DescribeShareGroupOffsets v\d no partitions with a member": "nothing, not UNKNOWN_SERVER_ERROR",
     r"AlterUserScramCredentials v0 delete and set": "that the user is named twice goes before that it is unknown",
 }
 

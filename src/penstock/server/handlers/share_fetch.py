@@ -171,7 +171,6 @@ async def _fetch(
     denied = denied_topics(ctx, Operation.READ, (name.topic_id for name in partitions))
     answers: Answers = {}
     led: dict[TopicPartition, LedPartition] = {}
-    is_empty = request.max_records <= 0 or request.max_bytes <= 0
     for name in partitions:
         topic = image.topic_by_id(name.topic_id)
         if topic is None:
@@ -180,13 +179,13 @@ async def _fetch(
             answers[name] = failed(name, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         elif name.partition not in topic.partitions:
             answers[name] = failed(name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        elif not is_empty:
+        elif request.max_records:
             found = ctx.broker.shares.partitions.led(SharePartitionKey(request.group_id or "", *name))
             if isinstance(found, LedPartition):
                 led[name] = found
             else:
                 answers[name] = failed(name, found)
-    if not led:
+    if not led or request.max_records < 0 or request.max_bytes <= 0:
         return answers, 0
     read = ShareRead(ctx, request, led)
     return answers | await read.answers(), read.wait_ms

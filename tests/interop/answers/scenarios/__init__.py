@@ -12,6 +12,9 @@ from tests.interop.answers.scenarios import (
     producing,
     reading,
     sequences,
+    share_members,
+    share_reading,
+    share_state,
     topics,
     transactions,
 )
@@ -20,5 +23,6 @@ SCENARIOS: dict[str, Callable[[Asker], None]] = {
     module.__name__.rpartition(".")[2]: module.ask_all
     for module in (
         metadata, producing, reading, groups, members, sequences, transactions, topics, configs, administration,
+        share_members, share_reading, share_state,
     )
 }  # fmt: skip

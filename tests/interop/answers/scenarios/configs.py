@@ -14,6 +14,8 @@ _SET_FOR_ONE_NODE = (
     "transaction.state.log.repl",
     "transaction.state.log.min",
     "group.initial",
+    "share.coordinator.state.topic.repl",
+    "share.coordinator.state.topic.min",
 )
 
 Change = tuple[str, int, str | None]
