@@ -212,6 +212,21 @@ def test_a_release_in_doubt_is_kept_apart_from_one_that_is_written() -> None:
     assert partition.release("a").batches == ((5, 9, AVAILABLE, 1),)
 
 
+def test_two_changes_in_doubt_are_kept_apart() -> None:
+    partition = new()
+    fetch(partition, "a", (0, 9))
+    written, failed, other = (ask(partition, "a", first, first + 2, RELEASE) for first in (0, 3, 6))
+    other.commit()
+    written.commit()
+    failed.roll_back()
+    assert partition.records() == [
+        (0, 2, AVAILABLE, 1),
+        (3, 5, ACQUIRED, 1),
+        (6, 8, AVAILABLE, 1),
+        (9, 9, ACQUIRED, 1),
+    ]
+
+
 def test_a_renewal_is_refused_where_the_group_does_not_allow_it() -> None:
     partition = new(using=settings(allows_renewal=False))
     fetch(partition, "a", (0, 9))
