@@ -10,6 +10,8 @@ from penstock.cluster.fetching.position import LogView
 from penstock.cluster.in_sync import Followers, WantedSet
 from penstock.cluster.raft import quorum_state
 from penstock.protocol.messages.fetch import FetchPartition
+from penstock.share.state.persister import ClusterPersister
+from penstock.share.values import SharePartitionKey
 from penstock.storage.files import TEMPORARY, FileSystem, write_temporary
 from penstock.testing.simulation.cluster.world import run_cluster
 from penstock.testing.simulation.raft.checker import Violation
@@ -72,3 +74,13 @@ def test_logs_that_are_compared_by_offset_and_not_by_epoch_come_to_differ(
 
     monkeypatch.setattr(position, "ask", ask)
     assert violation_of(monkeypatch, "maroon_leader").invariant == "logs agree"
+
+
+def test_what_a_share_group_has_done_with_comes_again_unless_it_is_written_down_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def write_nothing(_persister: ClusterPersister, _key: SharePartitionKey, **_: object) -> None:
+        """As if it were enough to remember it."""
+
+    monkeypatch.setattr(ClusterPersister, "write", write_nothing)
+    assert violation_of(monkeypatch, "crash").invariant == "done once"

@@ -4,6 +4,7 @@ from penstock.testing.simulation.cluster.checkers.groups import GroupChecker
 from penstock.testing.simulation.cluster.checkers.metadata import MetadataChecker
 from penstock.testing.simulation.cluster.checkers.records import RecordChecker
 from penstock.testing.simulation.cluster.checkers.replicas import ReplicaChecker
+from penstock.testing.simulation.cluster.checkers.shares import ShareChecker
 from penstock.testing.simulation.cluster.checkers.transactions import TransactionChecker
 from penstock.testing.simulation.cluster.checkers.verdict import Verdict
 
@@ -16,6 +17,7 @@ class History:
         self.metadata = MetadataChecker(self.verdict)
         self.transactions = TransactionChecker(self.verdict)
         self.group = GroupChecker(self.verdict, session_s, rebalance_s)
+        self.shares = ShareChecker(self.verdict)
 
     def check(self) -> None:
         """Raise the `Violation` that has been seen, if any."""

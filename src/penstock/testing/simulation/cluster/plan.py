@@ -25,9 +25,12 @@ TOPIC_SETTINGS: Final[dict[str, dict[str, str]]] = {
 PARTITIONS: Final[dict[str, list[PartitionName]]] = {
     name: [(name, number) for number in range(count)] for name, count in PARTITION_COUNTS.items()
 }
-INTERNAL: Final[list[PartitionName]] = [(name, 0) for name in ("__consumer_offsets", "__transaction_state")]
+INTERNAL: Final[list[PartitionName]] = [
+    (name, 0) for name in ("__consumer_offsets", "__transaction_state", "__share_group_state")
+]
 
 GROUP: Final = "readers"
+SHARE_GROUP: Final = "workers"
 SESSION_MS: Final = 3000
 REBALANCE_MS: Final = 4000
 
@@ -53,6 +56,19 @@ SETTINGS: Final = (
     "group.consumer.heartbeat.interval.ms=500",
     "group.consumer.min.heartbeat.interval.ms=500",
     "group.consumer.assignment.interval.ms=0",
+    f"group.share.session.timeout.ms={SESSION_MS}",
+    f"group.share.min.session.timeout.ms={SESSION_MS}",
+    "group.share.heartbeat.interval.ms=500",
+    "group.share.min.heartbeat.interval.ms=500",
+    "group.share.assignment.interval.ms=0",
+    "group.share.record.lock.duration.ms=2000",
+    "group.share.min.record.lock.duration.ms=2000",
+    "group.share.delivery.count.limit=10",  # a record whose delivery is lost with a connection has been delivered
+    "share.coordinator.state.topic.num.partitions=1",
+    "share.coordinator.state.topic.segment.bytes=16384",
+    "share.coordinator.snapshot.update.records.per.snapshot=5",
+    "share.coordinator.state.topic.prune.interval.ms=2000",
+    "share.coordinator.cold.partition.snapshot.interval.ms=3000",
 )
 
 

@@ -8,6 +8,7 @@ from penstock.testing.simulation.cluster.clients.client import Client
 from penstock.testing.simulation.cluster.clients.member import GroupOfConsumers
 from penstock.testing.simulation.cluster.clients.producer import CarelessProducer, Producer
 from penstock.testing.simulation.cluster.clients.reader import Reader
+from penstock.testing.simulation.cluster.clients.share_member import ShareGroup
 from penstock.testing.simulation.cluster.clients.transactional import TransactionalProducer
 from penstock.testing.simulation.cluster.plan import (
     DRAFTS,
@@ -19,6 +20,7 @@ from penstock.testing.simulation.cluster.plan import (
     PARTITION_COUNTS,
     PARTITIONS,
     REBALANCE_MS,
+    SHARE_GROUP,
     TOPIC_SETTINGS,
 )
 from penstock.testing.simulation.loop import SimulatedLoop
@@ -43,6 +45,7 @@ class Usage:
         ]
         self.careless = [CarelessProducer(client, PARTITIONS[name][0]) for name in (GOSSIP, DRAFTS)]
         self.group = GroupOfConsumers(client, GROUP, ORDERS, REBALANCE_MS)
+        self.shares = ShareGroup(client, SHARE_GROUP, ORDERS)
         rack = f"rack-{random.choice(node_ids)}"
         self.readers = [
             Reader(client, each, history.records.reads, rack=rack)
@@ -56,6 +59,8 @@ class Usage:
         for name, count in PARTITION_COUNTS.items():
             while not await self.admin.create(name, count, **TOPIC_SETTINGS.get(name, {})):
                 await self._client.rest()
+        while not await self.shares.begin_with_the_first_record():
+            await self._client.rest()
 
     def begin(self) -> None:
         run = self._loop.run_on
@@ -65,6 +70,7 @@ class Usage:
         self._others += [run(CLIENT, each.run()) for each in self.readers]
         self._others.append(run(CLIENT, self.admin.run(1.0)))
         self._others.append(run(CLIENT, self.group.run(self._random.randint(1, 3))))
+        self._others.append(run(CLIENT, self.shares.run(self._random.randint(1, 3))))
 
     async def end(self, within_s: float) -> None:
         """Let all writers finish what they are at; the others just end. Raises `Violation` when they cannot."""
@@ -75,7 +81,17 @@ class Usage:
         self._client.history.check()
         if stuck := [each for each in writers if not each.has_stopped]:
             raise Violation("liveness", f"{type(stuck[0]).__name__} does not get on: {stuck[0].refusal}")
-        ending = [*self._others, *self.group.members]
+        await self._deliver_all(within_s)
+        ending = [*self._others, *self.group.members, *self.shares.members]
         for task in ending:
             task.cancel()
         await asyncio.gather(*ending, return_exceptions=True)
+
+    async def _deliver_all(self, within_s: float) -> None:
+        """Wait until the share group was given every record."""
+        deadline_s = self._loop.time() + within_s
+        while (lack := self.shares.left_out(PARTITIONS[ORDERS])) is not None:
+            self._client.history.check()
+            if self._loop.time() > deadline_s:
+                raise Violation("liveness", f"the share group is not given {lack}")
+            await asyncio.sleep(0.2)

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Iterable
 
 from penstock.testing.simulation.broker import SimulatedClock, run_simulated
+from penstock.testing.simulation.cluster.checkers.records import PartitionName
 from penstock.testing.simulation.cluster.clients.client import Client
 from penstock.testing.simulation.cluster.faults import Faults
 from penstock.testing.simulation.cluster.healing import HEALED_S_MAX, Healing
@@ -42,6 +43,7 @@ class SimulatedCluster:
         self.usage = Usage(loop, self.client, [each.node_id for each in self.machines], self.random)
         self.faults = Faults(loop, self.machines, self.random, self.history)
         self.faults.only = frozenset(only)
+        self.history.shares.is_leader = self._is_leader
 
     async def run(self) -> None:
         """Raises `Violation`."""
@@ -53,13 +55,21 @@ class SimulatedCluster:
                 await self.faults.disturb()
                 self.history.check()
             await self.faults.heal()
-            self.usage.group.is_steady = True
+            self.usage.group.is_steady = self.usage.shares.is_steady = True
             await asyncio.sleep(_STEADY_S)
             healing = Healing(self.loop, self.machines, self.client)
             await healing.settle(self.usage)
             await self.usage.end(HEALED_S_MAX)
             await healing.check()
             self.history.check()
+
+    def _is_leader(self, partition: PartitionName, host: str) -> bool:
+        images = [
+            each.broker.services.controller.image for each in self.machines if each.is_serving and each.broker
+        ]
+        newest = max(images, key=lambda each: each.offset, default=None)
+        known = None if newest is None else newest.partition(*partition)
+        return known is not None and f"node-{known.leader}" == host
 
     async def _form(self) -> None:
         first, *others = self.machines

@@ -74,12 +74,15 @@ class ReplicaChecker:
 
     def commits(self, replica: Replica) -> None:
         """A replica's high watermark has moved: what is below it is what is below all others'."""
-        begin = self._checked.get(replica, replica.log.log_start_offset)
+        start = replica.log.log_start_offset  # what was before it has been deleted, which may be in a batch
+        begin = max(self._checked.get(replica, start), start)
         key = (replica.topic_id, replica.partition)
         known = self._committed.setdefault(key, {})
         if replica.topic in self.excused or self.is_rotten(replica):
             return
         for batch in batches_of(replica, begin):
+            if begin == start:
+                begin = min(begin, batch.base_offset)
             if batch.base_offset != begin:
                 self._fail("contiguous", replica, f"{batch.base_offset} comes where {begin} should")
             if known.setdefault(begin, batch) != batch:

@@ -119,7 +119,7 @@ class Reader:
         aborting: set[int] = set()
         found: Found = []
         begin = self.next_offset
-        for pos, header in _intact(batches):
+        for pos, header in intact(batches):
             while left_out and left_out[-1][0] <= header.last_offset:
                 aborting.add(left_out.pop()[1])
             if header.is_control:
@@ -133,7 +133,7 @@ class Reader:
         return found
 
 
-def _intact(batches: bytes) -> Iterator[tuple[int, BatchHeader]]:
+def intact(batches: bytes) -> Iterator[tuple[int, BatchHeader]]:
     """Raises `NoAnswer` for what was damaged where it was stored, as every client checks."""
     try:
         for pos, header in iter_batches_strict(batches):
