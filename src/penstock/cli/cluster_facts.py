@@ -1,6 +1,6 @@
 """What there is to know of a cluster: its brokers, its metadata quorum, and where every partition is."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -8,10 +8,10 @@ import msgspec
 from penstock.cli.client_settings import client_settings
 from penstock.cli.connection import check_reachable
 from penstock.cli.errors import CommandError, one_line
-from penstock.client.blocking.cluster import Cluster
-from penstock.client.errors import ClientError
+from penstock.client.blocking.cluster import GROUP, Cluster
+from penstock.client.errors import ClientError, UnsupportedApi
 from penstock.client.settings import ClientSettings
-from penstock.protocol.errors import ErrorCode, ProtocolError
+from penstock.protocol.errors import ErrorCode, ProtocolError, is_retriable
 from penstock.protocol.messages import describe_cluster, describe_quorum, metadata
 from penstock.protocol.messages import list_partition_reassignments as reassignments
 
@@ -128,6 +128,25 @@ class Operator:
         try:
             with self._cluster.connection((broker.host, broker.port)) as connection:
                 return connection.call(api_key, connection.version(api_key), request)
+        except (ClientError, ProtocolError, OSError) as error:
+            raise CommandError(one_line(str(error))) from None
+
+    def ask_group_coordinator(
+        self, group: str, api_key: int, request: Any, error_of: Callable[[Any], int]
+    ) -> Any:
+        """The answer of whoever coordinates a group, once `error_of` finds no error in it that passes.
+
+        None from a broker that does not know the API.
+        """
+
+        def passing(answer: Any) -> int:
+            code = error_of(answer)
+            return code if is_retriable(code) else 0
+
+        try:
+            return self._cluster.call_coordinator(GROUP, group, api_key, lambda _version: request, passing)
+        except UnsupportedApi:
+            return None
         except (ClientError, ProtocolError, OSError) as error:
             raise CommandError(one_line(str(error))) from None
 

@@ -1,4 +1,4 @@
-"""`penstock group …`: list, describe, reset and delete consumer groups, and show how far behind they are."""
+"""`penstock group …`: list, describe, reset and delete groups of consumers, and show how far behind they are."""
 
 from typing import Any, Literal
 
@@ -14,22 +14,23 @@ from penstock.cli.connection import (
     result_of,
 )
 from penstock.cli.group_facts import (
-    Group,
-    Lag,
-    Place,
     find_group,
     lags,
     listed_groups,
     refuse_live_members,
 )
 from penstock.cli.group_reset import reset
+from penstock.cli.group_values import Group, Lag, Place
 from penstock.cli.output import AsJson, print_json, print_table
+from penstock.cli.share_groups import SHARE, ShareGroupAdmin
 
-app = typer.Typer(help="List, describe, reset and delete consumer groups; show lag.", no_args_is_help=True)
+app = typer.Typer(
+    help="List, describe, reset and delete consumer and share groups; show lag.", no_args_is_help=True
+)
 app.command()(reset)
 
 State = Literal["stable", "rebalancing", "empty"]
-Type = Literal["classic", "consumer"]
+Type = Literal["classic", "consumer", "share"]
 
 
 @app.command("list")
@@ -41,11 +42,11 @@ def list_(
     server: str = BootstrapServer,
     client: list[str] = ClientSetting,
 ) -> None:
-    """List the consumer groups."""
+    """List the consumer and share groups."""
     admin = admin_client(server, client)
     metadata_of(admin)  # first of all: it tells whether a broker answers
     columns = ("group", "type", "state")
-    found = listed_groups(admin, state, type_)
+    found = listed_groups(admin, ShareGroupAdmin(server, client), state, type_)
     if as_json:
         print_json([dict(zip(columns, each, strict=True)) for each in found])
     elif found:
@@ -66,11 +67,15 @@ def describe(
     server: str = BootstrapServer,
     client: list[str] = ClientSetting,
 ) -> None:
-    """Show the state of groups, their members and what each reads, and their committed offsets."""
+    """Show the state of groups, their members and what each reads, and their committed offsets.
+
+    Of a share group it is the offset it starts at, and how many records behind that are not done with.
+    """
     admin = admin_client(server, client)
     metadata_of(admin)
-    groups = [find_group(admin, name) for name in names]
-    described = [(group, lags(admin, group)) for group in groups]
+    shares = ShareGroupAdmin(server, client)
+    groups = [find_group(admin, shares, name) for name in names]
+    described = [(group, lags(admin, shares, group)) for group in groups]
     if as_json:
         print_json([_as_json(group, offsets) for group, offsets in described])
         return
@@ -113,10 +118,12 @@ def _show(group: Group, offsets: list[Lag]) -> None:
             ],
         )
     if offsets:
-        print_table(_LAG_COLUMNS, [_lag_row(each) for each in offsets])
+        columns = [_START if group.type == SHARE and each == _COMMITTED else each for each in _LAG_COLUMNS]
+        print_table(columns, [_lag_row(each) for each in offsets])
 
 
-_LAG_COLUMNS = ("topic", "partition", "committed", "end", "lag", "client", "member")
+_COMMITTED, _START = "committed", "start"
+_LAG_COLUMNS = ("topic", "partition", _COMMITTED, "end", "lag", "client", "member")
 
 
 def _lag_row(lag: Lag) -> list[object]:
@@ -136,8 +143,9 @@ def lag(
     """Show how many records are between what groups committed and the end of each partition."""
     admin = admin_client(server, client)
     metadata_of(admin)
-    wanted = names or [name for name, _, _ in listed_groups(admin)]
-    found = [(name, lags(admin, find_group(admin, name))) for name in wanted]
+    shares = ShareGroupAdmin(server, client)
+    wanted = names or [name for name, _, _ in listed_groups(admin, shares)]
+    found = [(name, lags(admin, shares, find_group(admin, shares, name))) for name in wanted]
     if as_json:
         print_json([{"group": name, "lag": _total(each), "partitions": each} for name, each in found])
         return
@@ -161,10 +169,11 @@ def delete(
     server: str = BootstrapServer,
     client: list[str] = ClientSetting,
 ) -> None:
-    """Delete groups with their committed offsets. A group with live members is left alone."""
+    """Delete groups with their offsets. A group with live members is left alone."""
     admin = admin_client(server, client)
     metadata_of(admin)
-    for group in [find_group(admin, name) for name in dict.fromkeys(names)]:
+    shares = ShareGroupAdmin(server, client)
+    for group in [find_group(admin, shares, name) for name in dict.fromkeys(names)]:
         refuse_live_members(group, "delete")
     for name in dict.fromkeys(names):
         request = admin.delete_consumer_groups([name], request_timeout=REQUEST_TIMEOUT_SECONDS)

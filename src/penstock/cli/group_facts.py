@@ -1,45 +1,15 @@
 """What a cluster knows of a consumer group: its members, its committed offsets, and how far behind they are."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
 from penstock.cli.connection import REQUEST_TIMEOUT_SECONDS, describe_error, metadata_of, result_of
 from penstock.cli.errors import CommandError
+from penstock.cli.group_values import Group, Lag, Member, Place
 from penstock.cli.offsets import earliest, latest
-
-Place = tuple[str, int]
-"""A topic and a partition of it."""
-
-
-class Member(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    member_id: str
-    client_id: str
-    host: str
-    instance_id: str | None
-    partitions: list[Place]
-
-
-class Group(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    group: str
-    type: str
-    state: str
-    assignor: str
-    coordinator: int
-    members: list[Member]
-
-
-class Lag(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """How far a group is in one partition; None where nothing is committed, or where the partition is gone."""
-
-    topic: str
-    partition: int
-    committed: int | None
-    end: int | None
-    lag: int | None
-    client_id: str | None
-    member_id: str | None
+from penstock.cli.share_groups import SHARE, ShareGroupAdmin, ShareStart
 
 
 class Bounds(msgspec.Struct, frozen=True):
@@ -50,9 +20,14 @@ class Bounds(msgspec.Struct, frozen=True):
 
 
 def listed_groups(
-    admin: Any, state: str | None = None, kind: str | None = None
+    admin: Any, shares: ShareGroupAdmin, state: str | None = None, kind: str | None = None
 ) -> list[tuple[str, str, str]]:
     """Name, type and state of each group, by name."""
+    found = [] if kind == SHARE else _listed_consumer_groups(admin, state, kind)
+    return sorted(found + (shares.listed(state) if kind in (None, SHARE) else []))
+
+
+def _listed_consumer_groups(admin: Any, state: str | None, kind: str | None) -> list[tuple[str, str, str]]:
     from confluent_kafka import ConsumerGroupState, ConsumerGroupType
 
     request = admin.list_consumer_groups(
@@ -63,8 +38,7 @@ def listed_groups(
     listed: Any = result_of(request, "cannot list the groups")
     for error in listed.errors:
         raise CommandError(f"cannot list the groups of every broker: {describe_error(error)}")
-    found = [(each.group_id, shown(each.type), shown(each.state)) for each in listed.valid]
-    return sorted(found)
+    return [(each.group_id, shown(each.type), shown(each.state)) for each in listed.valid]
 
 
 def shown(value: Any) -> str:
@@ -72,16 +46,21 @@ def shown(value: Any) -> str:
     return str(value.name).lower().replace("_", " ")
 
 
-def find_group(admin: Any, name: str) -> Group:
+def find_group(admin: Any, shares: ShareGroupAdmin, name: str) -> Group:
     """Describe a group, or say that there is none."""
-    found = describe_group(admin, name)
+    found = describe_group(admin, shares, name)
     if found is None:
-        raise _unknown_group(admin, name)
+        raise _unknown_group(admin, shares, name)
     return found
 
 
-def describe_group(admin: Any, name: str) -> Group | None:
-    """Describe a group; None when there is none. A broker describes a group that it does not know as dead."""
+def describe_group(admin: Any, shares: ShareGroupAdmin, name: str) -> Group | None:
+    """Describe a group; None when there is none."""
+    return _described_consumer_group(admin, name) or shares.describe(name)
+
+
+def _described_consumer_group(admin: Any, name: str) -> Group | None:
+    """A broker describes a group that it does not know as dead."""
     from confluent_kafka import ConsumerGroupState
 
     request = admin.describe_consumer_groups([name], request_timeout=REQUEST_TIMEOUT_SECONDS)
@@ -107,10 +86,10 @@ def describe_group(admin: Any, name: str) -> Group | None:
     )
 
 
-def _unknown_group(admin: Any, name: str) -> CommandError:
+def _unknown_group(admin: Any, shares: ShareGroupAdmin, name: str) -> CommandError:
     import difflib
 
-    near = difflib.get_close_matches(name, [group for group, _, _ in listed_groups(admin)], n=1)
+    near = difflib.get_close_matches(name, [group for group, _, _ in listed_groups(admin, shares)], n=1)
     hint = f"did you mean {near[0]}?" if near else "`penstock group list` shows those there are"
     return CommandError(f"there is no group {name}: {hint}")
 
@@ -160,23 +139,47 @@ def bounds_of(admin: Any, places: Iterable[Place]) -> dict[Place, Bounds]:
     return found
 
 
-def lags(admin: Any, group: Group) -> list[Lag]:
+def lags(admin: Any, shares: ShareGroupAdmin, group: Group) -> list[Lag]:
     """Every partition that the group has committed in or that a member of it reads."""
-    committed = committed_offsets(admin, group.group)
-    readers = {place: member for member in group.members for place in member.partitions}
-    places = sorted({*committed, *readers})
+    readers: dict[Place, list[Member]] = {}
+    for member in group.members:
+        for place in member.partitions:
+            readers.setdefault(place, []).append(member)
+    is_share = group.type == SHARE
+    starts = shares.starts(group.group) if is_share else {}
+    committed = {} if is_share else committed_offsets(admin, group.group)
+    places = sorted({*starts, *committed, *readers})
     bounds = bounds_of(admin, places)
-    return [_lag(place, committed, bounds.get(place), readers.get(place)) for place in places]
+    return [
+        _share_lag(place, starts.get(place), bounds.get(place), readers.get(place, []))
+        if is_share
+        else _lag(place, committed.get(place), bounds.get(place), readers.get(place, []))
+        for place in places
+    ]
 
 
-def _lag(place: Place, committed: Mapping[Place, int], bounds: Bounds | None, reader: Member | None) -> Lag:
-    at = committed.get(place)
+def _lag(place: Place, at: int | None, bounds: Bounds | None, readers: list[Member]) -> Lag:
+    lag = None if at is None or bounds is None else max(0, bounds.end - at)
+    return _lag_of(place, at, lag, bounds, readers)
+
+
+def _share_lag(place: Place, start: ShareStart | None, bounds: Bounds | None, readers: list[Member]) -> Lag:
+    """Records behind the start may be done with: only the broker knows how many."""
+    at, lag = (None, None) if start is None else (start.offset, start.lag)
+    return _lag_of(place, at, lag, bounds, readers)
+
+
+def _lag_of(
+    place: Place, at: int | None, lag: int | None, bounds: Bounds | None, readers: list[Member]
+) -> Lag:
+    """Several members of a share group may read a partition: then none of them is named."""
+    reader = readers[0] if len(readers) == 1 else None
     return Lag(
         topic=place[0],
         partition=place[1],
         committed=at,
         end=None if bounds is None else bounds.end,
-        lag=None if at is None or bounds is None else max(0, bounds.end - at),
+        lag=lag,
         client_id=None if reader is None else reader.client_id,
         member_id=None if reader is None else reader.member_id,
     )

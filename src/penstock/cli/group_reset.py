@@ -20,16 +20,17 @@ from penstock.cli.connection import (
 from penstock.cli.errors import EXIT_USAGE, CommandError
 from penstock.cli.group_facts import (
     Bounds,
-    Place,
     bounds_of,
     committed_offsets,
     describe_group,
     find_group,
     refuse_live_members,
 )
+from penstock.cli.group_values import Group, Place
 from penstock.cli.offsets import at_time
 from penstock.cli.output import AsJson, print_json, print_table
 from penstock.cli.position import Position, Time, first_offsets, parse_position
+from penstock.cli.share_groups import SHARE, ShareGroupAdmin
 
 
 class Move(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,7 +53,7 @@ def reset(
         help="A topic, or some of its partitions. May be given again.",
     ),
     all_topics: bool = typer.Option(
-        False, "--all-topics", help="Every partition that the group has committed in."
+        False, "--all-topics", help="Every partition that the group has read in."
     ),
     to: str | None = typer.Option(
         None,
@@ -66,14 +67,17 @@ def reset(
     execute: bool = typer.Option(
         False, "--execute", help="Do it, instead of only showing what would be done."
     ),
-    create: bool = typer.Option(False, "--create", help="Make the group if there is none of that name."),
+    create: bool = typer.Option(
+        False, "--create", help="Make a consumer group if there is none of that name."
+    ),
     as_json: bool = AsJson,
     server: str = BootstrapServer,
     client: list[str] = ClientSetting,
 ) -> None:
     """Let a group go on from elsewhere: shows old and new offsets, and commits the new ones with --execute.
 
-    The group must have no live members. Offsets outside of what a partition holds become its start or its end.
+    The group must have no live members. Offsets outside of what a partition holds become its start or its end. A
+    share group starts there: what it was done with behind that comes again.
 
     For example:
 
@@ -88,8 +92,10 @@ def reset(
     position = None if to is None else parse_position(to, time.time_ns() // 1_000_000, "--to")
     admin = admin_client(server, client)
     metadata_of(admin)
-    _check_group(admin, name, create=create)
-    committed = committed_offsets(admin, name)
+    shares = ShareGroupAdmin(server, client)
+    group = _check_group(admin, shares, name, create=create)
+    is_share = group is not None and group.type == SHARE
+    committed = _started(shares, name) if is_share else committed_offsets(admin, name)
     places = list(committed) if all_topics else _chosen(metadata_of(admin).topics, topic)
     bounds = bounds_of(admin, places)
     if position is not None:
@@ -104,15 +110,23 @@ def reset(
         raise CommandError(
             f"group {name} has committed nothing in a topic that exists: name one with --topic"
         )
-    if execute:
-        _commit(admin, name, moves)
+    if execute and is_share:
+        shares.start_at(name, {(move.topic, move.partition): move.new for move in moves})
+    elif execute:
+        _commit(admin, shares, name, moves)
     _show(name, moves, is_done=execute, as_json=as_json)
 
 
-def _check_group(admin: Any, name: str, *, create: bool) -> None:
-    if create and describe_group(admin, name) is None:
-        return
-    refuse_live_members(find_group(admin, name), "reset")
+def _check_group(admin: Any, shares: ShareGroupAdmin, name: str, *, create: bool) -> Group | None:
+    if create and describe_group(admin, shares, name) is None:
+        return None
+    group = find_group(admin, shares, name)
+    refuse_live_members(group, "reset")
+    return group
+
+
+def _started(shares: ShareGroupAdmin, name: str) -> dict[Place, int]:
+    return {place: each.offset for place, each in shares.starts(name).items() if each.offset is not None}
 
 
 def _chosen(known: Mapping[str, Any], topics: Iterable[str]) -> list[Place]:
@@ -170,7 +184,7 @@ def shifted(bounds: Mapping[Place, Bounds], committed: Mapping[Place, int], by: 
     return found
 
 
-def _commit(admin: Any, name: str, moves: Iterable[Move]) -> None:
+def _commit(admin: Any, shares: ShareGroupAdmin, name: str, moves: Iterable[Move]) -> None:
     from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 
     wanted = [TopicPartition(move.topic, move.partition, move.new) for move in moves]
@@ -180,7 +194,7 @@ def _commit(admin: Any, name: str, moves: Iterable[Move]) -> None:
     altered: Any = result_of(request[name], f"cannot reset group {name}")
     for place in altered.topic_partitions:
         if place.error is not None:
-            refuse_live_members(find_group(admin, name), "reset")  # one has joined meanwhile
+            refuse_live_members(find_group(admin, shares, name), "reset")  # one has joined meanwhile
             raise CommandError(
                 f"cannot reset group {name} in {place.topic}-{place.partition}: {describe_error(place.error)}"
             )

@@ -7,6 +7,7 @@ from aiohttp import web
 
 from penstock.client.cluster import EARLIEST, LATEST, Client, TopicPartition, coordinator_of_group
 from penstock.console.api.groups import refuse_members
+from penstock.console.api.share_groups import SHARE, known_offsets, start_at, starts_of
 from penstock.console.kafka.places import describe_topic, leaders_of, offsets_at
 from penstock.console.refusals import bad_request, check
 from penstock.console.web import CLIENT, answer, body_of
@@ -29,7 +30,7 @@ class Reset(msgspec.Struct, kw_only=True):
 async def reset_offsets(request: web.Request) -> web.Response:
     client, group = request[CLIENT], request.match_info["group"]
     wanted = await body_of(request, Reset)
-    await refuse_members(client, group, "reset")
+    is_share = await refuse_members(client, group, "reset") == SHARE
     leaders = {
         where: leader
         for where, leader in leaders_of([await describe_topic(client, wanted.topic)]).items()
@@ -40,9 +41,14 @@ async def reset_offsets(request: web.Request) -> web.Response:
     starts = await offsets_at(client, leaders, EARLIEST)
     ends = await offsets_at(client, leaders, LATEST)
     at = await offsets_at(client, leaders, wanted.number) if wanted.to == "time" else {}
-    committed = await client.committed(group, list(leaders))
+    if is_share:
+        committed = known_offsets(await starts_of(client, group))
+    else:
+        committed = await client.committed(group, list(leaders))
     moves = moves_of(wanted, starts, ends, at, committed)
-    if not wanted.dry_run:
+    if is_share and not wanted.dry_run:
+        await start_at(client, group, wanted.topic, {move["partition"]: move["new"] for move in moves})
+    elif not wanted.dry_run:
         await _commit(client, group, moves)
     return answer({"moves": moves})
 

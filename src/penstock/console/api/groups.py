@@ -1,11 +1,11 @@
-"""Consumer groups: listed, described with members and lag, deleted."""
+"""Consumer and share groups: listed, described with members and lag, deleted."""
 
-import asyncio
 from typing import Any, Final
 
 from aiohttp import web
 
 from penstock.client.cluster import LATEST, Client, TopicPartition, UnsupportedApi, coordinator_of_group
+from penstock.console.api.share_groups import SHARE, described_share_group, known_offsets, starts_of
 from penstock.console.kafka.places import ask_each, describe, leaders_of, offsets_at
 from penstock.console.refusals import NOT_FOUND, Refused, check
 from penstock.console.web import CLIENT, answer
@@ -47,7 +47,10 @@ def group_row(node: int, group: ListedGroup) -> dict[str, Any]:
 
 async def show_group(request: web.Request) -> web.Response:
     client, name = request[CLIENT], request.match_info["group"]
-    about, committed = await asyncio.gather(described_group(client, name), client.committed(name))
+    about = await described_group(client, name)
+    is_share = about["type"] == SHARE
+    starts = await starts_of(client, name) if is_share else {}
+    committed = known_offsets(starts) if is_share else await client.committed(name)
     topics = {where.topic for where in committed} | {
         place["topic"] for member in about["members"] for place in member["assignment"]
     }
@@ -62,7 +65,8 @@ async def show_group(request: web.Request) -> web.Response:
     ends = await offsets_at(client, wanted, LATEST)
     offsets = [
         offset_row(where, committed.get(where), ends.get(where), owners.get(where))
-        for where in sorted({*committed, *owners})
+        | ({"lag": starts[where].lag} if where in starts else {})
+        for where in sorted({*starts, *committed, *owners})
     ]
     return answer({**about, "offsets": offsets})
 
@@ -83,8 +87,12 @@ def offset_row(
 
 
 async def described_group(client: Client, name: str) -> dict[str, Any]:
-    """State and members, of a group of either protocol."""
-    return await _newer_group(client, name) or await _classic_group(client, name)
+    """State and members, of a group of whatever protocol."""
+    return (
+        await _newer_group(client, name)
+        or await described_share_group(client, name)
+        or await _classic_group(client, name)
+    )
 
 
 async def _newer_group(client: Client, name: str) -> dict[str, Any] | None:
@@ -158,8 +166,8 @@ def classic_member(member: describe_groups.DescribedGroupMember) -> dict[str, An
     }
 
 
-async def refuse_members(client: Client, name: str, what: str) -> None:
-    """Refuse while someone is in the group: they would go on from where they are and overwrite it."""
+async def refuse_members(client: Client, name: str, what: str) -> str:
+    """Refuse while someone is in the group: they would go on from where they are and overwrite it. Gives its type."""
     group = await described_group(client, name)
     if group["members"] or group["state"] not in _NOBODY:
         who = ", ".join(sorted({str(member["clientId"]) for member in group["members"]})[:3]) or "someone"
@@ -169,6 +177,7 @@ async def refuse_members(client: Client, name: str, what: str) -> None:
             f"Group {name} cannot be {what} while it has active members ({who}, state {group['state']}): "
             "stop them first, then try again.",
         )
+    return str(group["type"])
 
 
 async def delete_group(request: web.Request) -> web.Response:

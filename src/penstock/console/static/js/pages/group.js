@@ -18,11 +18,11 @@ export async function show([name], signal) {
   const offsets = table([
     { title: "Topic", kind: "name", cell: (row) => h("a", { href: address("topics", row.topic) }, row.topic) },
     { title: "Partition", kind: "number", cell: (row) => row.partition },
-    { title: "Committed", kind: "number", cell: (row) => count(row.committed) },
+    { title: "Offset", kind: "number", cell: (row) => count(row.committed) },
     { title: "End", kind: "number", narrow: false, cell: (row) => count(row.end) },
     { title: "Lag", kind: "number", cell: (row) => (row.lag > 0 ? chip(count(row.lag), "warn") : count(row.lag)) },
     { title: "Member", kind: "name", narrow: false, cell: (row) => row.member ?? h("span", { class: "soft" }, "nobody") },
-  ], { label: `Offsets of ${name}`, empty: "Nothing committed." });
+  ], { label: `Offsets of ${name}`, empty: "Nothing read yet." });
   const members = table([
     { title: "Client", kind: "name", cell: (row) => [row.clientId, row.instanceId ? [" ", chip(row.instanceId)] : null] },
     { title: "Host", cell: (row) => row.host },
@@ -57,7 +57,7 @@ export async function show([name], signal) {
 }
 
 function askDelete(name) {
-  confirmByName(`Delete group ${name}?`, "Its committed offsets are forgotten: whoever joins later begins by auto.offset.reset.", name, async () => {
+  confirmByName(`Delete group ${name}?`, "Its offsets are forgotten: whoever joins later begins by auto.offset.reset.", name, async () => {
     await remove(path`groups/${name}`);
     toast(`Group ${name} was deleted.`);
     go("groups");
