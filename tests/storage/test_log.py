@@ -176,6 +176,14 @@ def test_replicated_batches_keep_their_offsets_and_epochs(log: Log) -> None:
     assert log.epoch_end_offset(3) == (3, 5)
 
 
+def test_more_batches_than_the_kernel_takes_in_one_write_are_stored(log: Log) -> None:
+    count = 3000  # it takes 1024; a fetch of a megabyte brings ten thousand small ones
+    records = b"".join(batch_of("a", base_offset=offset) for offset in range(count))
+    log.append_replicated(records, now_ms=NOW_MS)
+    assert log.log_end_offset == count
+    assert len(all_values(log)) == count
+
+
 def test_a_partial_batch_at_the_end_of_a_fetch_is_left_out(log: Log) -> None:
     log.append_replicated(batch_of("a") + batch_of("b", base_offset=1)[:-5], now_ms=NOW_MS)
     assert all_values(log) == ["a"]

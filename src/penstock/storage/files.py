@@ -88,6 +88,9 @@ class FileSystem(Protocol):
         ...
 
 
+_BUFFERS_MAX = os.sysconf("SC_IOV_MAX")  # more than that in one call are an error to the kernel
+
+
 class RealFile:
     __slots__ = ("_fd",)
 
@@ -99,6 +102,8 @@ class RealFile:
             total = len(buffers[0])
             written = os.pwrite(self._fd, buffers[0], position)
         else:
+            if len(buffers) > _BUFFERS_MAX:
+                buffers = (b"".join(buffers),)
             total = sum(map(len, buffers))
             written = os.pwritev(self._fd, buffers, position)
         if written == total:
