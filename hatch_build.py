@@ -14,12 +14,14 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 COMPILED = (
+    "cluster/gathered.py",
     "cluster/replica.py",
     "cluster/replicas.py",
     "observability/completion.py",
     "observability/exposition.py",
     "protocol/headers.py",
     "protocol/produce_frame.py",
+    "protocol/repeated_produce.py",
     "protocol/records/validation.py",
     "protocol/records/walk.py",
     "protocol/wire.py",
@@ -28,6 +30,7 @@ COMPILED = (
     "server/dispatch.py",
     "server/handlers/produce.py",
     "server/memory.py",
+    "server/produce_answers.py",
     "server/tls_listener.py",
     "server/transactional_produce.py",
     "storage/append.py",

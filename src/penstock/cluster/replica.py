@@ -8,9 +8,11 @@ own disk and from what its followers ask for; a follower is told by its leader.
 """
 
 import asyncio
+import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from penstock.cluster.gathered import GATHERED_MAX, GatheredAppend
 from penstock.cluster.in_sync import Followers, WantedSet
 from penstock.cluster.metadata.state import NO_LEADER, Partition
 from penstock.cluster.replica_errors import (
@@ -28,6 +30,8 @@ from penstock.storage.files import Buffer
 from penstock.storage.flusher import Flusher
 from penstock.storage.log import Appended, Log, Origin
 from penstock.storage.log_errors import LogCorrupt, LogError, StorageError, is_disk_failure
+
+_log = logging.getLogger(__name__)
 
 ALL = -1  # acks: every in-sync replica
 
@@ -68,6 +72,7 @@ class Replica:
     __slots__ = (
         "_end_readers",
         "_followers",
+        "_gathered",
         "_log",
         "_open_log",
         "_own_producers",
@@ -117,6 +122,7 @@ class Replica:
         # Appends come in offset order, so whoever waits for the lowest offset stands first.
         self._producers: deque[tuple[int, Told]] = deque()
         self._own_producers: deque[tuple[int, Told]] = deque()
+        self._gathered: list[GatheredAppend] = []
         self._readers: set[asyncio.Future[None]] = set()
         self._end_readers: set[asyncio.Future[None]] = set()
 
@@ -195,6 +201,7 @@ class Replica:
 
     def follow(self, state: Partition) -> None:
         """Take in what the metadata says of the partition; a new epoch makes long polls look again."""
+        self._append_gathered()
         self.state = state
         if state.leader_epoch != self.leader_epoch:
             self.leader_id = state.leader
@@ -277,6 +284,8 @@ class Replica:
     ) -> Appended:
         """Append as the leader. Raises `LogError`, and `CheckElsewhere` as the log does."""
         log = self._log if self._log is not None else self.log
+        if self._gathered:  # they came first
+            self._append_gathered()
         followers = self._followers
         if followers is not None and acks == ALL:
             self._require_in_sync(followers, log)
@@ -287,11 +296,56 @@ class Replica:
             raise
         self._surroundings.flusher.request(log)
         self.bytes_in += records.size_bytes if isinstance(records, Checked) else len(records)
-        if log.committed_offset > self.high_watermark:
+        self._appended(log)
+        return appended
+
+    def _appended(self, log: Log) -> None:
+        if log.committed_offset > self.high_watermark:  # the topic waives the wait for the disk
             self._own_log_advanced()
         if self._end_readers:
             _wake(self._end_readers)
-        return appended
+
+    @property
+    def is_gathering(self) -> bool:
+        """Whether `gather` is the better `append` now, where this broker leads."""
+        log = self._log
+        return log is not None and log.syncing is not None and self._followers is None
+
+    def gather(self, produce: GatheredAppend) -> None:
+        """Append as the leader, with whatever else comes in this turn of the loop. `produce` is told, later."""
+        gathered = self._gathered
+        gathered.append(produce)
+        if len(gathered) == 1:
+            asyncio.get_running_loop().call_soon(self._append_gathered)
+        elif len(gathered) == GATHERED_MAX:
+            self._append_gathered()
+
+    def _append_gathered(self) -> None:
+        gathered = self._gathered
+        if not gathered:
+            return
+        self._gathered = []
+        log = self.log
+        batches = [produce.batch for produce in gathered]
+        outcomes: Sequence[Appended | LogError]
+        try:
+            outcomes = log.append_each(
+                batches, leader_epoch=self.leader_epoch, now_ms=self._surroundings.clock.now_ms()
+            )
+        except Exception as error:  # noqa: BLE001  nobody above would tell those who wait
+            _log.exception("appending to %s-%d failed", self.topic, self.partition)
+            outcomes = [StorageError(f"the append failed: {error}")] * len(batches)
+        self._surroundings.flusher.request(log)
+        for produce, outcome in zip(gathered, outcomes, strict=True):
+            if isinstance(outcome, LogError):
+                if isinstance(outcome, StorageError):
+                    self._refused(outcome)
+                produce.told(outcome)
+                continue
+            produce.appended = outcome
+            self.bytes_in += produce.batch.size_bytes
+            self.tell_when_acknowledged(outcome.last_offset, ALL, produce.told)
+        self._appended(log)
 
     def _require_in_sync(self, followers: Followers, log: Log) -> None:
         wanted = log.config.min_insync_replicas
@@ -407,6 +461,9 @@ class Replica:
                 self._producers.popleft()[1](error)
 
     def _fail_producers(self, failure: LogError) -> None:
+        gathered, self._gathered = self._gathered, []
+        for produce in gathered:
+            produce.told(failure)
         for producers in (self._producers, self._own_producers):
             while producers:
                 producers.popleft()[1](failure)

@@ -10,6 +10,7 @@ import msgspec
 from penstock.observability.clock import Clock
 from penstock.observability.completion import Completion
 from penstock.observability.seldom import Seldom
+from penstock.protocol.repeated_produce import ProduceHead
 from penstock.security.principal import ANONYMOUS
 from penstock.server.memory import MemoryBudget
 from penstock.server.metrics.requests import RequestCounts
@@ -72,6 +73,7 @@ class Peer:
         "on_leave",
         "port",
         "principal",
+        "produce_head",
         "software_name",
         "software_version",
         "turns",
@@ -85,6 +87,7 @@ class Peer:
         self.login: Login | None = None  # where the listener asks for one
         self.software_name = "unknown"  # until it says so in ApiVersions (KIP-511)
         self.software_version = "unknown"
+        self.produce_head: ProduceHead | None = None  # of its last Produce, which the next one may repeat
         self.is_leaving = False  # nobody waits for news any more: answer with what there is
         self.long_polls: set[asyncio.Future[None]] = set()
         self.turns = ReadTurns()

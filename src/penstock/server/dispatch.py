@@ -21,6 +21,7 @@ from penstock.protocol.fetch_frame import encode_fetch_response
 from penstock.protocol.headers import decode_request_header, encode_response_header
 from penstock.protocol.messages.api_versions import ApiVersionsResponse
 from penstock.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
+from penstock.protocol.repeated_produce import ProduceHead
 from penstock.protocol.request_header import RequestHeader
 from penstock.protocol.share_fetch_frame import encode_share_fetch_response
 from penstock.security.operations import Operation
@@ -64,7 +65,7 @@ class _Route:
     )
 
     def __init__(self, key: int, requests: RequestCounts) -> None:
-        codec: Any = produce_frame if key == _PRODUCE else apis.codec(key)
+        codec = apis.codec(key)
         self.key = key
         self.name = apis.APIS[key].name
         self.counts = requests.of(self.name)
@@ -83,6 +84,10 @@ class _Route:
     def encode(self, header: RequestHeader, response: Any) -> Answer:
         if response is None:  # Produce with acks=0 answers nothing
             return ()
+        if self.key == _PRODUCE:
+            frame = produce_frame.encode_answer(response, header.api_version, header.correlation_id)
+            if frame is not None:
+                return (frame,)
         out = bytearray(4)
         encode_response_header(out, self.key, header.api_version, header.correlation_id)
         encode_buffers = _WITHOUT_COPY.get(self.key)
@@ -104,6 +109,9 @@ class Dispatcher:
         self, frame: bytearray, peer: Peer
     ) -> Answer | Completion[Answer] | Awaitable[Answer] | Exclusive:
         """Handle one request; raises `ProtocolError` or `CloseConnection` when the connection cannot go on."""
+        repeated = None if peer.produce_head is None else peer.produce_head.read(frame)
+        if repeated is not None and self._services.is_ready:
+            return self._handle(self._routes[_PRODUCE], repeated[0], repeated[1], frame, peer)
         view = memoryview(frame)
         header, position = decode_request_header(view)
         route = self._routes.get(header.api_key) or self._route(header.api_key, peer)
@@ -116,13 +124,25 @@ class Dispatcher:
         is_elsewhere = route.is_forwarded and not services.controller.is_active
         if is_elsewhere and route.is_own is None:
             return Exclusive(self._forward(bytes(frame), peer))
-        request = route.decode(view, version, position)
+        one = produce_frame.decode_one(view, version, position) if route.key == _PRODUCE else None
+        if one is None:
+            request = route.decode(view, version, position)
+        else:
+            request = one[0]
+            peer.produce_head = ProduceHead(frame, header, request, one[1])
         if is_elsewhere and route.is_own is not None and not route.is_own(request):
             return Exclusive(self._forward(bytes(frame), peer))
         if log.isEnabledFor(logging.DEBUG):
             log.debug("%s #%d %s v%d", peer, header.correlation_id, route.name, version)
         if route.key == _ENVELOPE:
             return self._open_envelope(route, header, request, peer)
+        return self._handle(route, header, request, frame, peer)
+
+    def _handle(
+        self, route: _Route, header: RequestHeader, request: Any, frame: bytearray, peer: Peer
+    ) -> Answer | Completion[Answer] | Awaitable[Answer] | Exclusive:
+        services = self._services
+        version = header.api_version
         ctx = RequestContext(services, peer, version, header.client_id, len(frame))
         response = route.handle(ctx, request)
         if services.quotas.is_active:

@@ -38,9 +38,9 @@ class DurableLog(ReadableLog):
         "_epochs_are_saved",
         "_is_new",
         "_snapshots",
-        "_syncing",
         "on_checkpoint_due",
         "on_durable",
+        "syncing",
     )
 
     def __init__(
@@ -64,7 +64,8 @@ class DurableLog(ReadableLog):
         self._bytes_at_checkpoint = 0
         self._batches_at_checkpoint = 0
         self._epochs_are_saved = loaded.epochs_are_saved
-        self._syncing: SyncJob | None = None
+        self.syncing: SyncJob | None = None
+        """The latest sync, while it has not ended."""
         self._checkpoint: CheckpointJob | None = None
         self._is_new = is_new
         chain.names_unsynced = is_new or not loaded.names_are_synced
@@ -107,9 +108,9 @@ class DurableLog(ReadableLog):
             directories,
             end_offset=chain.end_offset,
             generation=self._generation,
-            before=self._syncing,
+            before=self.syncing,
         )
-        self._syncing = job
+        self.syncing = job
         return job
 
     def finish_sync(self, job: SyncJob, error: OSError | None = None) -> bool:
@@ -117,8 +118,8 @@ class DurableLog(ReadableLog):
 
         Whether more is durable than before: then `tell_durable` is to be called, which may take a while.
         """
-        if self._syncing is job:
-            self._syncing = None
+        if self.syncing is job:
+            self.syncing = None
         for handle in job.handles:
             self._cache.unpin(handle)
         if error is not None:

@@ -15,22 +15,25 @@ import msgspec
 
 from penstock.config.topic import TopicConfig
 from penstock.observability.offload import InlineOffload, Offload
+from penstock.protocol.records.batch import NO_PRODUCER_ID
 from penstock.protocol.records.rules import CheckElsewhere, ValidationRules, rules_for
 from penstock.storage.append import (
     HERE_BYTES_MAX,
     Checked,
     assign_offsets,
     check_produced,
+    prepare_one,
     prepare_produced,
     prepare_replicated,
 )
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import Buffer
-from penstock.storage.log_errors import OffsetOutOfRange, StorageFailure
+from penstock.storage.log_errors import AppendRejected, LogError, OffsetOutOfRange, StorageFailure
 from penstock.storage.log_producers import check_producers, note_stored
 from penstock.storage.log_sync import CheckpointJob
 from penstock.storage.log_values import Appended, Cold, LoadedLog, LogSlice, Origin
 from penstock.storage.mendable_log import MendableLog
+from penstock.storage.producer_state import Duplicate
 from penstock.storage.segment_chain import Discard, SegmentChain
 from penstock.storage.storable_batch import StorableBatch
 from penstock.storage.transaction_index import AbortedTransaction
@@ -110,13 +113,7 @@ class Log(MendableLog):
         batches = self._prepared(records, rules, now_ms, is_from_client)
         duplicate = check_producers(self.producers, batches, is_from_client=is_from_client)
         if duplicate is not None:
-            return Appended(
-                base_offset=duplicate.first_offset,
-                last_offset=duplicate.last_offset,
-                log_append_time_ms=duplicate.timestamp if rules.is_log_append_time else -1,
-                log_start_offset=self.log_start_offset,
-                duplicate=True,
-            )
+            return self._known(duplicate)
         base_offset = self.chain.end_offset
         assign_offsets(batches, base_offset, leader_epoch)
         self._store(batches, now_ms)
@@ -129,6 +126,15 @@ class Log(MendableLog):
             log_start_offset=self.log_start_offset,
         )
 
+    def _known(self, duplicate: Duplicate) -> Appended:
+        return Appended(
+            base_offset=duplicate.first_offset,
+            last_offset=duplicate.last_offset,
+            log_append_time_ms=duplicate.timestamp if self._rules_now().is_log_append_time else -1,
+            log_start_offset=self.log_start_offset,
+            duplicate=True,
+        )
+
     def _prepared(
         self, records: Buffer | Checked, rules: ValidationRules, now_ms: int, is_from_client: bool
     ) -> list[StorableBatch]:
@@ -139,6 +145,81 @@ class Log(MendableLog):
         here = self._rules_here if is_from_client else rules
         assert here is not None
         return prepare_produced(records, here, now_ms, is_from_client=is_from_client)
+
+    def prepare(self, records: Buffer, now_ms: int) -> StorableBatch:
+        """Check a client's batch, for `append_each`. Raises what `append` raises for it."""
+        if self._rules is None:
+            self._rules_now()
+        assert self._rules_here is not None
+        return prepare_one(records, self._rules_here, now_ms)
+
+    def append_each(
+        self, batches: Sequence[StorableBatch], *, leader_epoch: int, now_ms: int
+    ) -> list[Appended | LogError]:
+        """Store prepared batches of several clients, with one write where that can be; each has its own outcome."""
+        if self.failure is not None:
+            return [self.failure.with_traceback(None)] * len(batches)
+        verdicts: list[Appended | LogError | None] = []
+        stored: list[Appended | LogError] = []
+        together: list[StorableBatch] = []
+        producer_ids: set[int] = set()
+        for batch in batches:
+            producer_id = batch.header.producer_id
+            if producer_id == NO_PRODUCER_ID:
+                verdict = None
+            else:
+                if producer_id in producer_ids:  # it is judged by what it wrote before
+                    stored += self._store_each(together, leader_epoch, now_ms)
+                    together = []
+                    producer_ids.clear()
+                verdict = self._verdict(batch)
+                producer_ids.add(producer_id)
+            verdicts.append(verdict)
+            if verdict is None:
+                together.append(batch)
+        stored += self._store_each(together, leader_epoch, now_ms)
+        if len(stored) == len(batches):
+            return stored
+        rest = iter(stored)
+        return [next(rest) if verdict is None else verdict for verdict in verdicts]
+
+    def _verdict(self, batch: StorableBatch) -> Appended | LogError | None:
+        """What a producer is told without storing its batch; None if that is to be stored."""
+        try:
+            duplicate = check_producers(self.producers, (batch,), is_from_client=True)
+        except AppendRejected as rejected:
+            return rejected
+        return None if duplicate is None else self._known(duplicate)
+
+    def _store_each(
+        self, batches: list[StorableBatch], leader_epoch: int, now_ms: int
+    ) -> list[Appended | LogError]:
+        if len(batches) > 1 and not self.chain.has_room_for(batches, now_ms):
+            outcomes: list[Appended | LogError] = []
+            for batch in batches:
+                outcomes += self._store_each([batch], leader_epoch, now_ms)
+            return outcomes
+        if not batches:
+            return []
+        base_offset = self.chain.end_offset
+        assign_offsets(batches, base_offset, leader_epoch)
+        try:
+            self._store(batches, now_ms)
+        except LogError as error:
+            return [error] * len(batches)
+        if leader_epoch != self.epochs.latest_epoch and leader_epoch >= 0:
+            self._assign_epoch(leader_epoch, base_offset)
+        is_log_append_time = self._rules_now().is_log_append_time
+        log_start_offset = self.log_start_offset
+        return [
+            Appended(
+                base_offset=batch.base_offset,
+                last_offset=batch.last_offset,
+                log_append_time_ms=batch.max_timestamp if is_log_append_time else -1,
+                log_start_offset=log_start_offset,
+            )
+            for batch in batches
+        ]
 
     def checking(self, records: Buffer, now_ms: int) -> Callable[[], Checked]:
         """What checks a client's batch however large it is; to be called where it may take its time."""

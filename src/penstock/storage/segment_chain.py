@@ -102,6 +102,21 @@ class SegmentChain:
         else:
             self._write_counted(batches, now_ms)
 
+    def has_room_for(self, batches: Sequence[StorableBatch], now_ms: int) -> bool:
+        """Whether each of them would go to the active segment, so that one write will do."""
+        indexes = self.active.indexes_in_memory
+        if self.active.size_bytes == 0 or indexes is None or not indexes.is_ready_for_batches:
+            return False
+        if not indexes.has_room(self._config.segment_index_bytes, len(batches)):
+            return False
+        size_bytes = record_count = 0
+        max_timestamp = -1
+        for batch in batches:
+            size_bytes += batch.size_bytes
+            record_count += batch.header.last_offset_delta + 1
+            max_timestamp = max(max_timestamp, batch.max_timestamp)
+        return not self._must_roll(size_bytes, self.end_offset + record_count - 1, max_timestamp, now_ms)
+
     def _write_counted(self, batches: list[StorableBatch], now_ms: int) -> None:
         """Write batches into as many segments as they need, where segments are limited by their number of records."""
         active, size_bytes = self.active, self.active.size_bytes

@@ -118,11 +118,13 @@ class SegmentIndexes:
         self.is_ready_for_batches = True
         return next_offset
 
-    def has_room(self, size_bytes_max: int) -> bool:
-        """Whether the entries of the next batch, if it gets any, fit into each file with those of `close_times`."""
-        return self._bytes_since_entry <= self.interval_bytes or (
-            self.offsets.size_bytes + OFFSET_ENTRY_SIZE <= size_bytes_max
-            and self.times.size_bytes + 2 * TIME_ENTRY_SIZE <= size_bytes_max
+    def has_room(self, size_bytes_max: int, batch_count: int = 1) -> bool:
+        """Whether the entries of the next batches, if they get any, fit into each file with those of `close_times`."""
+        if batch_count == 1 and self._bytes_since_entry <= self.interval_bytes:
+            return True
+        return (
+            self.offsets.size_bytes + batch_count * OFFSET_ENTRY_SIZE <= size_bytes_max
+            and self.times.size_bytes + (batch_count + 1) * TIME_ENTRY_SIZE <= size_bytes_max
         )
 
     def close_times(self) -> None:

@@ -13,13 +13,13 @@ import asyncio
 from collections.abc import Awaitable, Mapping
 from functools import partial
 
+from penstock.cluster.gathered import GATHERED_BYTES_MAX
 from penstock.cluster.replica import ALL, Replica
 from penstock.cluster.topic_names import INTERNAL_TOPICS
 from penstock.observability.completion import Completion
 from penstock.protocol.compression import Codec
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.produce import (
-    BatchIndexAndErrorMessage,
     PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
@@ -33,6 +33,7 @@ from penstock.security.operations import Operation
 from penstock.server.connection_host import CloseConnection, Exclusive
 from penstock.server.context import RequestContext
 from penstock.server.permissions import denied_topics, may_transactional_id
+from penstock.server.produce_answers import GatheredProduce, answer_of_one, failed, rejected, stored
 from penstock.server.transactional_produce import (
     Pending,
     Verdicts,
@@ -48,8 +49,6 @@ from penstock.storage.log_errors import AppendRejected, LogError
 from penstock.transactions.state import TopicPartition
 
 _LOOK_INTERVAL_S = 1.0  # how often a wait for other replicas asks whether they can still be heard of
-_NOT_LOOKED_INTO = (ErrorCode.CORRUPT_MESSAGE, ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE)
-"""Refusals that, as in Kafka, do not tell where the log starts."""
 ADMIN_CLIENT = "__admin_client"  # Kafka's name for the only client that may write to internal topics
 
 
@@ -96,7 +95,11 @@ def _handle_one(
     """What nearly every request is: records for one partition. Where no other broker holds it, there is only its disk
     to wait for, without a time limit.
     """
-    outcome = _append(ctx, request, topic, topic.partition_data[0], _NOTHING_TOLD)
+    data = topic.partition_data[0]
+    gathered = _gather(ctx, request, topic, data)
+    if gathered is not None:
+        return gathered
+    outcome = _append(ctx, request, topic, data, _NOTHING_TOLD)
     leader = outcome.leader
     if leader is None or leader.is_replicated or request.acks == 0:
         return _go_on(ctx, request, [(topic, [outcome])])
@@ -111,11 +114,27 @@ def _respond_to_one(
     answer: Completion[ProduceResponse], topic: TopicProduceData, outcome: _Outcome, error: LogError | None
 ) -> None:
     if error is not None:
-        outcome.response = _failed(outcome.response.index, error.code, str(error))
-    told = TopicProduceResponse(
-        name=topic.name, topic_id=topic.topic_id, partition_responses=[outcome.response]
-    )
-    answer.resolve(ProduceResponse(responses=[told]))
+        outcome.response = failed(outcome.response.index, error.code, str(error))
+    answer.resolve(answer_of_one(topic, outcome.response))
+
+
+def _gather(
+    ctx: RequestContext, request: ProduceRequest, topic: TopicProduceData, data: PartitionProduceData
+) -> Completion[ProduceResponse] | None:
+    """Append it together with what others send now; None where that is not to be had, or something is wrong with it."""
+    leader = leader_for(ctx, topic, data.index)
+    if not isinstance(leader, Replica) or not leader.is_gathering or request.acks == 0:
+        return None
+    records = memoryview(data.records or b"")
+    if len(records) > GATHERED_BYTES_MAX or _refuse(ctx, request, leader, records, _NOTHING_TOLD):
+        return None
+    try:
+        batch = leader.log.prepare(records, ctx.broker.clock.now_ms())
+    except (CheckElsewhere, LogError):
+        return None
+    produce = GatheredProduce(batch, leader, topic, data.index)
+    leader.gather(produce)
+    return produce.answer
 
 
 def _denied(ctx: RequestContext, request: ProduceRequest) -> _Denied:
@@ -159,7 +178,7 @@ def _append_all(
         if refusal is None:
             parts = [_append(ctx, request, topic, data, told) for data in topic.partition_data]
         else:
-            parts = [_Outcome(_failed(data.index, refusal)) for data in topic.partition_data]
+            parts = [_Outcome(failed(data.index, refusal)) for data in topic.partition_data]
         outcomes.append((topic, parts))
     return _go_on(ctx, request, outcomes)
 
@@ -205,14 +224,14 @@ async def _check_and_append(
     assert records is not None
     leader = leader_for(ctx, topic, index)
     if not isinstance(leader, Replica):
-        return _Outcome(_failed(index, leader))
+        return _Outcome(failed(index, leader))
     try:
         checked = await ctx.broker.checks.run(leader.log.checking(records, ctx.broker.clock.now_ms()))
-    except AppendRejected as rejected:
-        return _Outcome(_rejected(index, leader, rejected))
+    except AppendRejected as error:
+        return _Outcome(rejected(index, leader, error))
     leader = leader_for(ctx, topic, index)  # it may have moved meanwhile
     if not isinstance(leader, Replica):
-        return _Outcome(_failed(index, leader))
+        return _Outcome(failed(index, leader))
     return _append_records(ctx, request, leader, checked, index=index, unchecked=records)
 
 
@@ -268,7 +287,7 @@ class _Waiting:
         if outcome.is_settled:  # its time had run out
             return
         if error is not None:
-            outcome.response = _failed(outcome.response.index, error.code, str(error))
+            outcome.response = failed(outcome.response.index, error.code, str(error))
         outcome.is_settled = True
         self._left -= 1
         if self._left == 0:
@@ -293,7 +312,7 @@ class _Waiting:
         """What was appended stays, and may still be committed: the client must find out by sending it again."""
         for outcome in others:
             if not outcome.is_settled:
-                outcome.response = _failed(outcome.response.index, ErrorCode.REQUEST_TIMED_OUT)
+                outcome.response = failed(outcome.response.index, ErrorCode.REQUEST_TIMED_OUT)
                 self._settle(outcome, None)
 
 
@@ -319,11 +338,11 @@ def _append(
 ) -> _Outcome:
     leader = leader_for(ctx, topic, data.index)
     if not isinstance(leader, Replica):
-        return _Outcome(_failed(data.index, leader))
+        return _Outcome(failed(data.index, leader))
     records = memoryview(data.records or b"")
     code = _refuse(ctx, request, leader, records, told)
     if code:
-        return _Outcome(_failed(data.index, code))
+        return _Outcome(failed(data.index, code))
     return _append_records(ctx, request, leader, records, index=data.index, unchecked=records)
 
 
@@ -342,18 +361,11 @@ def _append_records(
         outcome = _Outcome(PartitionProduceResponse(index=index))
         outcome.unchecked = unchecked
         return outcome
-    except AppendRejected as rejected:
-        return _Outcome(_rejected(index, leader, rejected))
+    except AppendRejected as error:
+        return _Outcome(rejected(index, leader, error))
     except LogError as error:
-        return _Outcome(_failed(index, error.code, str(error)))
-    response = PartitionProduceResponse(
-        index=index,
-        error_code=0,
-        base_offset=appended.base_offset,
-        log_append_time_ms=appended.log_append_time_ms,
-        log_start_offset=appended.log_start_offset,
-    )
-    return _Outcome(response, leader, appended.last_offset)
+        return _Outcome(failed(index, error.code, str(error)))
+    return _Outcome(stored(index, appended), leader, appended.last_offset)
 
 
 def _refuse(
@@ -372,21 +384,3 @@ def _refuse(
             return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
         return told.get(TopicPartition(leader.topic, leader.partition), ErrorCode.NONE)
     return ErrorCode.NONE
-
-
-def _failed(index: int, code: ErrorCode, message: str | None = None) -> PartitionProduceResponse:
-    return PartitionProduceResponse(index=index, error_code=code, base_offset=-1, error_message=message)
-
-
-def _rejected(index: int, leader: Replica, rejected: AppendRejected) -> PartitionProduceResponse:
-    return PartitionProduceResponse(
-        index=index,
-        error_code=rejected.code,
-        base_offset=-1,
-        log_start_offset=-1 if rejected.code in _NOT_LOOKED_INTO else leader.log.log_start_offset,
-        record_errors=[
-            BatchIndexAndErrorMessage(batch_index=e.batch_index, batch_index_error_message=e.message)
-            for e in rejected.record_errors
-        ],
-        error_message=rejected.message,
-    )

@@ -1,0 +1,33 @@
+"""Appends that came together, so that one write serves them all.
+
+While the disk is busy with a sync, what clients send must wait for the next one anyway. Of a partition that only this
+broker holds it is then not written one by one: what arrives within a turn of the loop is gathered and written at the
+end of the turn. A system call, and the bookkeeping around it, is then paid once for many small batches. Whoever writes
+alone does not wait: nothing is gathered while no sync runs.
+"""
+
+from typing import Final
+
+from penstock.storage.log_errors import LogError
+from penstock.storage.log_values import Appended
+from penstock.storage.storable_batch import StorableBatch
+
+GATHERED_MAX: Final = 256
+"""So many are written at once at most: the loop is held meanwhile."""
+GATHERED_BYTES_MAX: Final = 16_384
+"""Larger batches are written as they come: of them, the bytes cost more than the call."""
+
+
+class GatheredAppend:
+    """A checked batch of a client, and what became of it; made by whoever is to be told."""
+
+    __slots__ = ("appended", "batch")
+
+    def __init__(self, batch: StorableBatch) -> None:
+        self.batch = batch
+        self.appended: Appended | None = None
+        """Where it is stored, once it is."""
+
+    def told(self, error: LogError | None) -> None:
+        """It may be acknowledged, or will never be. Called once."""
+        raise NotImplementedError

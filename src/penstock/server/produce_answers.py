@@ -1,0 +1,75 @@
+"""What the partitions of a Produce are answered."""
+
+from penstock.cluster.gathered import GatheredAppend
+from penstock.cluster.replica import Replica
+from penstock.observability.completion import Completion
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.produce import (
+    BatchIndexAndErrorMessage,
+    PartitionProduceResponse,
+    ProduceResponse,
+    TopicProduceData,
+    TopicProduceResponse,
+)
+from penstock.storage.log_errors import AppendRejected, LogError
+from penstock.storage.log_values import Appended
+from penstock.storage.storable_batch import StorableBatch
+
+_NOT_LOOKED_INTO = (ErrorCode.CORRUPT_MESSAGE, ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE)
+"""Refusals that, as in Kafka, do not tell where the log starts."""
+
+
+def stored(index: int, appended: Appended) -> PartitionProduceResponse:
+    return PartitionProduceResponse(
+        index=index,
+        error_code=0,
+        base_offset=appended.base_offset,
+        log_append_time_ms=appended.log_append_time_ms,
+        log_start_offset=appended.log_start_offset,
+    )
+
+
+def failed(index: int, code: ErrorCode, message: str | None = None) -> PartitionProduceResponse:
+    return PartitionProduceResponse(index=index, error_code=code, base_offset=-1, error_message=message)
+
+
+def rejected(index: int, leader: Replica, error: AppendRejected) -> PartitionProduceResponse:
+    return PartitionProduceResponse(
+        index=index,
+        error_code=error.code,
+        base_offset=-1,
+        log_start_offset=-1 if error.code in _NOT_LOOKED_INTO else leader.log.log_start_offset,
+        record_errors=[
+            BatchIndexAndErrorMessage(batch_index=e.batch_index, batch_index_error_message=e.message)
+            for e in error.record_errors
+        ],
+        error_message=error.message,
+    )
+
+
+def answer_of_one(topic: TopicProduceData, response: PartitionProduceResponse) -> ProduceResponse:
+    told = TopicProduceResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=[response])
+    return ProduceResponse(responses=[told])
+
+
+class GatheredProduce(GatheredAppend):
+    """A request with one batch for one partition, which is appended together with those of others."""
+
+    __slots__ = ("_index", "_leader", "_topic", "answer")
+
+    def __init__(self, batch: StorableBatch, leader: Replica, topic: TopicProduceData, index: int) -> None:
+        super().__init__(batch)
+        self._leader = leader
+        self._topic = topic
+        self._index = index
+        self.answer: Completion[ProduceResponse] = Completion()
+
+    def told(self, error: LogError | None) -> None:
+        if error is None:
+            assert self.appended is not None
+            response = stored(self._index, self.appended)
+        elif isinstance(error, AppendRejected):
+            response = rejected(self._index, self._leader, error)
+        else:
+            response = failed(self._index, error.code, str(error))
+        self.answer.resolve(answer_of_one(self._topic, response))

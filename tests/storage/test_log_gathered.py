@@ -1,0 +1,180 @@
+"""Batches of several clients that are stored with one write become what they would have become one by one."""
+
+import errno
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from penstock.protocol.errors import ErrorCode
+from penstock.storage.file_cache import FileCache
+from penstock.storage.files import Buffer
+from penstock.storage.log import Log
+from penstock.storage.log_errors import AppendRejected, LogError, StorageError
+from penstock.storage.log_values import Appended
+from penstock.storage.recovery import create_log
+from penstock.testing.disk import FaultyDisk, FaultyFile
+from tests.storage.logs import NOW_MS, all_values, append, batch_of, config_of, new_log
+
+Outcome = tuple[int, int, int, bool] | ErrorCode
+
+
+def disk_log(disk: FaultyDisk, directory: str = "/t-0", **changes: Any) -> Log:
+    disk.make_dirs(directory)
+    cache, config = FileCache(disk), config_of(**changes)
+    return Log("t", 0, directory, config, cache=cache, loaded=create_log(cache, directory, config))
+
+
+def append_each(log: Log, *batches: bytearray) -> list[Appended | LogError]:
+    return log.append_each([log.prepare(batch, NOW_MS) for batch in batches], leader_epoch=3, now_ms=NOW_MS)
+
+
+def told(outcome: Appended | LogError) -> Outcome:
+    if isinstance(outcome, LogError):
+        return outcome.code
+    return outcome.base_offset, outcome.last_offset, outcome.log_append_time_ms, outcome.duplicate
+
+
+def append_singly(log: Log, batch: bytearray) -> Outcome:
+    try:
+        return told(log.append(batch, leader_epoch=3, now_ms=NOW_MS))
+    except LogError as error:
+        return error.code
+
+
+def test_each_gets_its_offsets_and_all_are_readable(tmp_path: Path) -> None:
+    log = new_log(str(tmp_path))
+    append(log, "a")
+    outcomes = append_each(log, batch_of("b", "c"), batch_of("d"))
+    assert [told(each) for each in outcomes] == [(1, 2, -1, False), (3, 3, -1, False)]
+    assert all_values(log) == ["a", "b", "c", "d"]
+    assert log.epoch_of(1) == 3
+
+
+def test_one_write_stores_them_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    write, positions = FaultyFile.write, []
+
+    def counted(file: FaultyFile, buffers: Sequence[Buffer], position: int) -> None:
+        positions.append(position)
+        write(file, buffers, position)
+
+    log = disk_log(FaultyDisk(Random(1)))
+    append(log, "a")
+    monkeypatch.setattr(FaultyFile, "write", counted)
+    append_each(log, *(batch_of(str(number)) for number in range(30)))
+    assert len(positions) == 1
+    assert len(all_values(log)) == 31
+
+
+def test_a_producer_that_sends_twice_is_judged_by_what_it_sent_before(tmp_path: Path) -> None:
+    log = new_log(str(tmp_path))
+
+    def of_producer(value: str, sequence: int, producer_id: int = 7) -> bytearray:
+        return batch_of(value, producer_id=producer_id, producer_epoch=0, base_sequence=sequence)
+
+    outcomes = append_each(
+        log,
+        of_producer("a", 0),
+        of_producer("x", 0, producer_id=8),
+        of_producer("b", 1),
+        of_producer("a", 0),
+        of_producer("d", 3),
+        batch_of("z"),
+        of_producer("c", 2),
+    )
+    assert [told(each) for each in outcomes] == [
+        (0, 0, -1, False),
+        (1, 1, -1, False),
+        (2, 2, -1, False),
+        (0, 0, -1, True),
+        ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+        (3, 3, -1, False),
+        (4, 4, -1, False),
+    ]
+    assert all_values(log) == ["a", "x", "b", "z", "c"]
+
+
+def test_a_full_disk_refuses_all_of_them_and_keeps_none() -> None:
+    disk = FaultyDisk(Random(2))
+    log = disk_log(disk)
+    append(log, "a")
+    disk.fail("write", error=errno.ENOSPC, times=1)
+    outcomes = append_each(log, batch_of("b"), batch_of("c"))
+    assert [type(each) for each in outcomes] == [StorageError, StorageError]
+    assert all_values(log) == ["a"]
+    assert [told(each) for each in append_each(log, batch_of("d"))] == [(1, 1, -1, False)]
+
+
+def test_a_log_that_failed_says_so_to_each(tmp_path: Path) -> None:
+    log = new_log(str(tmp_path))
+    prepared = [log.prepare(batch_of("a"), NOW_MS), log.prepare(batch_of("b"), NOW_MS)]
+    log.abandon("it was closed")
+    outcomes = log.append_each(prepared, leader_epoch=0, now_ms=NOW_MS)
+    assert [told(each) for each in outcomes] == [ErrorCode.KAFKA_STORAGE_ERROR] * 2
+
+
+def test_what_no_log_takes_is_refused_before_it_is_gathered(tmp_path: Path) -> None:
+    broken = batch_of("a")
+    broken[-1] ^= 1
+    with pytest.raises(AppendRejected, match="CRC"):
+        new_log(str(tmp_path)).prepare(broken, NOW_MS)
+
+
+_BATCHES = st.lists(
+    st.tuples(
+        st.sampled_from([-1, -1, 5, 6]),  # producer id
+        st.integers(0, 3),  # sequence
+        st.integers(1, 3),  # records
+        st.sampled_from([0, 400]),  # bytes of each
+        st.sampled_from([0, -5_000, 5_000]),  # its time
+    ),
+    max_size=12,
+)
+_SETTINGS: list[dict[str, Any]] = [
+    {},
+    {"segment_bytes": 2000, "index_interval_bytes": 0},
+    {"segment_ms": 3000},
+    {"segment_records": 4},
+    {"segment_index_bytes": 60, "index_interval_bytes": 0},
+    {"message_timestamp_type": "LogAppendTime"},
+]
+
+
+@pytest.mark.parametrize("changes", _SETTINGS, ids=lambda changes: next(iter(changes), "defaults"))
+def test_any_groups_leave_the_files_that_single_appends_leave(changes: dict[str, Any]) -> None:
+    @settings(max_examples=25, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @given(st.lists(_BATCHES, max_size=4))
+    def check(groups: list[list[tuple[int, int, int, int, int]]]) -> None:
+        disk = FaultyDisk(Random(3))
+        gathered, single = disk_log(disk, "/gathered", **changes), disk_log(disk, "/single", **changes)
+        for group in groups:
+            batches = [
+                batch_of(
+                    *("x" * size_bytes + str(n) for n in range(count)),
+                    timestamp=NOW_MS + time_ms,
+                    producer_id=producer_id,
+                    producer_epoch=0 if producer_id >= 0 else -1,
+                    base_sequence=sequence if producer_id >= 0 else -1,
+                )
+                for producer_id, sequence, count, size_bytes, time_ms in group
+            ]
+            expected = [append_singly(single, bytearray(batch)) for batch in batches]
+            assert [told(each) for each in append_each(gathered, *batches)] == expected
+        for log in (gathered, single):
+            log.roll(now_ms=NOW_MS)
+        assert contents(disk, "/gathered") == contents(disk, "/single")
+
+    check()
+
+
+def contents(disk: FaultyDisk, directory: str) -> dict[str, bytes]:
+    found = {}
+    for name in disk.list(directory):
+        file = disk.open(f"{directory}/{name}", writable=False)
+        found[name] = file.read(file.size(), 0)
+        file.close()
+    return found
