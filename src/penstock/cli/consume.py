@@ -23,10 +23,13 @@ from penstock.cli.group_reader import GroupReader, Starts
 from penstock.cli.offsets import at_time, earliest, latest
 from penstock.cli.position import Position, Time, first_offsets, parse_position
 from penstock.cli.record_format import Render, record_format, shown_message
+from penstock.cli.share_reader import ShareReader
 from penstock.cli.silence import POLL_SECONDS, Silence
 from penstock.cli.topic import choose_partitions
 
 _POLL_RECORDS = 500
+
+Isolation = Literal["read_committed", "read_uncommitted"]
 
 
 def consume(
@@ -34,10 +37,11 @@ def consume(
     topic: str | None = typer.Argument(
         None, help="The topic; without it you are shown the topics to choose from."
     ),
-    from_: str = typer.Option(
-        "start",
+    from_: str | None = typer.Option(
+        None,
         "--from",
         metavar="WHERE",
+        show_default="start",
         help="start, end, an offset, -N (the last N of each partition), -15m (a quarter of an hour ago; s, m, h, d), "
         "a time like 2026-05-04T12:00:00Z, or milliseconds since 1970.",
     ),
@@ -52,6 +56,12 @@ def consume(
         help="Join this consumer group: share the partitions with its other members, go on from what it committed "
         "(--from is for where it has not) and commit what was shown.",
     ),
+    share_group: str | None = typer.Option(
+        None,
+        metavar="NAME",
+        help="Join this share group: take records that no other member has, of any partition, and accept what was "
+        "shown. Where it begins is a setting of the group, share.auto.offset.reset.",
+    ),
     max_messages: int | None = typer.Option(
         None, "--max-messages", "-n", min=0, metavar="N", help="Stop after so many."
     ),
@@ -62,13 +72,15 @@ def consume(
         metavar="FORM",
         help="text, json (an object a line), raw (the values), hex, or a template such as '{offset} {key}: {value}'.",
     ),
-    isolation: Literal["read_committed", "read_uncommitted"] = typer.Option(
-        "read_committed", help="Whether records of aborted and open transactions are shown."
+    isolation: Isolation | None = typer.Option(
+        None,
+        show_default="read_committed",
+        help="Whether records of aborted and open transactions are shown.",
     ),
     server: str = BootstrapServer,
     client: list[str] = ClientSetting,
 ) -> None:
-    """Show the records of a topic. Without --group it belongs to no group and commits nothing.
+    """Show the records of a topic. Without --group or --share-group it belongs to no group and commits nothing.
 
     For example:
 
@@ -76,18 +88,30 @@ def consume(
       penstock consume orders --from 2026-05-04T12:00:00Z --format json
       penstock consume orders --partition 0 --from 1200 -n 1 --format raw
       penstock consume orders --group readers
+      penstock consume jobs --share-group workers
     """
-    if group == "":
-        raise CommandError("the group's name is empty: give one, or leave out --group", EXIT_USAGE)
-    if group is not None and partition is not None:
+    if "" in (group, share_group):
+        raise CommandError(
+            "the group's name is empty: give one, or leave out --group and --share-group", EXIT_USAGE
+        )
+    if (group or share_group) and partition is not None:
         raise CommandError("a group shares out the partitions itself: leave out --partition", EXIT_USAGE)
     render = record_format(form)
-    position = parse_position(from_, time.time_ns() // 1_000_000)
+    if share_group is not None:
+        _refuse_in_share_group(share_group, group, from_, isolation, follow=follow)
+    position = parse_position(from_ or "start", time.time_ns() // 1_000_000)
+    isolation = isolation or "read_committed"
     admin = admin_client(server, client)
     if topic is None:
         topic = choose_topic(admin, "consume")
     chosen = choose_partitions(admin, topic, partition)
     is_read_committed = isolation == "read_committed"
+    if share_group is not None:
+        config = _share_config(server, client, share_group, max_messages)
+        sharing = ShareReader(make_client(_share_consumer_class(), config), topic)
+        with contextlib.suppress(KeyboardInterrupt), contextlib.closing(sharing):
+            sharing.copy(render, max_messages)
+        return
     if group is not None:
         config = _consumer_config(server, client, isolation, group, follow=follow)
         with contextlib.closing(_join(admin, config, topic, position, follow=follow)) as member:
@@ -104,6 +128,42 @@ def consume(
     # Ctrl-C is how a reader that follows is stopped: no failure.
     with contextlib.suppress(KeyboardInterrupt), contextlib.closing(reader):
         reader.copy(render, max_messages)
+
+
+def _refuse_in_share_group(
+    name: str, group: str | None, from_: str | None, isolation: str | None, *, follow: bool
+) -> None:
+    if group is not None:
+        raise CommandError("give --group or --share-group: nobody is in both at once", EXIT_USAGE)
+    if not follow:
+        raise CommandError(
+            "a share group has no end: what others give back may come at any time. End it with --max-messages N or "
+            "Ctrl-C",
+            EXIT_USAGE,
+        )
+    for option, value, setting in (
+        ("--from", from_, "share.auto.offset.reset=earliest"),
+        ("--isolation", isolation, f"share.isolation.level={isolation}"),
+    ):
+        if value is not None:
+            raise CommandError(
+                f"{option} is a setting of the share group, for all its members: "
+                f"`penstock config set group {name} {setting}`",
+                EXIT_USAGE,
+            )
+
+
+def _share_config(server: str, settings: list[str], group: str, count_max: int | None) -> dict[str, object]:
+    """A batch comes whole: no more of them than are wanted."""
+    return client_config(
+        server,
+        settings,
+        **{
+            "group.id": group,
+            "share.acknowledgement.mode": "explicit",
+            "max.poll.records": _POLL_RECORDS if count_max is None else max(1, min(_POLL_RECORDS, count_max)),
+        },
+    )
 
 
 def _join(
@@ -130,6 +190,12 @@ def _consumer_class() -> Any:
     from confluent_kafka import Consumer
 
     return Consumer
+
+
+def _share_consumer_class() -> Any:
+    from confluent_kafka import ShareConsumer
+
+    return ShareConsumer
 
 
 def _consumer_config(
