@@ -38,6 +38,7 @@ from tests.server.live import (
     values_in,
     versions,
 )
+from tests.server.test_quotas import quota
 
 VERSIONS = versions(ShareFetchRequest)
 UNKNOWN = TopicHandle("no-such-topic", b"\x07" * 16)
@@ -351,6 +352,21 @@ async def test_a_request_that_renews_fetches_nothing(live: Live, client: Client)
     for each in ("max_records", "max_bytes", "min_bytes", "max_wait_ms"):
         refused = await member.fetch(**{**nothing, each: 1}, share_session_epoch=member.epoch)
         assert code(refused.error_code) == "INVALID_REQUEST"
+
+
+async def test_who_is_over_a_quota_gets_nothing_and_locks_nothing(live: Live, client: Client) -> None:
+    topic = await client.create_topic()
+    for _ in range(2):
+        await client.produce(topic, batch(b"x" * 11_000))
+    group_id = await prepared(live, topic)
+    async with quota(live, "consumer_byte_rate", 1000):
+        reader = await live.connect()
+        member = Member(reader, group_id, topic)
+        assert acquired(await member.take(max_bytes=1)) == [(0, 0, 1)]  # a burst is let through, and counted
+        throttled = await member.fetch(max_wait_ms=FOREVER_MS)
+        assert (throttled.responses, throttled.throttle_time_ms > 0) == ([], True)
+        await reader.close()
+    assert acquired(await Member(client, group_id, topic).take())[-1] == (1, 1, 1)
 
 
 async def test_share_groups_can_be_switched_off(tmp_path: Path) -> None:

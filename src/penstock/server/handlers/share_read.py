@@ -8,7 +8,9 @@ a client that is gone. Records go out by whole batches: those from the first to 
 
 import asyncio
 import struct
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 
 from penstock.cluster.replica import Replica
 from penstock.protocol.errors import ErrorCode
@@ -251,6 +253,9 @@ def _batches_in(records: RecordsBuffer, offset_limit: int) -> tuple[list[int], l
     return positions, batches
 
 
+_first_offset = attrgetter("first_offset")
+
+
 def _cut(
     records: RecordsBuffer,
     positions: Sequence[int],
@@ -259,9 +264,8 @@ def _cut(
 ) -> RecordsBuffer:
     """The batches from the one of the first record acquired to the one of the last."""
     first_offset, last_offset = acquired[0].first_offset, acquired[-1].last_offset
-    first = max((i for i, b in enumerate(batches) if b.first_offset <= first_offset), default=0)
-    last = max((i for i, b in enumerate(batches) if b.first_offset <= last_offset), default=0)
-    begin, end = positions[first], positions[last + 1]
+    begin = positions[max(0, bisect_right(batches, first_offset, key=_first_offset) - 1)]
+    end = positions[max(1, bisect_right(batches, last_offset, key=_first_offset))]
     if begin == 0 and end == len(records):
         return records
     return memoryview(records)[begin:end]
