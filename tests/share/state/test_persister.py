@@ -270,7 +270,7 @@ def test_when_the_broker_stops_whoever_waits_is_told() -> None:
 
         await played.persister.stop()
 
-        for each in (begun, waiting):
+        for each in (begun, waiting, played.begin_write(3)):
             with pytest.raises(PersisterError) as told:
                 await each
             assert told.value.code is ErrorCode.COORDINATOR_NOT_AVAILABLE

@@ -95,9 +95,11 @@ class ClusterPersister:
         self._random = randomness
         self._queues: dict[SharePartitionKey, deque[_Task[Any]]] = {}
         self._workers: set[asyncio.Task[None]] = set()
+        self._is_stopped = False
 
     async def stop(self) -> None:
-        """Whoever still waits is told that there is no coordinator."""
+        """Whoever still waits, or asks from now on, is told that there is no coordinator."""
+        self._is_stopped = True
         for worker in self._workers:
             worker.cancel()
         await asyncio.gather(*self._workers, return_exceptions=True)
@@ -195,6 +197,8 @@ class ClusterPersister:
         return await task.wait()
 
     def _queue(self, key: SharePartitionKey, task: "_Task[Any]") -> None:
+        if self._is_stopped:
+            raise PersisterError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         queue = self._queues.get(key)
         if queue is not None:
             queue.append(task)
