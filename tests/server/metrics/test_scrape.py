@@ -6,6 +6,7 @@ from penstock.protocol.messages.offset_commit import (
     OffsetCommitRequestTopic,
 )
 from penstock.server.metrics.scrape import scrape
+from penstock.share.values import SharePartitionKey
 from tests.server.live import Client, Live, batch, unique_name, values_in
 
 
@@ -42,6 +43,23 @@ async def test_what_is_produced_and_fetched_is_counted_by_api_and_by_partition(
     assert after[f"penstock_partition_bytes_in_total{of}"] > 1000
     assert after[f"penstock_partition_bytes_out_total{of}"] == after[f"penstock_partition_bytes_in_total{of}"]
     assert grown("penstock_log_flush_duration_seconds_count") >= 1
+
+
+async def test_the_lag_of_a_share_group_counts_what_is_done_with_behind_its_start(
+    live: Live, client: Client
+) -> None:
+    topic = await client.create_topic()
+    await client.produce(topic, batch(b"a", b"b", b"c", b"d", b"e"))
+    key = SharePartitionKey("sharing", topic.id, 0)
+    await live.services.persister.initialize(key, 0, 1)
+    await live.services.persister.write(
+        key, state_epoch=0, leader_epoch=0, start_offset=-1, delivery_complete_count=2, batches=[]
+    )
+
+    found = await values(live)
+
+    of = f'{{group="sharing",topic="{topic.name}",partition="0"}}'
+    assert (found[f"penstock_share_group_start_offset{of}"], found[f"penstock_group_lag{of}"]) == (1, 2)
 
 
 async def test_the_lag_of_a_group_is_what_it_has_not_consumed(live: Live, client: Client) -> None:

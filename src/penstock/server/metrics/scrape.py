@@ -248,6 +248,7 @@ def _groups(services: Services) -> Iterator[tuple[Family, Iterable[Sample]]]:
     members = {
         **{group_id: len(group.members) for s in shards for group_id, group in s.groups.items()},
         **{group_id: len(group.members) for s in shards for group_id, group in s.consumers.items()},
+        **{group_id: len(group.members) for s in shards for group_id, group in s.shares.items()},
     }
     yield (
         _family("group_members", "gauge", "Members of the groups coordinated here"),
@@ -264,14 +265,39 @@ def _groups(services: Services) -> Iterator[tuple[Family, Iterable[Sample]]]:
         _family("group_committed_offset", "gauge", "Committed offsets of the groups coordinated here"),
         ((_of(group_id, topic, partition), offset) for group_id, topic, partition, offset in offsets),
     )
+    shares = list(_share_positions(services))
+    yield (
+        _family(
+            "share_group_start_offset",
+            "gauge",
+            "Where share groups are, as the share coordinator here has it",
+        ),
+        ((_of(group_id, topic, partition), start) for group_id, topic, partition, start, _ in shares),
+    )
+    positions = offsets + [
+        (group_id, topic, partition, start + done_count)
+        for group_id, topic, partition, start, done_count in shares
+        if done_count >= 0
+    ]
     yield (
         _family("group_lag", "gauge", "Records not consumed yet, where this broker holds the partition"),
         (
             (_of(group_id, topic, partition), max(0, replica.high_watermark - offset))
-            for group_id, topic, partition, offset in offsets
+            for group_id, topic, partition, offset in positions
             if (replica := services.replicas.get(topic, partition)) is not None and replica.is_open
         ),
     )
+
+
+def _share_positions(services: Services) -> Iterator[tuple[str, str, int, int, int]]:
+    """Group, topic, partition, start offset, and how many records behind it are done with, -1 if nobody knows."""
+    topics = services.controller.image.topics_by_id
+    for shard in services.share_state.shards:
+        for key, summary in shard.state.summaries():
+            topic = topics.get(key.topic_id)
+            if topic is not None and summary.start_offset >= 0:
+                done_count = summary.delivery_complete_count
+                yield key.group_id, topic.name, key.partition, summary.start_offset, done_count
 
 
 def _of(group_id: str, topic: str, partition: int) -> Labels:

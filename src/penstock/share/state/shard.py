@@ -5,7 +5,7 @@ does when it comes back from the log.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from penstock.protocol.errors import ErrorCode, ProtocolError
@@ -94,6 +94,12 @@ class _Kept:
         self.update_count += 1
 
     @property
+    def summary(self) -> ShareSummary:
+        return ShareSummary(
+            self.state_epoch, self.leader_epoch, self.start_offset, self.delivery_complete_count
+        )
+
+    @property
     def was_cold(self) -> bool:
         """Whether its last snapshot was only made so that the log behind it could go."""
         return self.created_ms != self.written_ms
@@ -110,6 +116,10 @@ class ShareStateShard:
 
     def __len__(self) -> int:
         return len(self._kept)
+
+    def summaries(self) -> Iterator[tuple[SharePartitionKey, ShareSummary]]:
+        """Of all share partitions."""
+        return ((key, kept.summary) for key, kept in self._kept.items())
 
     # -- from the log ---------------------------------------------------------------------------------
 
@@ -226,11 +236,7 @@ class ShareStateShard:
         _check_number(key)
         self._check_exists(key)
         kept = self._kept.get(key)
-        if kept is None:
-            return ShareSummary(0, 0, UNINITIALIZED_OFFSET)
-        return ShareSummary(
-            kept.state_epoch, kept.leader_epoch, kept.start_offset, kept.delivery_complete_count
-        )
+        return ShareSummary(0, 0, UNINITIALIZED_OFFSET) if kept is None else kept.summary
 
     def delete(self, key: SharePartitionKey, moment: Moment) -> NewRecord | None:
         _check_number(key)
