@@ -354,19 +354,21 @@ async def test_a_request_that_renews_fetches_nothing(live: Live, client: Client)
         assert code(refused.error_code) == "INVALID_REQUEST"
 
 
-async def test_who_is_over_a_quota_gets_nothing_and_locks_nothing(live: Live, client: Client) -> None:
-    topic = await client.create_topic()
-    for _ in range(2):
-        await client.produce(topic, batch(b"x" * 11_000))
-    group_id = await prepared(live, topic)
-    async with quota(live, "consumer_byte_rate", 1000):
-        reader = await live.connect()
-        member = Member(reader, group_id, topic)
+async def test_who_is_over_a_quota_gets_nothing_and_locks_nothing(tmp_path: Path) -> None:
+    async with running_broker(tmp_path) as live, quota(live, "consumer_byte_rate", 1000):
+        client, reader = await live.connect(), await live.connect()
+        topic = await client.create_topic()
+        for _ in range(2):
+            await client.produce(topic, batch(b"x" * 11_000))
+        member = Member(reader, await prepared(live, topic), topic)
         assert acquired(await member.take(max_bytes=1)) == [(0, 0, 1)]  # a burst is let through, and counted
         throttled = await member.fetch(max_wait_ms=FOREVER_MS)
         assert (throttled.responses, throttled.throttle_time_ms > 0) == ([], True)
+        state = led(live, member.group_id, topic).state
+        assert state is not None
+        assert state.next_fetch_offset == 1
+        await client.close()
         await reader.close()
-    assert acquired(await Member(client, group_id, topic).take())[-1] == (1, 1, 1)
 
 
 async def test_share_groups_can_be_switched_off(tmp_path: Path) -> None:
