@@ -1,0 +1,151 @@
+"""Share groups while the share coordinator refuses or says nothing."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from penstock.observability.clock import ManualClock
+from penstock.protocol.errors import ErrorCode
+from penstock.share.values import (
+    Persister,
+    PersisterError,
+    SharePartitionKey,
+    ShareState,
+    ShareSummary,
+    StateBatch,
+)
+from tests.server.handlers.share_groups.members import SETTINGS, ShareConsumer, group_of
+from tests.server.live import Live, TopicHandle, code, one, running_broker, until
+
+
+class Troubled:
+    """A persister that lets everything through, unless it is told otherwise."""
+
+    def __init__(self, real: Persister) -> None:
+        self._real = real
+        self.refuses: ErrorCode | None = None
+        self.answers = asyncio.Event()
+        self.answers.set()
+        self.epochs: list[int] = []
+
+    async def _pass(self) -> None:
+        await self.answers.wait()
+        if self.refuses is not None:
+            raise PersisterError(self.refuses)
+
+    async def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> None:
+        self.epochs.append(state_epoch)
+        await self._pass()
+        await self._real.initialize(key, state_epoch, start_offset)
+
+    async def read(self, key: SharePartitionKey, leader_epoch: int) -> ShareState:
+        return await self._real.read(key, leader_epoch)
+
+    async def write(
+        self,
+        key: SharePartitionKey,
+        *,
+        state_epoch: int,
+        leader_epoch: int,
+        start_offset: int,
+        delivery_complete_count: int,
+        batches: Sequence[StateBatch],
+    ) -> None:
+        raise NotImplementedError
+
+    async def summary(self, key: SharePartitionKey) -> ShareSummary:
+        await self._pass()
+        return await self._real.summary(key)
+
+    async def delete(self, key: SharePartitionKey) -> None:
+        await self._pass()
+        await self._real.delete(key)
+
+
+@pytest.fixture
+def persister(live: Live) -> Iterator[Troubled]:
+    shares = live.services.groups.shares
+    real = shares.persister
+    shares.persister = troubled = Troubled(real)
+    yield troubled
+    shares.persister = real
+
+
+async def test_what_is_refused_is_asked_for_again_with_the_next_heartbeat(
+    persister: Troubled, consumer: ShareConsumer
+) -> None:
+    persister.refuses = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    answer = await consumer.join()
+    assert (code(answer.error_code), answer.member_epoch, consumer.numbers) == ("NONE", 1, [])
+
+    persister.refuses = None
+    await consumer.join()
+
+    assert consumer.numbers == [0, 1, 2, 3]
+    assert persister.epochs == [1] * 8, "the group's epoch is that of the state"
+
+
+async def test_whoever_joins_waits_no_longer_than_for_a_heartbeat(tmp_path: Path) -> None:
+    clock = ManualClock()
+    async with running_broker(tmp_path, SETTINGS, clock=clock) as live:
+        shares = live.services.groups.shares
+        shares.persister = persister = Troubled(shares.persister)
+        persister.answers.clear()
+        client = await live.connect()
+        topic = await client.create_topic(partitions=1)
+        consumer = await ShareConsumer(client, "g", "m1", topic).find()
+
+        joining = asyncio.ensure_future(consumer.join())
+        await until(lambda: bool(persister.epochs))
+        assert not joining.done()
+        clock.advance(5000)
+        answer = await joining
+        assert (code(answer.error_code), answer.member_epoch, consumer.numbers) == ("NONE", 1, [])
+
+        persister.answers.set()
+        await until(lambda: not group_of(live, "g").in_flight)
+        await consumer.beat()
+        assert consumer.numbers == [0]
+        await client.close()
+
+
+async def test_a_group_whose_state_cannot_be_deleted_stays(
+    persister: Troubled, consumer: ShareConsumer
+) -> None:
+    await consumer.join()
+    await consumer.leave()
+    persister.refuses = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    assert await consumer.delete_group() == "COORDINATOR_LOAD_IN_PROGRESS"
+    assert (await consumer.describe()).group_state == "Empty"
+
+    persister.refuses = None
+    assert await consumer.delete_group() == "NONE"
+    assert code((await consumer.describe()).error_code) == "GROUP_ID_NOT_FOUND"
+
+
+async def test_offsets_that_cannot_be_set_or_deleted_are_told_one_by_one(
+    persister: Troubled, consumer: ShareConsumer, topic: TopicHandle
+) -> None:
+    await consumer.alter(topic.name, {0: 5})
+    persister.refuses = ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+    told = one(one((await consumer.alter(topic.name, {0: 7})).responses).partitions)
+    assert code(told.error_code) == "COORDINATOR_NOT_AVAILABLE"
+    told_topic = one((await consumer.delete_offsets(topic.name)).responses)
+    assert code(told_topic.error_code) == "COORDINATOR_NOT_AVAILABLE"
+
+    persister.refuses = None
+    told_topic = one((await consumer.delete_offsets(topic.name)).responses)
+    assert (told_topic.topic_name, code(told_topic.error_code)) == (topic.name, "NONE")
+    assert (await consumer.offsets()).topics == []
+
+
+async def test_a_start_that_nobody_tells_is_not_known(
+    persister: Troubled, consumer: ShareConsumer, topic: TopicHandle
+) -> None:
+    await consumer.alter(topic.name, {0: 5})
+    persister.refuses = ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+    assert await consumer.starts(topic) == {0: (-1, -1)}
