@@ -95,14 +95,16 @@ class ShareMember:
 
 
 class ShareStage:
-    def __init__(self, bootstrap: str, **topic_settings: str) -> None:
+    def __init__(self, bootstrap: str, partitions: int = 1, **topic_settings: str) -> None:
         number = next(_numbers)
         self.topic = f"queue-{number}"
         self.group = f"workers-{number}"
         self._bootstrap = bootstrap
         self._admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
         config = {name.replace("_", "."): value for name, value in topic_settings.items()}
-        self._admin.create_topics([NewTopic(self.topic, 1, -1, config=config)])[self.topic].result(PATIENCE_S)
+        self._admin.create_topics([NewTopic(self.topic, partitions, -1, config=config)])[self.topic].result(
+            PATIENCE_S
+        )
         self._members: list[ShareMember] = []
         self.configure(share_auto_offset_reset="earliest")
 
@@ -115,7 +117,9 @@ class ShareStage:
         resource = ConfigResource(ResourceType.GROUP, self.group, incremental_configs=entries)
         self._admin.incremental_alter_configs([resource])[resource].result(PATIENCE_S)
 
-    def produce(self, values: Iterable[str], *, batch: int = 10_000, **settings: Any) -> None:
+    def produce(
+        self, values: Iterable[str], *, batch: int = 10_000, partition: int = 0, **settings: Any
+    ) -> None:
         producer = Producer(
             {
                 "bootstrap.servers": self._bootstrap,
@@ -126,7 +130,7 @@ class ShareStage:
             }
         )
         for value in values:
-            producer.produce(self.topic, value.encode(), key=value.encode(), partition=0)
+            producer.produce(self.topic, value.encode(), key=value.encode(), partition=partition)
         assert producer.flush(PATIENCE_S) == 0
 
     def transact(self, outcomes: Mapping[str, bool]) -> None:
@@ -173,6 +177,10 @@ class ShareStage:
     def close(self) -> None:
         for member in self._members:
             member.close()
+
+
+def numbered(count: int, first: int = 0) -> list[str]:
+    return [f"record-{number}" for number in range(first, first + count)]
 
 
 def deliveries(records: Iterable[Message]) -> list[Delivery]:

@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka import AcknowledgeType
 
 from tests.interop.groups import SHARE, Members
-from tests.interop.share_stage import SETTINGS, Delivery, ShareStage, until
+from tests.interop.share_stage import SETTINGS, Delivery, ShareStage, numbered, until
 from tests.support.broker import BrokerProcess
 from tests.support.plugin import require_java_client, running_broker
 
@@ -57,10 +57,6 @@ def stage(broker: BrokerProcess) -> Iterator[ShareStage]:
     made = ShareStage(broker.bootstrap)
     yield made
     made.close()
-
-
-def numbered(count: int) -> list[str]:
-    return [f"record-{number}" for number in range(count)]
 
 
 def test_members_share_the_records_of_one_partition(stage: ShareStage) -> None:
@@ -170,24 +166,6 @@ def test_records_that_compaction_has_removed_are_passed_over(broker: BrokerProce
 
     assert stage.join().take(len(left)) == [(offset, 1) for offset in left]
     stage.close()
-
-
-def test_a_killed_broker_forgets_no_acknowledgement(tmp_path: Path) -> None:
-    """What was only held is delivered as if for the first time: the count is written with the next decision."""
-    with running_broker(tmp_path, SETTINGS) as broker:
-        stage = ShareStage(broker.bootstrap)
-        stage.produce(numbered(10))
-        member = stage.join()
-        member.hold()
-        assert member.decide(0, 1, 6) == set()
-        assert member.decide(2, 3, how=REJECT) == set()
-        assert member.decide(4, 5, how=RELEASE) == set()
-
-        broker.kill()
-        broker.start()
-
-        assert sorted(stage.join().take(5)) == [(4, 2), (5, 2), (7, 1), (8, 1), (9, 1)]
-        stage.close()
 
 
 @pytest.mark.timeout(120)

@@ -29,7 +29,7 @@ def main() -> None:
         for record in records:
             consumer.acknowledge(record)
         try:
-            outcomes = consumer.commit_sync(30)
+            outcomes = consumer.commit_sync(5)
         except KafkaException as error:
             reporting.emit("refused", error=str(error))
             continue

@@ -1,0 +1,144 @@
+"""Share groups over kills of the broker, of members, of both in turn, and of a cluster's leader.
+
+What a member was told is accepted is delivered to nobody again, and nothing is lost that nobody accepted.
+"""
+
+import os
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from confluent_kafka import AcknowledgeType
+
+from tests.crash.killing import chosen_seed
+from tests.interop.groups import SHARE, Member, Members
+from tests.interop.share_stage import SETTINGS, ShareMember, ShareStage, numbered
+from tests.support.broker import BrokerProcess
+from tests.support.cluster import running_cluster
+from tests.support.plugin import running_broker
+
+ONE_NODE = ("share.coordinator.state.topic.replication.factor", "share.coordinator.state.topic.min.isr")
+MEMBERS = 3
+PARTITIONS = 2
+ROUND = 60
+
+
+def decide_on_ten(stage: ShareStage) -> ShareMember:
+    """A member that has accepted, rejected and released some of ten records, and holds the others."""
+    stage.produce(numbered(10))
+    member = stage.join()
+    member.hold()
+    assert member.decide(0, 1, 6) == set()
+    assert member.decide(2, 3, how=AcknowledgeType.REJECT) == set()
+    assert member.decide(4, 5, how=AcknowledgeType.RELEASE) == set()
+    return member
+
+
+# What was only held is delivered as if for the first time: its count is written with the next decision.
+AFTER_THE_KILL = [(4, 2), (5, 2), (7, 1), (8, 1), (9, 1)]
+
+
+def test_a_killed_broker_forgets_no_acknowledgement(tmp_path: Path) -> None:
+    with running_broker(tmp_path, SETTINGS) as broker:
+        stage = ShareStage(broker.bootstrap)
+        decide_on_ten(stage)
+
+        broker.kill()
+        broker.start()
+
+        assert sorted(stage.join().take(5)) == AFTER_THE_KILL
+        stage.close()
+
+
+def test_whoever_leads_next_goes_on_where_a_killed_leader_was(tmp_path: Path) -> None:
+    settings = {name: value for name, value in SETTINGS.items() if name not in ONE_NODE}
+    settings["default.replication.factor"] = "3"
+    with running_cluster(tmp_path, settings=settings) as cluster:
+        stage = ShareStage(cluster.bootstrap)
+        decide_on_ten(stage)
+        for topic in (stage.topic, "__share_group_state", "__consumer_offsets"):
+            cluster.await_in_sync(topic)
+
+        cluster.nodes[cluster.leader_of(stage.topic)].kill()
+
+        assert sorted(stage.join().take(5)) == AFTER_THE_KILL
+        stage.produce(numbered(1))
+        assert stage.join().take(1) == [(10, 1)]
+        stage.close()
+
+
+class Crew:
+    """Members as processes, and everything that was given to them."""
+
+    def __init__(self, broker: BrokerProcess) -> None:
+        self.broker = broker
+        self.stage = ShareStage(broker.bootstrap, PARTITIONS)
+        self._members = Members()
+        self._working: list[Member] = []
+        self._all: list[Member] = []
+        self._produced: list[str] = []
+
+    def hire(self) -> None:
+        arguments = {"bootstrap": self.broker.bootstrap, "group": self.stage.group, "topic": self.stage.topic}
+        self._working.append(self._members.start(SHARE, **arguments))
+        self._all.append(self._working[-1])
+
+    def kill_one(self) -> None:
+        self._working.pop(0).kill()
+
+    def work(self) -> None:
+        """Give them more to do, and wait until some of it is done."""
+        done = len(self._members.values())
+        for partition in range(PARTITIONS):
+            values = numbered(ROUND // PARTITIONS, len(self._produced))
+            self.stage.produce(values, batch=5, partition=partition)
+            self._produced += values
+        self._members.until(lambda: len(self._members.values()) > done, "some work done")
+
+    def check(self) -> None:
+        """Each record was accepted once; of one that was held when something died nobody may know."""
+
+        def is_all_known() -> bool:
+            return set(self._produced) <= {*self._members.values(), *self._in_doubt()}
+
+        self._members.until(is_all_known, "all work done")
+        twice = [value for value, count in Counter(self._members.values()).items() if count > 1]
+        assert not twice, f"accepted twice: {twice[:10]}"
+
+    def _in_doubt(self) -> set[str]:
+        """What was held by members that died or were not answered."""
+        doubted = [each for each in self._all if each not in self._working or each.refused]
+        return {value for member in doubted for _, _, value in member.held} - set(self._members.values())
+
+    def end(self) -> None:
+        self._members.end()
+        self.stage.close()
+
+
+def survive(broker: BrokerProcess, kills: int, seed: int) -> None:
+    print(f"CRASH_SEED={seed}")
+    dice = random.Random(seed)
+    crew = Crew(broker)
+    try:
+        for _ in range(MEMBERS):
+            crew.hire()
+        for _ in range(kills):
+            crew.work()
+            if dice.random() < 0.5:
+                crew.kill_one()
+                crew.hire()
+            else:
+                broker.kill()
+                broker.start()
+        crew.work()
+        crew.check()
+    finally:
+        crew.end()
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(900)
+def test_each_record_is_accepted_once_over_fifty_kills(tmp_path: Path) -> None:
+    with running_broker(tmp_path, SETTINGS) as broker:
+        survive(broker, int(os.environ.get("SOAK_KILLS", "50")), chosen_seed())
