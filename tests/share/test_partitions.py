@@ -45,8 +45,6 @@ def test_what_is_kept_is_read_in_the_epoch_of_the_leader() -> None:
         (OffsetReset(ResetKind.EARLIEST), None, 3),
         (OffsetReset(ResetKind.LATEST), None, END_OFFSET),
         (OffsetReset(ResetKind.BY_DURATION, 1000), SimpleNamespace(offset=7), 7),
-        (OffsetReset(ResetKind.BY_DURATION, 1000), SimpleNamespace(offset=99), END_OFFSET),
-        (OffsetReset(ResetKind.BY_DURATION, 1000), None, END_OFFSET),
     ],
 )
 def test_a_group_without_offsets_starts_where_it_is_set_to_and_that_is_written(
@@ -71,6 +69,18 @@ def test_a_leader_that_does_not_know_its_end_cannot_say_what_is_latest() -> None
         assert (await scene.led()).failure is ErrorCode.OFFSET_NOT_AVAILABLE
         scene.leader.is_new = False
         assert (await scene.led()).state is not None
+
+    play(story)
+
+
+@pytest.mark.parametrize("found", [None, SimpleNamespace(offset=END_OFFSET)])
+def test_a_group_that_starts_by_time_waits_for_a_record_of_that_time(found: Any) -> None:
+    async def story(scene: Scene) -> None:
+        scene.persister.state = ShareState(1, UNINITIALIZED_OFFSET)
+        scene.reset = OffsetReset(ResetKind.BY_DURATION, 1000)
+        cast("FakeLog", scene.leader._log).found = found
+        assert (await scene.led()).failure is ErrorCode.OFFSET_NOT_AVAILABLE
+        assert scene.persister.done == ["read in epoch 5"]
 
     play(story)
 

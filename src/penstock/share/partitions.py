@@ -259,7 +259,9 @@ class SharePartitions:
             raise _LoadFailed(error.code, str(error)) from error
         except OSError as error:
             raise _LoadFailed(ErrorCode.KAFKA_STORAGE_ERROR, str(error)) from error
-        return leader.high_watermark if found is None else min(found.offset, leader.high_watermark)
+        if found is None or found.offset >= leader.high_watermark:
+            raise _LoadFailed(ErrorCode.OFFSET_NOT_AVAILABLE, "it has no record of that time yet")
+        return found.offset
 
     # -- the end --------------------------------------------------------------------------------------
 

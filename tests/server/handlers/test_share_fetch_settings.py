@@ -70,7 +70,7 @@ async def test_where_a_group_has_started_is_kept(live: Live, client: Client) -> 
 
 
 @pytest.mark.parametrize(
-    ("start", "first"), [("earliest", 0), ("by_duration:PT3H", 1), ("by_duration:PT0.001S", 3)]
+    ("start", "first"), [("earliest", 0), ("by_duration:PT3H", 1), ("by_duration:P1D", 0)]
 )
 async def test_a_group_starts_where_it_is_told(live: Live, client: Client, start: str, first: int) -> None:
     topic = await client.create_topic()
@@ -87,6 +87,20 @@ async def test_a_group_starts_where_it_is_told(live: Live, client: Client, start
     state = led(live, group_id, topic).state
     assert state is not None
     assert state.start_offset == first
+
+
+async def test_a_group_that_starts_by_time_is_told_that_there_is_nothing_of_that_time(
+    live: Live, client: Client
+) -> None:
+    topic = await client.create_topic()
+    await client.produce(topic, batch(b"x", timestamp=live.services.clock.now_ms() - HOUR_MS))
+    group_id = await prepared(live, topic, start_offset=UNINITIALIZED_OFFSET)
+    await set_for(client, group_id, {"share.auto.offset.reset": "by_duration:PT1M"})
+    member = Member(client, group_id, topic)
+    answer = await member.fetch(max_wait_ms=20)
+    assert code(partitions_of(answer)[0].error_code) == "OFFSET_NOT_AVAILABLE"
+    await client.produce(topic, batch(b"y"))
+    assert values_in(await member.take()) == [b"y"]
 
 
 async def test_a_start_that_makes_no_sense_is_not_taken(client: Client) -> None:
