@@ -19,6 +19,8 @@ SETTINGS = {
     "group.initial.rebalance.delay.ms": "0",
     "group.consumer.heartbeat.interval.ms": "500",
     "group.consumer.min.heartbeat.interval.ms": "500",
+    "group.share.heartbeat.interval.ms": "200",
+    "group.share.min.heartbeat.interval.ms": "200",
 }
 
 
@@ -46,6 +48,10 @@ def run(name: str, *arguments: str) -> str:
         ("replay", r"from the start: event 0 … event 9\n.*event 7, event 8, event 9\n.*offset 4, event 4"),
         ("partitions", r"anna: partition 0: order 0, order 1, order 2\nben: partition 2"),
         ("groups", r"\[0, 1, 2, 3\]\ntogether.*\n.*100 jobs.*\n.*has \[0, 1, 2, 3\] again"),
+        (
+            "share_group",
+            r"has job 0, job 1, job 2\n.*job 3(.*\n)+job 4 failed and is delivered again: 2 times so far",
+        ),
         ("eviction", r"it was evicted: the other member has both partitions"),
         ("retention", r"are gone; \d+ are left"),
         ("compaction", r"messages \d{1,2} are left; the last color is 49"),
