@@ -5,6 +5,7 @@ call for each part of a message, which is a sixth of all the work on so small a 
 it every message of another form, and every complaint.
 """
 
+import functools
 import struct
 from typing import Final
 
@@ -119,6 +120,7 @@ def _id(topic_id: bytes) -> bytes:
     return topic_id
 
 
+@functools.lru_cache(maxsize=1024)  # it is the same few topics that are answered for
 def _compact(name: str) -> bytes:
     encoded = name.encode()
     if len(encoded) >= _VARINT_BYTE_MAX:

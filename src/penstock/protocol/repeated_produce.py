@@ -7,11 +7,9 @@ is remembered; the next request that has them is read by comparing them.
 import struct
 from typing import Final
 
-from penstock.protocol.errors import ProtocolError
 from penstock.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from penstock.protocol.produce_frame import NO_TAGS
 from penstock.protocol.request_header import RequestHeader
-from penstock.protocol.wire import read_uvarint
 
 _CORRELATION_ID: Final = struct.Struct(">i")
 _CORRELATION_ID_POSITION: Final = 4
@@ -61,10 +59,11 @@ class ProduceHead:
         size = frame[end]
         begin = end + 1
         if size > _LENGTH_BYTE_MAX:
-            try:
-                size, begin = read_uvarint(frame, end)
-            except ProtocolError:
-                return None
+            high = frame[begin]
+            begin += 1
+            if high > _LENGTH_BYTE_MAX:
+                return None  # of a batch of 16 KiB and more: beside it, reading all is nothing
+            size += (high << 7) - 0x80
         batch_end = begin + size - 1
         if size == 0 or batch_end + len(NO_TAGS) != len(frame):
             return None

@@ -60,7 +60,7 @@ class ValidationRules(msgspec.Struct, frozen=True, kw_only=True):
     elsewhere_above_bytes: int | None = None  # None decompresses all here
 
 
-class ValidatedBatch(msgspec.Struct, frozen=True):
+class ValidatedBatch(msgspec.Struct, frozen=True, gc=False):
     """A batch that may be stored once `rewrite_batch` has done what `rewrite` says."""
 
     header: BatchHeader
