@@ -76,7 +76,7 @@ class ShareGroup:
         self.assigned_ledger: Ledger | None = None
         """The ledger of which everything is known to be in the target: heartbeats need not compare it again."""
         self.in_flight: Assignment = {}
-        """The partitions that the share coordinator is being asked to initialize."""
+        """The partitions that the share coordinator is being asked to initialize or to forget."""
         self.must_refresh = True
         """Topics that it may read were made, changed or deleted: the next heartbeat looks at them."""
         self.timers = Timers()

@@ -12,7 +12,7 @@ from penstock.cluster.metadata.state import Topic
 from penstock.groups.consumer.errors import Refused
 from penstock.groups.consumer.member import Assignment
 from penstock.groups.share.group import ShareGroup
-from penstock.groups.share.partition_sets import Place, united
+from penstock.groups.share.partition_sets import Place, united, without
 from penstock.groups.share.service import Shard, ShareGroups, find_or_make_share_group, find_share_group
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import alter_share_group_offsets as altering
@@ -230,12 +230,19 @@ async def delete_all(shares: ShareGroups, shard: Shard, image: MetadataImage, gr
 async def _condemn(
     shares: ShareGroups, shard: Shard, group: ShareGroup, partitions: Assignment
 ) -> dict[bytes, PersisterError]:
-    """Have the share coordinator forget partitions, which the log says first. Gives what failed, by topic."""
+    """Have the share coordinator forget partitions, which the log says first. Gives what failed, by topic.
+
+    Whoever joins meanwhile has them initialized again, but not before they are forgotten.
+    """
     if not partitions:
         return {}
     group.put_ledger(group.ledger.condemned(partitions.keys()))
-    await _written(shares, shard, group)
-    outcome = await shares.delete_state(group, partitions)
+    group.in_flight = united(group.in_flight, partitions)
+    try:
+        await _written(shares, shard, group)
+        outcome = await shares.delete_state(group, partitions)
+    finally:
+        group.in_flight = without(group.in_flight, partitions)
     return {topic_id: error for (topic_id, _), error in outcome.items()}
 
 

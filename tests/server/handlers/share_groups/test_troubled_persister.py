@@ -125,6 +125,26 @@ async def test_a_group_whose_state_cannot_be_deleted_stays(
     assert code((await consumer.describe()).error_code) == "GROUP_ID_NOT_FOUND"
 
 
+async def test_whoever_joins_while_the_group_is_being_deleted_reads_on(
+    persister: Troubled, consumer: ShareConsumer, live: Live
+) -> None:
+    await consumer.join()
+    await consumer.leave()
+    persister.answers.clear()
+    other = await live.connect()
+    deleting = asyncio.ensure_future(ShareConsumer(other, consumer.group).delete_group())
+    await until(lambda: bool(group_of(live, consumer.group).in_flight))
+    await consumer.join()
+    assert consumer.numbers == [], "what is about to be forgotten is not given out"
+
+    persister.answers.set()
+    assert await deleting == "NON_EMPTY_GROUP"
+    await consumer.join()
+    assert consumer.numbers == [0, 1, 2, 3]
+    assert {start for start, _ in (await consumer.starts(consumer.topics[0])).values()} == {-1}
+    await other.close()
+
+
 async def test_offsets_that_cannot_be_set_or_deleted_are_told_one_by_one(
     persister: Troubled, consumer: ShareConsumer, topic: TopicHandle
 ) -> None:
