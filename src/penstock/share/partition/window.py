@@ -87,12 +87,11 @@ class Window:
         return self.end + 1
 
     def _first_available(self) -> int | None:
-        gap_start = self._gap_start
         for batch in self.in_flight.batches:
             if self.has_gaps:
-                if batch.first > gap_start:
-                    return gap_start
-                gap_start = max(gap_start, batch.last + 1)
+                if batch.first > self._gap_start:
+                    return self._gap_start
+                self.no_gap_before(batch.last + 1)
             for run in batch.runs:
                 if run.can_be_acquired:
                     return run.first
