@@ -28,7 +28,6 @@ INTENDED: Final = {
     r"IncrementalAlterConfigs v1 metrics: bad match.*": "INVALID_REQUEST, as of its other settings",
     r"ShareFetch v\d unknown topic of .*": "UNKNOWN_TOPIC_ID of its partition; in Kafka the request fails as a whole",
     r"ShareFetch v2 mode 7 of .*": "INVALID_REQUEST, not UNKNOWN_SERVER_ERROR",
-    r"ShareFetch v2 first of share from a day": "without a record that young it begins at the end; Kafka waits for one",
     r"DescribeShareGroupOffsets v1 from (latest|a day|long)": "where a group begins is written down at once",
     r"DescribeShareGroupOffsets v\d no partitions with a member": "nothing, not UNKNOWN_SERVER_ERROR",
     r"AlterUserScramCredentials v0 delete and set": "that the user is named twice goes before that it is unknown",
