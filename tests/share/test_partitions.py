@@ -56,8 +56,11 @@ def test_a_group_without_offsets_starts_where_it_is_set_to_and_that_is_written(
         cast("FakeLog", scene.leader._log).found = found
         led = await scene.led()
         assert led.state is not None
-        assert led.state.start_offset == scene.persister.state.start_offset == start
-        assert scene.persister.done == ["read in epoch 5", "written in epoch 5"]
+        assert led.state.start_offset == start
+        is_known_anyway = reset.kind is ResetKind.EARLIEST
+        assert (
+            scene.persister.done == ["read in epoch 5", "written in epoch 5"][: 1 if is_known_anyway else 2]
+        )
 
     play(story)
 

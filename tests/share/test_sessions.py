@@ -4,7 +4,6 @@ import pytest
 
 from penstock.protocol.errors import ErrorCode
 from penstock.share.sessions import (
-    Departure,
     MemberKey,
     SessionError,
     ShareSession,
@@ -100,35 +99,34 @@ def test_who_was_served_goes_to_the_end(session: ShareSession) -> None:
     assert list(session.partitions) == [P1, P0]
 
 
-def test_sessions_end_with_the_connection_that_began_them(sessions: ShareSessions) -> None:
+def test_sessions_belong_to_the_connection_that_began_them(sessions: ShareSessions) -> None:
     for key, connection in ((ANNE, 1), (BOB, 2), (CARL, 1)):
         sessions.begin(key, [P0], connection)
-    assert sessions.owns_any(1)
-    assert sessions.disconnected(1) == Departure([ANNE, CARL], ["others"])
-    assert not sessions.owns_any(1)
-    assert sessions.disconnected(1) == Departure([], [])
-    assert sessions.get(BOB).owner == 2
-    assert sessions.disconnected(2) == Departure([BOB], ["crew"])
-    assert (len(sessions), sessions.partition_count) == (0, 0)
+    assert sessions.owned_by(1) == [ANNE, CARL]
+    assert sessions.end(ANNE)
+    assert not sessions.end(ANNE)
+    assert sessions.owned_by(1) == [CARL]
+    assert sessions.partition_count == 2
 
 
-def test_a_session_that_moved_to_another_connection_stays(sessions: ShareSessions) -> None:
+def test_a_session_may_move_to_another_connection(sessions: ShareSessions) -> None:
     sessions.begin(ANNE, [P0], 1)
     sessions.begin(ANNE, [P0], 2)
-    assert sessions.disconnected(1) == Departure([], [])
-    assert sessions.get(ANNE).owner == 2
+    assert (sessions.owned_by(1), sessions.owned_by(2)) == ([], [ANNE])
 
 
-def test_a_group_whose_last_session_was_closed_is_empty_when_the_connection_goes(
-    sessions: ShareSessions,
-) -> None:
+def test_a_group_has_members_until_its_last_session_ends(sessions: ShareSessions) -> None:
+    sessions.begin(ANNE, [P0], 1)
+    sessions.begin(BOB, [P0], 2)
     sessions.begin(ANNE, [P0], 1)
     sessions.end(ANNE)
-    assert sessions.disconnected(1) == Departure([], ["crew"])
+    assert sessions.has_members("crew")
+    sessions.end(BOB)
+    assert not sessions.has_members("crew")
 
 
 def test_when_share_groups_are_switched_off_no_session_is_left(
     sessions: ShareSessions, session: ShareSession
 ) -> None:
     sessions.clear()
-    assert (len(sessions), sessions.disconnected("connection")) == (0, Departure([], ["crew"]))
+    assert (len(sessions), sessions.has_members("crew"), sessions.owned_by("connection")) == (0, False, [])

@@ -229,11 +229,12 @@ class SharePartitions:
         start_offset = kept.start_offset
         if start_offset == UNINITIALIZED_OFFSET:
             start_offset = await self._first_offset(leader, settings.offset_reset)
-            await self._write_first(led, kept, start_offset)
+            if settings.offset_reset.kind is not ResetKind.EARLIEST:
+                await self._write_first(led, kept, start_offset)
         return SharePartition(kept, start_offset_if_new=start_offset, settings=settings.partition)
 
     async def _write_first(self, led: LedPartition, kept: ShareState, start_offset: int) -> None:
-        """Where a group began is written down at once, else the next leader would begin at another latest offset.
+        """Where a group began by the time of day is written down at once, for the next leader would begin elsewhere.
 
         Kafka has it only with the first acknowledgement, and skips what was delivered and not acknowledged before.
         """
@@ -277,7 +278,7 @@ class SharePartitions:
             led.end(reason)
 
     def end_group(self, group_id: str) -> None:
-        """Nobody of the group is connected: others may change its offsets now, and nobody holds anything."""
+        """Nobody of the group is here any more, and nobody holds anything."""
         for led in list(self._groups.get(group_id, {}).values()):
             self.end(led, ErrorCode.NOT_LEADER_OR_FOLLOWER)
 

@@ -8,6 +8,7 @@ broker, which belongs to the connection that began it and ends with it. Its requ
     epoch -1   the last one: the session ends, and what the member still holds goes back to the group
 """
 
+from collections import Counter
 from collections.abc import Hashable, Iterable
 from typing import NamedTuple
 
@@ -80,13 +81,6 @@ class ShareSession:
         self.epoch = 1 if epoch == _EPOCH_MAX else epoch + 1
 
 
-class Departure(NamedTuple):
-    """What ends with a connection: sessions of members, and groups that nobody here is a member of any more."""
-
-    members: list[MemberKey]
-    empty_groups: list[str]
-
-
 class ShareSessions:
     """All share sessions of a broker."""
 
@@ -95,7 +89,7 @@ class ShareSessions:
     def __init__(self, slots_max: int) -> None:
         self.slots_max = slots_max
         self._sessions: dict[MemberKey, ShareSession] = {}
-        self._groups: dict[str, int] = {}  # how many sessions each has
+        self._groups: Counter[str] = Counter()  # how many sessions each has
         self._owned: dict[Hashable, set[MemberKey]] = {}
 
     def __len__(self) -> int:
@@ -118,33 +112,32 @@ class ShareSessions:
         if len(self._sessions) >= self.slots_max:
             raise SessionError(ErrorCode.SHARE_SESSION_LIMIT_REACHED)
         session = self._sessions[key] = ShareSession(key, partitions, owner)
-        self._groups[key.group_id] = self._groups.get(key.group_id, 0) + 1
+        self._groups[key.group_id] += 1
         self._owned.setdefault(owner, set()).add(key)
         return session
 
-    def end(self, key: MemberKey) -> ShareSession | None:
+    def end(self, key: MemberKey) -> bool:
+        """Whether there was one."""
         session = self._sessions.pop(key, None)
-        if session is not None:
-            self._groups[key.group_id] -= 1
-        return session
+        if session is None:
+            return False
+        self._owned[session.owner].discard(key)
+        if not self._owned[session.owner]:
+            del self._owned[session.owner]
+        self._groups[key.group_id] -= 1
+        if not self._groups[key.group_id]:
+            del self._groups[key.group_id]
+        return True
 
-    def owns_any(self, owner: Hashable) -> bool:
-        """Whether this connection has begun a session, be it over or not."""
-        return owner in self._owned
+    def owned_by(self, owner: Hashable) -> list[MemberKey]:
+        """Whose sessions end with a connection: those that it has begun."""
+        return sorted(self._owned.get(owner, ()))
 
-    def disconnected(self, owner: Hashable) -> Departure:
-        """A connection is gone, and the sessions that it has begun with it."""
-        keys = self._owned.pop(owner, set())
-        ended = [k for k in sorted(keys) if k in self._sessions and self._sessions[k].owner is owner]
-        for key in ended:
-            self.end(key)
-        groups = sorted({key.group_id for key in keys})
-        empty = [group_id for group_id in groups if not self._groups.get(group_id)]
-        for group_id in empty:
-            self._groups.pop(group_id, None)
-        return Departure(ended, empty)
+    def has_members(self, group_id: str) -> bool:
+        return group_id in self._groups
 
     def clear(self) -> None:
         """Share groups were switched off."""
         self._sessions.clear()
         self._groups.clear()
+        self._owned.clear()

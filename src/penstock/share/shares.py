@@ -19,6 +19,7 @@ class Shares:
         self, controller: Controller, replicas: Replicas, persister: Persister, clock: Clock
     ) -> None:
         self._controller = controller
+        self._owners: set[Hashable] = set()
         self.sessions = ShareSessions(controller.config[GROUP_SHARE_MAX_SHARE_SESSIONS])
         self.partitions = SharePartitions(replicas, persister, clock, self.settings)
 
@@ -30,18 +31,28 @@ class Shares:
         controller = self._controller
         return settings_of(controller.config, controller.image.group_settings(group_id))
 
+    def takes_on(self, owner: Hashable) -> bool:
+        """Whether it is new that this connection begins a session: then `disconnected` is owed for it."""
+        is_new = owner not in self._owners
+        self._owners.add(owner)
+        return is_new
+
     def end_session(self, key: MemberKey) -> None:
-        """The member is done: what it holds goes back to the group."""
-        if self.sessions.end(key) is not None:
-            self.partitions.release(key.group_id, key.member_id)
+        """The member is done: what it holds goes back to the group.
+
+        A group without any session lets go of its partitions: others may change its offsets now.
+        """
+        if not self.sessions.end(key):
+            return
+        self.partitions.release(key.group_id, key.member_id)
+        if not self.sessions.has_members(key.group_id):
+            self.partitions.end_group(key.group_id)
 
     def disconnected(self, owner: Hashable) -> None:
-        """A connection is gone: its sessions end, and groups without any let go of their partitions."""
-        departure = self.sessions.disconnected(owner)
-        for key in departure.members:
-            self.partitions.release(key.group_id, key.member_id)
-        for group_id in departure.empty_groups:
-            self.partitions.end_group(group_id)
+        """A connection is gone, and the sessions that it has begun with it."""
+        self._owners.discard(owner)
+        for key in self.sessions.owned_by(owner):
+            self.end_session(key)
 
     def apply(self, delta: MetadataDelta) -> None:
         """Follow one change of the metadata, after `Replicas` has."""

@@ -120,7 +120,7 @@ def _session(ctx: RequestContext, request: ShareFetchRequest, member: MemberKey)
 
 def _end_with_connection(ctx: RequestContext) -> None:
     shares, peer = ctx.broker.shares, ctx.peer
-    if shares.sessions.owns_any(peer):
+    if not shares.takes_on(peer):
         return
     others_told = peer.on_leave
 

@@ -1,0 +1,71 @@
+"""A share partition at its leader: who may read of it, and who is woken."""
+
+import asyncio
+
+from penstock.protocol.errors import ErrorCode
+from penstock.share.led_partition import LedPartition
+from penstock.share.partition.share_partition import SharePartition
+from penstock.share.partition.values import OffsetRange, ShareSettings
+from penstock.share.values import SharePartitionKey, ShareState
+
+SETTINGS = ShareSettings(lock_duration_ms=30_000, delivery_count_limit=5, record_locks_max=100)
+
+
+def led_partition(*, is_loaded: bool = True) -> LedPartition:
+    led = LedPartition(SharePartitionKey("group", b"t" * 16, 0), leader_epoch=5)
+    if is_loaded:
+        led.begin(SharePartition(ShareState(1, 0), start_offset_if_new=0, settings=SETTINGS))
+    return led
+
+
+def test_nobody_reads_before_it_is_loaded_or_after_it_has_ended() -> None:
+    assert not led_partition(is_loaded=False).begin_reading()
+    led = led_partition()
+    led.end(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    assert not led.begin_reading()
+    assert (led.was_loaded, led.failure) == (True, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
+
+def test_one_reads_at_a_time() -> None:
+    led = led_partition()
+    assert led.begin_reading()
+    assert not led.begin_reading()
+    led.end_reading()
+    assert led.begin_reading()
+
+
+def test_nobody_reads_where_nothing_can_be_acquired() -> None:
+    led = led_partition()
+    assert led.state is not None
+    led.state.acquire(
+        "anne", fetch_offset=0, batches=[OffsetRange(0, 99)], records_max=100, batch_size=100, now_ms=0
+    )
+    assert not led.begin_reading()
+
+
+def test_who_was_kept_from_reading_is_woken_when_the_other_is_done() -> None:
+    async def story() -> None:
+        led = led_partition()
+        led.begin_reading()
+        waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        led.watch(waiting)
+        led.end_reading()
+        assert not waiting.done()  # nobody was kept from it
+        led.begin_reading()
+        led.begin_reading()
+        led.end_reading()
+        assert waiting.done()
+
+    asyncio.run(story())
+
+
+def test_who_waits_no_more_is_not_woken() -> None:
+    async def story() -> None:
+        led = led_partition()
+        waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        led.watch(waiting)
+        led.unwatch(waiting)
+        led.wake()
+        assert not waiting.done()
+
+    asyncio.run(story())
