@@ -4,7 +4,7 @@ import contextlib
 import signal
 import subprocess
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
@@ -12,8 +12,6 @@ from tests.cli.conftest import COMMAND, ENVIRONMENT, TIMEOUT_SECONDS, Penstock, 
 from tests.interop.share_stage import SETTINGS, ShareStage
 from tests.support.broker import BrokerProcess
 from tests.support.plugin import running_broker
-
-Start = Callable[..., "subprocess.Popen[bytes]"]
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +55,10 @@ def test_what_was_shown_is_accepted_and_the_rest_of_a_batch_given_back(
     assert stage.join().take(1) == [(5, 1)]
 
 
-def test_ctrl_c_ends_the_reading_and_leaves_the_group(broker: BrokerProcess, stage: ShareStage) -> None:
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_reading_and_leaves_the_group(
+    broker: BrokerProcess, stage: ShareStage, how: signal.Signals
+) -> None:
     stage.produce("a")
     command = [*COMMAND, "consume", stage.topic, "--share-group", stage.group, "--format", "raw"]
     with subprocess.Popen(
@@ -67,13 +68,13 @@ def test_ctrl_c_ends_the_reading_and_leaves_the_group(broker: BrokerProcess, sta
         with contextlib.ExitStack() as stack:
             stack.callback(reader.kill)
             assert reader.stdout.readline() == b"a\n"
-            reader.send_signal(signal.SIGINT)
+            reader.send_signal(how)
             assert reader.wait(TIMEOUT_SECONDS) == 0
         assert reader.stderr is not None
         assert reader.stderr.read() == b""
 
-    stage.produce("b")
-    assert stage.join().take(1) == [(1, 1)]
+    deleted = call_command("group", "delete", stage.group, "-b", broker.bootstrap)
+    assert deleted.stdout == f"deleted group {stage.group}\n", deleted
 
 
 @pytest.mark.parametrize(

@@ -108,9 +108,8 @@ def consume(
     is_read_committed = isolation == "read_committed"
     if share_group is not None:
         config = _share_config(server, client, share_group, max_messages)
-        sharing = ShareReader(make_client(_share_consumer_class(), config), topic)
-        with contextlib.suppress(KeyboardInterrupt), contextlib.closing(sharing):
-            sharing.copy(render, max_messages)
+        with contextlib.closing(ShareReader(make_client(_share_consumer_class(), config), topic)) as sharer:
+            sharer.copy(render, max_messages)
         return
     if group is not None:
         config = _consumer_config(server, client, isolation, group, follow=follow)

@@ -5,12 +5,10 @@ A reader that dies in between shows those records again the next time (at least 
 goes on, one at a time: a library that is told to wait for one waits for a coordinator that is away, deaf to Ctrl-C.
 """
 
-import contextlib
-import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from penstock.cli.connection import REQUEST_TIMEOUT_SECONDS, describe_error
@@ -19,6 +17,7 @@ from penstock.cli.offsets import at_time, earliest, latest
 from penstock.cli.position import Position, Time, first_offsets
 from penstock.cli.record_format import Render, shown_message
 from penstock.cli.silence import POLL_SECONDS, Silence
+from penstock.cli.stop_signals import StopSignals
 
 _POLL_RECORDS = 500
 _LEAVE_SECONDS = 5.0
@@ -104,7 +103,7 @@ class GroupReader:
         self._is_committing = False
         self._refused: Any = None  # why a commit will never succeed
         self._has_joined = False
-        self._is_stopped = False
+        self._signals = StopSignals()
         self._consumer = make_consumer(self._when_committed)
         self._consumer.subscribe(
             [topic], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost
@@ -153,7 +152,7 @@ class GroupReader:
         """Write records to standard output as they come, and commit them, until there is enough or a signal."""
         left = count_max
         silence = Silence(self._consumer, self._topic)
-        with self._stopped_by_signals():
+        with self._signals:
             while left != 0 and not self._is_done():
                 messages = self._consumer.consume(min(_POLL_RECORDS, left or _POLL_RECORDS), POLL_SECONDS)
                 if messages or self._follow or not self._has_joined:  # a rebalance may take its time
@@ -166,7 +165,7 @@ class GroupReader:
                     left -= count
 
     def _is_done(self) -> bool:
-        return self._is_stopped or (not self._follow and self._has_joined and not self._open)
+        return self._signals.is_stopped or (not self._follow and self._has_joined and not self._open)
 
     def _write(self, messages: Iterable[Any], render: Render) -> int:
         """Write records out; only what is flushed counts as shown."""
@@ -237,25 +236,6 @@ class GroupReader:
         return all(self._committed.get(at) == offset for at, offset in self._next.items())
 
     # -- ending
-
-    @contextlib.contextmanager
-    def _stopped_by_signals(self) -> Iterator[None]:
-        """Let the first signal end reading after what is at hand is written and committed; a second one is harder."""
-        signals = (signal.SIGINT, signal.SIGTERM)
-        before = {each: signal.getsignal(each) for each in signals}
-
-        def stop(_signal: int, _frame: object) -> None:
-            self._is_stopped = True
-            for each in signals:
-                signal.signal(each, before[each])
-
-        for each in signals:
-            signal.signal(each, stop)
-        try:
-            yield
-        finally:
-            for each in signals:
-                signal.signal(each, before[each])
 
     def close(self) -> None:
         """Commit the last of what was shown and leave the group, so that others need not wait for its timeout."""

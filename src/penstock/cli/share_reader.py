@@ -11,6 +11,7 @@ from penstock.cli.connection import REQUEST_TIMEOUT_SECONDS, describe_error
 from penstock.cli.errors import CommandError
 from penstock.cli.record_format import Render, shown_message
 from penstock.cli.silence import POLL_SECONDS
+from penstock.cli.stop_signals import StopSignals
 
 # An acknowledgement that failed so came too late or found nobody: somebody will be shown the record again.
 _PASSING = (
@@ -43,20 +44,21 @@ class ShareReader:
 
         out = sys.stdout.buffer
         left = count_max
-        while left != 0:
-            records = [each for each in self._consumer.poll(POLL_SECONDS) if self._is_record(each)]
-            wanted = records if left is None else records[:left]
-            for record in wanted:
-                out.write(render(shown_message(record)))
-            out.flush()
-            for record in wanted:
-                self._consumer.acknowledge(record)
-            for record in records[len(wanted) :]:  # a batch came whole
-                self._consumer.acknowledge(record, AcknowledgeType.RELEASE)
-            if records:
-                self._commit()
-            if left is not None:
-                left -= len(wanted)
+        with StopSignals() as signals:
+            while left != 0 and not signals.is_stopped:
+                records = [each for each in self._consumer.poll(POLL_SECONDS) if self._is_record(each)]
+                wanted = records if left is None else records[:left]
+                for record in wanted:
+                    out.write(render(shown_message(record)))
+                out.flush()
+                for record in wanted:
+                    self._consumer.acknowledge(record)
+                for record in records[len(wanted) :]:  # a batch came whole
+                    self._consumer.acknowledge(record, AcknowledgeType.RELEASE)
+                if records:
+                    self._commit()
+                if left is not None:
+                    left -= len(wanted)
 
     def _is_record(self, message: Any) -> bool:
         error = message.error()
