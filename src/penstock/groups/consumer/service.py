@@ -5,7 +5,6 @@ committed.
 """
 
 import logging
-import math
 import random
 import uuid
 from collections.abc import Callable, Iterable, Sequence
@@ -14,8 +13,7 @@ from typing import TypeVar
 import msgspec
 
 from penstock.cluster.controller import Controller
-from penstock.cluster.coordination.deadlines import Deadlines
-from penstock.cluster.coordination.partition import CoordinatorError, CoordinatorPartition
+from penstock.cluster.coordination.partition import CoordinatorError
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.state import GROUP_VERSION
 from penstock.config.themes import coordinators
@@ -33,7 +31,7 @@ from penstock.groups.consumer.settings import settings_of
 from penstock.groups.consumer.situation import Situation
 from penstock.groups.moment import moment_of
 from penstock.groups.records import group_record
-from penstock.groups.shard import GroupShard
+from penstock.groups.vigil import Shard, Vigil
 from penstock.observability.clock import Clock
 from penstock.observability.completion import Completion
 from penstock.protocol.errors import ErrorCode
@@ -50,7 +48,6 @@ from penstock.protocol.records.builder import NewRecord
 log = logging.getLogger(__name__)
 
 R = TypeVar("R")
-Shard = CoordinatorPartition[GroupShard]
 
 
 class ConsumerGroups:
@@ -69,8 +66,7 @@ class ConsumerGroups:
         self._random = randomness
         self._classic_settings = classic_settings
         self._perform = perform
-        self._homes: dict[ConsumerGroup, Shard] = {}  # of groups that wait for a member
-        self._deadlines: Deadlines[ConsumerGroup] = Deadlines(clock, self._wake)
+        self._vigil: Vigil[ConsumerGroup] = Vigil(clock, self._remove_late)
 
     @property
     def is_offered(self) -> bool:
@@ -96,10 +92,10 @@ class ConsumerGroups:
 
     def end(self, shard: Shard) -> None:
         for group in shard.state.consumers.values():
-            self._homes.pop(group, None)
+            self._vigil.forget(group)
 
     def stop(self) -> None:
-        self._deadlines.stop()
+        self._vigil.stop()
 
     def apply(self, delta: MetadataDelta, shards: Iterable[Shard]) -> None:
         """Follow one change of the metadata: groups that read what changed look at it with their next heartbeat."""
@@ -207,6 +203,7 @@ class ConsumerGroups:
         records = [encode(change, now.moment.wall_ms) for change in group.take_outbox()]
         records.append(group_record(group.group_id, classic.record(), now.moment.wall_ms))
         del shard.state.consumers[group.group_id]
+        self._vigil.forget(group)
         shard.state.groups[group.group_id] = classic
         rebalance.resume(classic, now.moment)
         if rebalances:
@@ -260,23 +257,11 @@ class ConsumerGroups:
 
     # -- time -----------------------------------------------------------------------------------------
 
-    def _wake(self, group: ConsumerGroup) -> float:
-        shard = self._homes.pop(group, None)
-        if shard is None:
-            return math.inf  # it went to another broker
-        now = self.situation(group.group_id)
-        late = [group.members[each] for each in group.timers.overdue(now.moment.monotonic_ms)]
-        if late:
-            for member in late:
-                log.info(
-                    "member %r of group %r is removed: it was too late", member.member_id, group.group_id
-                )
-            self._remove(shard, group, late, ConsumerGroupHeartbeatResponse(), now)
-        if shard.state.consumers.get(group.group_id) is not group:
-            return math.inf
-        if group.wake_at_ms < math.inf:
-            self._homes[group] = shard
-        return group.wake_at_ms
+    def _remove_late(self, shard: Shard, group: ConsumerGroup, late: list[str]) -> None:
+        for member_id in late:
+            log.info("member %r of group %r is removed: it was too late", member_id, group.group_id)
+        members = [group.members[each] for each in late]
+        self._remove(shard, group, members, ConsumerGroupHeartbeatResponse(), self.situation(group.group_id))
 
     # -- writing --------------------------------------------------------------------------------------
 
@@ -313,9 +298,8 @@ class ConsumerGroups:
         classic = shard.state.groups.get(group.group_id)
         if classic is not None:
             self._perform(shard, classic)  # after its record: it may write another one
-        elif group.wake_at_ms < math.inf:
-            self._homes[group] = shard
-            self._deadlines.wake_by(group, group.wake_at_ms)
+        else:
+            self._vigil.watch(shard, group)
         return written
 
     def _new_uuid(self) -> str:

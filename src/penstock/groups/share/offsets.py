@@ -13,7 +13,8 @@ from penstock.groups.consumer.errors import Refused
 from penstock.groups.consumer.member import Assignment
 from penstock.groups.share.group import ShareGroup
 from penstock.groups.share.partition_sets import Place, united, without
-from penstock.groups.share.service import Shard, ShareGroups, find_or_make_share_group, find_share_group
+from penstock.groups.share.service import ShareGroups, find_or_make_share_group, find_share_group
+from penstock.groups.vigil import Shard
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import alter_share_group_offsets as altering
 from penstock.protocol.messages import delete_share_group_offsets as deleting

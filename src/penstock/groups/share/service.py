@@ -6,15 +6,13 @@ committed.
 
 import asyncio
 import logging
-import math
 from collections.abc import Awaitable, Coroutine, Iterable, Mapping
 from typing import Any
 
 import msgspec
 
 from penstock.cluster.controller import Controller
-from penstock.cluster.coordination.deadlines import Deadlines
-from penstock.cluster.coordination.partition import CoordinatorError, CoordinatorPartition
+from penstock.cluster.coordination.partition import CoordinatorError
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.state import SHARE_VERSION
 from penstock.groups.answers import once_committed
@@ -30,6 +28,7 @@ from penstock.groups.share.partition_sets import Place, assignment_of, places_of
 from penstock.groups.share.records import encode
 from penstock.groups.share.settings import settings_of
 from penstock.groups.share.situation import ShareSituation
+from penstock.groups.vigil import Shard, Vigil
 from penstock.observability.clock import Clock
 from penstock.observability.completion import Completion
 from penstock.protocol.errors import ErrorCode
@@ -41,7 +40,6 @@ from penstock.share.values import UNINITIALIZED_OFFSET, Persister, PersisterErro
 
 log = logging.getLogger(__name__)
 
-Shard = CoordinatorPartition[GroupShard]
 Outcome = Mapping[Place, PersisterError]
 """What went wrong, by partition; empty when nothing did."""
 
@@ -54,8 +52,7 @@ class ShareGroups:
         self.end_offsets = end_offsets
         self._controller = controller
         self._clock = clock
-        self._homes: dict[ShareGroup, Shard] = {}  # of groups that wait for a member
-        self._deadlines: Deadlines[ShareGroup] = Deadlines(clock, self._wake)
+        self._vigil: Vigil[ShareGroup] = Vigil(clock, self._remove_late)
         self._tasks: dict[asyncio.Task[Outcome], ShareGroup] = {}  # what initializes, and for whom
 
     @property
@@ -81,10 +78,10 @@ class ShareGroups:
 
     def end(self, shard: Shard) -> None:
         for group in shard.state.shares.values():
-            self._homes.pop(group, None)
+            self._vigil.forget(group)
 
     async def stop(self) -> None:
-        self._deadlines.stop()
+        self._vigil.stop()
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
@@ -163,22 +160,12 @@ class ShareGroups:
         settled = self._answer(shard, group, later)
         return await settled if isinstance(settled, Completion) else settled
 
-    def _wake(self, group: ShareGroup) -> float:
-        shard = self._homes.pop(group, None)
-        if shard is None:
-            return math.inf  # it went to another broker
-        now = self.situation(group.group_id)
-        late = [group.members[each] for each in group.timers.overdue(now.moment.monotonic_ms)]
-        for member in late:
-            log.info(
-                "member %r of share group %r is removed: it was too late", member.member_id, group.group_id
-            )
-        if late:
-            heartbeat.remove(group, late, now)
-            self.store(shard, group)
-        if group.wake_at_ms < math.inf:
-            self._homes[group] = shard
-        return group.wake_at_ms
+    def _remove_late(self, shard: Shard, group: ShareGroup, late: list[str]) -> None:
+        for member_id in late:
+            log.info("member %r of share group %r is removed: it was too late", member_id, group.group_id)
+        members = [group.members[each] for each in late]
+        heartbeat.remove(group, members, self.situation(group.group_id))
+        self.store(shard, group)
 
     # -- the state of share partitions ----------------------------------------------------------------
 
@@ -288,9 +275,7 @@ class ShareGroups:
         except CoordinatorError:
             shard.distrust()  # the group has what the log will never have
             raise
-        if group.wake_at_ms < math.inf:
-            self._homes[group] = shard
-            self._deadlines.wake_by(group, group.wake_at_ms)
+        self._vigil.watch(shard, group)
         return written
 
 

@@ -67,6 +67,31 @@ async def test_a_group_is_classic_again_when_the_last_new_member_is_silent(tmp_p
         assert code((await classic.sync(assignments={classic.member_id: b"all"})).error_code) == "NONE"
 
 
+async def test_a_group_that_is_classic_again_is_not_held_to_the_deadlines_it_had_before(
+    tmp_path: Path,
+) -> None:
+    """Else it would be written as a KIP-848 group once more, and its members not be known after a restart."""
+    clock = ManualClock()
+    async with running_broker(tmp_path, SETTINGS, clock=clock) as live:
+        client = await live.connect()
+        topic = await client.create_topic(partitions=2)
+        consumer = await Consumer(client, "g", "m1", topic).find()
+        await consumer.join()
+        classic = GroupClient(client, "g")
+        await classic.join(topics=[topic.name])
+        await classic.sync()
+        await consumer.leave()
+        await classic.join(topics=[topic.name])
+        await classic.sync(assignments={classic.member_id: b"all"})
+        for _ in range(4):
+            clock.advance(4000)
+            assert await classic.heartbeat() == "NONE"
+    async with running_broker(tmp_path, SETTINGS, clock=clock) as live:
+        classic.client = await live.connect()
+        await classic.find()
+        assert await classic.heartbeat() == "NONE"
+
+
 async def test_whoever_waits_for_a_classic_group_that_changes_is_told_to_join_again(
     consumer: Consumer, live: Live, topic: TopicHandle
 ) -> None:
