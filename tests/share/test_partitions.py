@@ -340,5 +340,6 @@ def test_a_broker_that_stops_lets_what_is_being_written_come_to_its_end() -> Non
         await stopping
         assert await accepted == Outcome()
         assert led.failure
+        assert scene.partitions.led(KEY) is ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     play(story)

@@ -52,6 +52,7 @@ class _Route:
     __slots__ = (
         "counts",
         "decode",
+        "encode_buffers",
         "encode_into",
         "handle",
         "is_early",
@@ -75,6 +76,7 @@ class _Route:
         self.is_early = HANDLERS[key].is_early
         self.is_internal = HANDLERS[key].is_internal
         self.decode: Callable[[memoryview, int, int], Any] = codec.decode_request
+        self.encode_buffers = _WITHOUT_COPY.get(key)
         self.encode_into: Callable[[bytearray, Any, int], None] = codec.encode_response_into
         handler = importlib.import_module(f"penstock.server.handlers.{HANDLERS[key].module}")
         self.handle: Callable[[RequestContext, Any], Any] = handler.handle
@@ -90,9 +92,8 @@ class _Route:
                 return (frame,)
         out = bytearray(4)
         encode_response_header(out, self.key, header.api_version, header.correlation_id)
-        encode_buffers = _WITHOUT_COPY.get(self.key)
-        if encode_buffers is not None:
-            buffers = encode_buffers(response, header.api_version)
+        if self.encode_buffers is not None:
+            buffers = self.encode_buffers(response, header.api_version)
             _SIZE.pack_into(out, 0, len(out) - 4 + sum(len(b) for b in buffers))
             return [out, *buffers]
         self.encode_into(out, response, header.api_version)

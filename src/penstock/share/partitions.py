@@ -89,6 +89,7 @@ class SharePartitions:
         self._groups: dict[str, dict[tuple[bytes, int], LedPartition]] = {}
         self._loads: set[asyncio.Task[None]] = set()
         self._writes: dict[SharePartitionKey, set[asyncio.Task[Outcome]]] = {}
+        self._is_stopped = False
         self._expiries: Deadlines[SharePartitionKey] = Deadlines(clock, self._expire)
 
     def __len__(self) -> int:
@@ -100,6 +101,8 @@ class SharePartitions:
     def led(self, key: SharePartitionKey) -> LedPartition | ErrorCode:
         """The share partition, made if there is none yet, or why there can be none."""
         leader = self._replicas.leader_by_id(key.topic_id, key.partition)
+        if self._is_stopped:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
         if not isinstance(leader, Replica):
             return leader
         known = self.get(key)
@@ -305,7 +308,8 @@ class SharePartitions:
         return [group[name] for group in self._groups.values() if name in group]
 
     async def stop(self) -> None:
-        """End all, but let what is being written come to its end."""
+        """End all, but let what is being written come to its end. Nothing begins any more."""
+        self._is_stopped = True
         self._expiries.stop()
         self.end_all()
         for load in self._loads:
