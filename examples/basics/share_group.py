@@ -51,7 +51,8 @@ def main() -> None:
     server = bootstrap_server()
     topic = new_topic(server, "jobs", partitions=1)
     start_at_the_first(server, topic)
-    send(server, topic, JOBS, batch_num_messages=3)
+    for first in range(0, len(JOBS), 3):
+        send(server, topic, JOBS[first : first + 3])  # workers are given whole batches
     workers = [worker(server, topic, topic) for _ in range(3)]
 
     taken = [take(each) for each in workers]
