@@ -8,17 +8,18 @@ from typing import Any
 
 import pytest
 
-from penstock.cluster.gathered import GATHERED_MAX, GatheredAppend
+from penstock.cluster.gathered import GATHERED_MAX
 from penstock.cluster.metadata.state import Partition
 from penstock.cluster.replica import Replica, Surroundings
 from penstock.cluster.replica_errors import PartitionGone
 from penstock.observability.clock import SystemClock
 from penstock.observability.offload import InlineOffload, Then
 from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.produce import PartitionProduceResponse, ProduceResponse, TopicProduceData
+from penstock.server.produce_answers import GatheredProduce
 from penstock.storage.file_cache import FileCache
 from penstock.storage.flusher import Flusher
 from penstock.storage.log import Log
-from penstock.storage.log_errors import LogError
 from penstock.storage.recovery import create_log
 from penstock.testing.disk import FaultyDisk
 from tests.storage.logs import NOW_MS, all_values, batch_of, config_of
@@ -39,15 +40,6 @@ class HeldSyncs(InlineOffload):
             then(work(), None)
 
 
-class Produce(GatheredAppend):
-    def __init__(self, replica: Replica, value: str) -> None:
-        super().__init__(replica.log.prepare(batch_of(value), NOW_MS))
-        self.errors: list[LogError | None] = []
-
-    def told(self, error: LogError | None) -> None:
-        self.errors.append(error)
-
-
 class Stage:
     """A led partition on a disk whose syncs end when the test says so."""
 
@@ -63,8 +55,9 @@ class Stage:
         cache, config = FileCache(self.disk), config_of()
         return Log("t", 0, "/t-0", config, cache=cache, loaded=create_log(cache, "/t-0", config))
 
-    def gather(self, value: str) -> Produce:
-        produce = Produce(self.replica, value)
+    def gather(self, value: str) -> GatheredProduce:
+        batch = self.replica.log.prepare(batch_of(value), NOW_MS)
+        produce = GatheredProduce(batch, self.replica, TopicProduceData(name="t"), 0)
         self.replica.gather(produce)
         return produce
 
@@ -113,10 +106,10 @@ def test_all_are_appended_at_the_end_of_the_turn_and_told_when_they_are_on_the_d
         await asyncio.sleep(0)
         assert stage.values() == ["a", "b", "c", "d"]
         stage.syncs.let_go()
-        assert [each.errors for each in produces] == [[], [], []], "that sync was begun before them"
+        assert not any(each.is_done for each in produces), "that sync was begun before them"
         stage.syncs.let_go()
-        assert [each.errors for each in produces] == [[None], [None], [None]]
-        assert [each.appended and each.appended.base_offset for each in produces] == [1, 2, 3]
+        assert [code_of(each) for each in produces] == [ErrorCode.NONE] * 3
+        assert [answer_to(each).base_offset for each in produces] == [1, 2, 3]
         assert stage.replica.bytes_in == 4 * len(batch_of("a"))
 
     on_stage(story)
@@ -176,8 +169,6 @@ def test_who_is_gathered_when_another_broker_takes_over_is_told_to_ask_that_one(
         produce = stage.gather("b")
         stage.replica.follow(state(leader=2, leader_epoch=1, replicas=(1, 2), isr=(1, 2)))
         assert code_of(produce) == ErrorCode.NOT_LEADER_OR_FOLLOWER
-        await asyncio.sleep(0)
-        assert len(produce.errors) == 1
 
     on_stage(story)
 
@@ -189,9 +180,9 @@ def test_who_is_gathered_when_a_replica_is_added_waits_for_that_one_too() -> Non
         stage.replica.follow(state(replicas=(1, 2), isr=(1, 2), leader_epoch=1))
         stage.syncs.let_go()
         stage.syncs.let_go()
-        assert produce.errors == []
+        assert not produce.is_done
         stage.replica.follower_fetched(2, 1, 2)
-        assert produce.errors == [None]
+        assert code_of(produce) == ErrorCode.NONE
 
     on_stage(story)
 
@@ -225,6 +216,11 @@ def test_whatever_goes_wrong_is_told_to_who_waits(
     on_stage(story)
 
 
-def code_of(produce: Produce) -> ErrorCode:
-    (error,) = produce.errors
-    return ErrorCode.NONE if error is None else error.code
+def answer_to(produce: GatheredProduce) -> PartitionProduceResponse:
+    assert produce.is_done
+    response: ProduceResponse = produce.result()
+    return response.responses[0].partition_responses[0]
+
+
+def code_of(produce: GatheredProduce) -> ErrorCode:
+    return ErrorCode(answer_to(produce).error_code)

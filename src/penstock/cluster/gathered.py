@@ -6,8 +6,9 @@ end of the turn. A system call, and the bookkeeping around it, is then paid once
 alone does not wait: nothing is gathered while no sync runs.
 """
 
-from typing import Final
+from typing import Any, Final
 
+from penstock.observability.completion import Completion
 from penstock.storage.log_errors import LogError
 from penstock.storage.log_values import Appended
 from penstock.storage.storable_batch import StorableBatch
@@ -18,12 +19,13 @@ GATHERED_BYTES_MAX: Final = 16_384
 """Larger batches are written as they come: of them, the bytes cost more than the call."""
 
 
-class GatheredAppend:
-    """A checked batch of a client, and what became of it; made by whoever is to be told."""
+class GatheredAppend(Completion[Any]):
+    """A checked batch of a client, and the answer that comes when `told` is called; made by whoever answers."""
 
     __slots__ = ("appended", "batch")
 
     def __init__(self, batch: StorableBatch) -> None:
+        super().__init__()
         self.batch = batch
         self.appended: Appended | None = None
         """Where it is stored, once it is."""

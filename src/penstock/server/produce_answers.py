@@ -2,7 +2,6 @@
 
 from penstock.cluster.gathered import GatheredAppend
 from penstock.cluster.replica import Replica
-from penstock.observability.completion import Completion
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.produce import (
     BatchIndexAndErrorMessage,
@@ -55,14 +54,13 @@ def answer_of_one(topic: TopicProduceData, response: PartitionProduceResponse) -
 class GatheredProduce(GatheredAppend):
     """A request with one batch for one partition, which is appended together with those of others."""
 
-    __slots__ = ("_index", "_leader", "_topic", "answer")
+    __slots__ = ("_index", "_leader", "_topic")
 
     def __init__(self, batch: StorableBatch, leader: Replica, topic: TopicProduceData, index: int) -> None:
         super().__init__(batch)
         self._leader = leader
         self._topic = topic
         self._index = index
-        self.answer: Completion[ProduceResponse] = Completion()
 
     def told(self, error: LogError | None) -> None:
         if error is None:
@@ -72,4 +70,4 @@ class GatheredProduce(GatheredAppend):
             response = rejected(self._index, self._leader, error)
         else:
             response = failed(self._index, error.code, str(error))
-        self.answer.resolve(answer_of_one(self._topic, response))
+        self.resolve(answer_of_one(self._topic, response))

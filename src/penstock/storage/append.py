@@ -38,14 +38,6 @@ def check_produced(records: Buffer, rules: ValidationRules, now_ms: int) -> Chec
     return Checked(rules, prepare_produced(records, rules, now_ms, is_from_client=True))
 
 
-def prepare_one(records: Buffer, rules: ValidationRules, now_ms: int) -> StorableBatch:
-    """Validate a client's batch, as `prepare_produced` does."""
-    try:
-        return _prepare(records, rules, now_ms, True)
-    except InvalidBatch as error:
-        raise AppendRejected(error.code, error.message, error.record_errors) from None
-
-
 def prepare_produced(
     records: Buffer, rules: ValidationRules, now_ms: int, *, is_from_client: bool
 ) -> list[StorableBatch]:

@@ -22,7 +22,6 @@ from penstock.storage.append import (
     Checked,
     assign_offsets,
     check_produced,
-    prepare_one,
     prepare_produced,
     prepare_replicated,
 )
@@ -148,10 +147,8 @@ class Log(MendableLog):
 
     def prepare(self, records: Buffer, now_ms: int) -> StorableBatch:
         """Check a client's batch, for `append_each`. Raises what `append` raises for it."""
-        if self._rules is None:
-            self._rules_now()
-        assert self._rules_here is not None
-        return prepare_one(records, self._rules_here, now_ms)
+        rules = self._rules if self._rules is not None else self._rules_now()
+        return self._prepared(records, rules, now_ms, True)[0]
 
     def append_each(
         self, batches: Sequence[StorableBatch], *, leader_epoch: int, now_ms: int

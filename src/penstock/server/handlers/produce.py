@@ -134,7 +134,7 @@ def _gather(
         return None
     produce = GatheredProduce(batch, leader, topic, data.index)
     leader.gather(produce)
-    return produce.answer
+    return produce
 
 
 def _denied(ctx: RequestContext, request: ProduceRequest) -> _Denied:
