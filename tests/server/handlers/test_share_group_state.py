@@ -18,8 +18,11 @@ from penstock.protocol.messages import (
 )
 from penstock.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from penstock.protocol.messages.find_coordinator import FindCoordinatorRequest
+from penstock.protocol.records.batch import BatchHeader, iter_batches
 from penstock.share.state.keys import coordinator_key
 from penstock.share.values import SharePartitionKey
+from penstock.storage.log import Log
+from penstock.storage.log_values import LogSlice
 from tests.server.handlers.groups_support import unique_group
 from tests.server.live import Client, Live, TopicHandle, code, one, running_broker, versions
 
@@ -246,7 +249,38 @@ async def test_a_share_partition_at_rest_does_not_keep_the_log_from_being_cut(tm
         assert batches(await busy.read()) == [(0, 9, 2, 1)]
 
 
-def _log_of(live: Live, state: StateClient) -> Any:
+async def test_the_log_is_cut_between_batches(tmp_path: Path) -> None:
+    settings = {**SETTINGS, "share.coordinator.state.topic.num.partitions": "1"}
+    async with running_broker(tmp_path, settings) as live, connected(live) as client:
+        states = [await a_state(client) for _ in range(4)]
+        for several in (states, states, states[:2]):  # each time all together, in one batch
+            for written in [live.services.share_state.initialize(each.key, 0, 0) for each in several]:
+                await written
+        first_offsets = {each.base_offset for each in headers_of(_log_of(live, states[0]))}
+
+    async with running_broker(tmp_path, settings) as live, connected(live) as client:
+        assert (
+            code((await StateClient(client, TopicHandle("", states[0].key.topic_id)).find()).error_code)
+            == "NONE"
+        )
+        shard = live.services.share_state.shards.led(0)
+        assert not isinstance(shard, int)
+        assert shard.state.needed_from(100) not in first_offsets
+
+        await live.services.share_state.prune()
+
+        log_start_offset = shard.replica.log.log_start_offset
+        assert log_start_offset > 0
+        assert log_start_offset in first_offsets
+
+
+def headers_of(log: Log) -> list[BatchHeader]:
+    piece = log.read(0, 1 << 20, offset_limit=log.log_end_offset)
+    assert isinstance(piece, LogSlice)
+    return [header for _, header in iter_batches(bytes(piece.records))]
+
+
+def _log_of(live: Live, state: StateClient) -> Log:
     shard = live.services.share_state.shards.find(coordinator_key(state.key))
     assert not isinstance(shard, int)
     leader = live.services.replicas.leader_of(SHARE_GROUP_STATE, shard.number)

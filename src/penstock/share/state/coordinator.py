@@ -26,7 +26,9 @@ from penstock.config.themes import coordinators
 from penstock.observability.clock import Clock
 from penstock.protocol.compression import Codec
 from penstock.protocol.errors import ErrorCode
+from penstock.protocol.records.batch import iter_batches
 from penstock.protocol.records.builder import NewRecord
+from penstock.protocol.records.errors import CorruptRecords
 from penstock.share.state.keys import coordinator_key
 from penstock.share.state.shard import Moment, ShareStateShard
 from penstock.share.values import PersisterError, SharePartitionKey, ShareState, ShareSummary, StateBatch
@@ -232,19 +234,23 @@ class ShareStateCoordinator:
     async def prune(self) -> None:
         """Cut the logs before what is needed of them."""
         for shard in self.shards:
-            needed_from = shard.state.needed_from(shard.replica.log.log_end_offset)
             try:
-                await _after(
-                    shard.settled(), None
-                )  # a snapshot that is not committed makes nothing redundant
-            except PersisterError:
-                continue
-            if shard.is_loaded and needed_from > shard.replica.log.log_start_offset:
-                try:
-                    await self._replicas.delete_records(shard.replica, needed_from)
-                except LogError as error:
-                    log.warning("%s-%d could not be cut: %s", SHARE_GROUP_STATE, shard.number, error)
+                await self._prune(shard)
+            except (PersisterError, LogError, CorruptRecords) as error:
+                log.warning("%s-%d could not be cut: %s", SHARE_GROUP_STATE, shard.number, error)
         self.prune_count += 1
+
+    async def _prune(self, shard: Shard) -> None:
+        kept = shard.replica.log
+        end_offset = kept.log_end_offset
+        needed_from = shard.state.needed_from(end_offset)
+        await _after(shard.settled(), None)  # a snapshot that is not committed makes nothing redundant
+        if needed_from < end_offset:
+            # Whole batches: a follower whose log ends within one could not go on behind the cut.
+            piece = await kept.read_cold(needed_from, 1, offset_limit=end_offset)
+            needed_from = min(needed_from, *(header.base_offset for _, header in iter_batches(piece.records)))
+        if shard.is_loaded and needed_from > kept.log_start_offset:
+            await self._replicas.delete_records(shard.replica, needed_from)
 
 
 async def _after(settled: Awaitable[None] | None, result: T) -> T:

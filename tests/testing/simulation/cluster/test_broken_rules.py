@@ -21,11 +21,13 @@ FAULT_COUNT = 4
 
 
 def violation_of(patch: pytest.MonkeyPatch, fault: str) -> Violation:
-    """The first that a seed with this fault finds, and does not find without the patch."""
+    """The first that a seed with this fault finds, and does not find without the patch; not that time ran out."""
     for seed in SEEDS:
         try:
             run_cluster(seed, fault_count=FAULT_COUNT, only=[fault])
         except Violation as violation:
+            if violation.invariant == "liveness":
+                continue
             patch.undo()
             run_cluster(seed, fault_count=FAULT_COUNT, only=[fault])
             return violation

@@ -30,6 +30,7 @@ def test_all_kinds_of_clients_get_on_meanwhile() -> None:
     assert sum(each.group.handover_count for each in histories) > 10
     assert sum(each.shares.done_count for each in histories) > 200
     assert sum(each.shares.again_count for each in histories) > 50
+    assert sum(each.committed_shares.done_count for each in histories) > 50
 
 
 @pytest.mark.xdist_group("fixed seeds")

@@ -18,6 +18,7 @@ class History:
         self.transactions = TransactionChecker(self.verdict)
         self.group = GroupChecker(self.verdict, session_s, rebalance_s)
         self.shares = ShareChecker(self.verdict)
+        self.committed_shares = ShareChecker(self.verdict)
 
     def check(self) -> None:
         """Raise the `Violation` that has been seen, if any."""

@@ -31,6 +31,8 @@ INTERNAL: Final[list[PartitionName]] = [
 
 GROUP: Final = "readers"
 SHARE_GROUP: Final = "workers"
+BOOKKEEPERS: Final = "bookkeepers"
+"""A share group that reads committed transactions."""
 SESSION_MS: Final = 3000
 REBALANCE_MS: Final = 4000
 

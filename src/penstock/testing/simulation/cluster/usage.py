@@ -8,9 +8,10 @@ from penstock.testing.simulation.cluster.clients.client import Client
 from penstock.testing.simulation.cluster.clients.member import GroupOfConsumers
 from penstock.testing.simulation.cluster.clients.producer import CarelessProducer, Producer
 from penstock.testing.simulation.cluster.clients.reader import Reader
-from penstock.testing.simulation.cluster.clients.share_member import ShareGroup
+from penstock.testing.simulation.cluster.clients.share_member import ShareGroup, Sharing
 from penstock.testing.simulation.cluster.clients.transactional import TransactionalProducer
 from penstock.testing.simulation.cluster.plan import (
+    BOOKKEEPERS,
     DRAFTS,
     GOSSIP,
     GROUP,
@@ -45,7 +46,20 @@ class Usage:
         ]
         self.careless = [CarelessProducer(client, PARTITIONS[name][0]) for name in (GOSSIP, DRAFTS)]
         self.group = GroupOfConsumers(client, GROUP, ORDERS, REBALANCE_MS)
-        self.shares = ShareGroup(client, SHARE_GROUP, ORDERS)
+        self.shares = ShareGroup(
+            client,
+            Sharing(group=SHARE_GROUP, topic=ORDERS, checker=history.shares, note=history.records.reads),
+        )
+        self.committed_shares = ShareGroup(
+            client,
+            Sharing(
+                group=BOOKKEEPERS,
+                topic=LEDGER,
+                checker=history.committed_shares,
+                note=history.transactions.reads,
+            ),
+            share_isolation_level="read_committed",
+        )
         rack = f"rack-{random.choice(node_ids)}"
         self.readers = [
             Reader(client, each, history.records.reads, rack=rack)
@@ -59,8 +73,9 @@ class Usage:
         for name, count in PARTITION_COUNTS.items():
             while not await self.admin.create(name, count, **TOPIC_SETTINGS.get(name, {})):
                 await self._client.rest()
-        while not await self.shares.begin_with_the_first_record():
-            await self._client.rest()
+        for group in (self.shares, self.committed_shares):
+            while not await group.set_up():
+                await self._client.rest()
 
     def begin(self) -> None:
         run = self._loop.run_on
@@ -71,6 +86,7 @@ class Usage:
         self._others.append(run(CLIENT, self.admin.run(1.0)))
         self._others.append(run(CLIENT, self.group.run(self._random.randint(1, 3))))
         self._others.append(run(CLIENT, self.shares.run(self._random.randint(1, 3))))
+        self._others.append(run(CLIENT, self.committed_shares.run(self._random.randint(1, 2))))
 
     async def end(self, within_s: float) -> None:
         """Let all writers finish what they are at; the others just end. Raises `Violation` when they cannot."""
@@ -82,16 +98,32 @@ class Usage:
         if stuck := [each for each in writers if not each.has_stopped]:
             raise Violation("liveness", f"{type(stuck[0]).__name__} does not get on: {stuck[0].refusal}")
         await self._deliver_all(within_s)
-        ending = [*self._others, *self.group.members, *self.shares.members]
+        ending = [*self._others, *self.group.members, *self.shares.members, *self.committed_shares.members]
         for task in ending:
             task.cancel()
         await asyncio.gather(*ending, return_exceptions=True)
 
     async def _deliver_all(self, within_s: float) -> None:
-        """Wait until the share group was given every record."""
+        """Wait until the share groups were given every record."""
         deadline_s = self._loop.time() + within_s
-        while (lack := self.shares.left_out(PARTITIONS[ORDERS])) is not None:
+        while (lack := self._not_delivered()) is not None:
             self._client.history.check()
             if self._loop.time() > deadline_s:
-                raise Violation("liveness", f"the share group is not given {lack}")
+                raise Violation("liveness", f"a share group is not given {lack}")
             await asyncio.sleep(0.2)
+
+    def _not_delivered(self) -> str | None:
+        history = self._client.history
+        for partition in PARTITIONS[ORDERS]:
+            stored = history.records.acknowledged.get(partition, ())
+            if left_out := history.shares.left_out(partition, stored):
+                return f"{left_out} of {partition}"
+        for partition in PARTITIONS[LEDGER]:
+            committed = history.transactions.committed(partition)
+            if left_out := history.committed_shares.left_out(partition, committed):
+                return f"{left_out} of {partition}"
+        return None
+
+    def steady(self) -> None:
+        """Nobody leaves a group any more."""
+        self.group.is_steady = self.shares.is_steady = self.committed_shares.is_steady = True

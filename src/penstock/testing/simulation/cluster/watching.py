@@ -9,6 +9,7 @@ from penstock.cluster.quorum import Quorum
 from penstock.cluster.raft.quorum_state import QuorumStateFile
 from penstock.cluster.raft.values import Election
 from penstock.cluster.replica import Replica
+from penstock.cluster.replicas import Replicas
 from penstock.protocol.wire import Buffer
 from penstock.storage.log import Log
 from penstock.testing.simulation.cluster.history import History
@@ -66,7 +67,14 @@ def _of_replicas(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
         cut(replica, end_offset)
         checker.cuts(replica, end_offset, before)
 
+    delete = Replicas.delete_records
+
+    async def deletes(replicas: Replicas, replica: Replica, offset: int) -> None:
+        checker.deletes(replica, offset)
+        await delete(replicas, replica, offset)
+
     return [
+        (Replicas, "delete_records", deletes),
         (Replica, "follow", follows),
         (Replica, "_begin_epoch", begins),
         (Replica, "_set_high_watermark", advances),

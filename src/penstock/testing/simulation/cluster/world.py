@@ -43,7 +43,8 @@ class SimulatedCluster:
         self.usage = Usage(loop, self.client, [each.node_id for each in self.machines], self.random)
         self.faults = Faults(loop, self.machines, self.random, self.history)
         self.faults.only = frozenset(only)
-        self.history.shares.is_leader = self._is_leader
+        for shares in (self.history.shares, self.history.committed_shares):
+            shares.is_leader = self._is_leader
 
     async def run(self) -> None:
         """Raises `Violation`."""
@@ -55,7 +56,7 @@ class SimulatedCluster:
                 await self.faults.disturb()
                 self.history.check()
             await self.faults.heal()
-            self.usage.group.is_steady = self.usage.shares.is_steady = True
+            self.usage.steady()
             await asyncio.sleep(_STEADY_S)
             healing = Healing(self.loop, self.machines, self.client)
             await healing.settle(self.usage)

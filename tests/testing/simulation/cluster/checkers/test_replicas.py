@@ -82,6 +82,13 @@ def test_another_record_below_a_high_watermark_is_noticed(case: Case) -> None:
     assert case.invariant == "logs agree"
 
 
+def test_a_follower_may_have_had_others_before_what_is_deleted(case: Case) -> None:
+    replica = FakeReplica(2, (0, "x"), (0, "y"), (1, "c"))
+    case.checker.deletes(cast("Replica", replica), 2)
+    case.commits(replica)
+    case.verdict.check()
+
+
 def test_the_same_record_of_another_epoch_is_noticed(case: Case) -> None:
     case.commits(FakeReplica(2, (0, "a"), (1, "b")))
     assert case.invariant == "logs agree"

@@ -37,6 +37,12 @@ def test_a_committed_transaction_is_read_as_a_whole(case: Case) -> None:
     assert case.checker.committed_count() == 1
 
 
+def test_what_was_committed_is_known_by_its_offsets(case: Case) -> None:
+    assert case.checker.committed(P) == []
+    case.checker.becomes(b"t", Outcome.COMMITTED)
+    assert (case.checker.committed(P), case.checker.committed(Q)) == ([4], [])
+
+
 def test_an_aborted_transaction_is_not_read(case: Case) -> None:
     case.checker.becomes(b"t", Outcome.ABORTED)
     case.checker.ends_with({P: [], Q: []})

@@ -38,6 +38,8 @@ class ReplicaChecker:
         self._ends: dict[PartitionId, dict[int, int]] = {}
         """Up to where batches of an epoch are committed."""
         self._latest_epoch: dict[PartitionId, int] = {}
+        self._deleted: dict[PartitionId, int] = {}
+        """Up to where records were deleted: a follower that hears of it need not have had the same before."""
         self._checked: dict[Replica, int] = {}
 
     def follows(self, replica: Replica) -> None:
@@ -74,9 +76,9 @@ class ReplicaChecker:
 
     def commits(self, replica: Replica) -> None:
         """A replica's high watermark has moved: what is below it is what is below all others'."""
-        start = replica.log.log_start_offset  # what was before it has been deleted, which may be in a batch
-        begin = max(self._checked.get(replica, start), start)
         key = (replica.topic_id, replica.partition)
+        start = max(replica.log.log_start_offset, self._deleted.get(key, 0))  # it may be in a batch
+        begin = max(self._checked.get(replica, start), start)
         known = self._committed.setdefault(key, {})
         if replica.topic in self.excused or self.is_rotten(replica):
             return
@@ -95,6 +97,11 @@ class ReplicaChecker:
             ends = self._ends.setdefault(key, {})
             ends[batch.leader_epoch] = max(begin, ends.get(batch.leader_epoch, 0))
         self._checked[replica] = begin
+
+    def deletes(self, replica: Replica, offset: int) -> None:
+        """A leader deletes all before an offset."""
+        key = (replica.topic_id, replica.partition)
+        self._deleted[key] = max(offset, self._deleted.get(key, 0))
 
     def cuts(self, replica: Replica, end_offset: int, high_watermark: int) -> None:
         """A replica has cut its log: it never knew that to be committed."""

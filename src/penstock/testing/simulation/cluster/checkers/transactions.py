@@ -42,6 +42,14 @@ class TransactionChecker:
     def becomes(self, transaction: bytes, outcome: Outcome) -> None:
         self._outcomes[transaction] = outcome
 
+    def committed(self, partition: PartitionName) -> list[int]:
+        """The offsets of records in transactions that were committed."""
+        return [
+            offset
+            for (name, value), offset in self._offsets.items()
+            if name == partition and self._outcomes[self._values[name, value]] is Outcome.COMMITTED
+        ]
+
     def reads(self, partition: PartitionName, offset: int, value: bytes) -> None:
         """A consumer that wants committed records was given one."""
         transaction = self._values.get((partition, value))

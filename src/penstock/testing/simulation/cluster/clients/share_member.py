@@ -7,14 +7,17 @@ import asyncio
 import base64
 from typing import Any
 
+import msgspec
+
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import incremental_alter_configs as configs
 from penstock.protocol.messages import share_acknowledge, share_fetch
 from penstock.protocol.messages import share_group_heartbeat as heartbeats
 from penstock.protocol.records.record import iter_records
 from penstock.testing.simulation.cluster.checkers.records import PartitionName
+from penstock.testing.simulation.cluster.checkers.shares import ShareChecker
 from penstock.testing.simulation.cluster.clients.client import GROUP, Address, Client, NoAnswer
-from penstock.testing.simulation.cluster.clients.reader import intact
+from penstock.testing.simulation.cluster.clients.reader import Note, intact
 
 _HEARTBEAT, _FETCH, _ACKNOWLEDGE, _ALTER_CONFIGS = (76, 1), (78, 1), (79, 1), (44, 1)
 _JOIN, _LEAVE = 0, -1
@@ -29,11 +32,23 @@ _GONE = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH})
 Ranges = list[tuple[int, int]]
 
 
+class Sharing(msgspec.Struct, frozen=True, kw_only=True):
+    """What a group reads, and who checks it."""
+
+    group: str
+    topic: str
+    checker: ShareChecker
+    note: Note
+    """Is told of every record."""
+
+
 class ShareMember:
-    def __init__(self, client: Client, group: str, topic: str, topic_id: bytes) -> None:
+    def __init__(self, client: Client, sharing: Sharing, topic_id: bytes) -> None:
         self._client = client
-        self._group = group
-        self._topic = topic
+        self._checker = sharing.checker
+        self._note = sharing.note
+        self._group = sharing.group
+        self._topic = sharing.topic
         self._topic_id = topic_id
         self._member_id = base64.urlsafe_b64encode(client.random.randbytes(16)).decode().rstrip("=")
         self._epoch = _JOIN
@@ -141,7 +156,7 @@ class ShareMember:
             batch_size=_RECORDS_MAX,
             topics=[share_fetch.FetchTopic(topic_id=self._topic_id, partitions=wanted)] if wanted else [],
         )
-        asked = self._client.history.shares.asks()
+        asked = self._checker.asks()
         response: share_fetch.ShareFetchResponse = await self._client.call(address, _FETCH, request)
         self._proceed(address, epoch, response.error_code)
         told = {each.partition_index: each for topic in response.responses for each in topic.partitions}
@@ -163,22 +178,20 @@ class ShareMember:
         if data.error_code != ErrorCode.NONE:
             return
         batches = bytes(data.records or b"")
-        values = {
-            each.offset: each.value or b""
-            for pos, header in intact(batches)
-            if not header.is_control
-            for each in iter_records(batches, pos=pos)
-        }
-        history, partition = self._client.history, (self._topic, number)
+        values: dict[int, bytes | None] = {}
+        for pos, header in intact(batches):
+            records = iter_records(batches, pos=pos)
+            values.update((each.offset, None if header.is_control else each.value) for each in records)
+        partition: PartitionName = (self._topic, number)
         ranges: Ranges = []
         for acquired in data.acquired_records:
             ranges.append((acquired.first_offset, acquired.last_offset))
             for offset in range(acquired.first_offset, acquired.last_offset + 1):
                 if offset not in values:
-                    history.shares.misses(partition, offset)
-                    continue
-                history.records.reads(partition, offset, values[offset])
-                history.shares.is_given(partition, offset, asked, address[0])
+                    self._checker.misses(partition, offset)
+                elif (value := values[offset]) is not None:
+                    self._note(partition, offset, value)
+                    self._checker.is_given(partition, offset, asked, address[0])
         if ranges:
             self._held.setdefault(address, {}).setdefault(number, []).extend(ranges)
 
@@ -235,27 +248,31 @@ class ShareMember:
         for first, last, types in batches:
             for offset in range(first, last + 1):
                 if types[offset - first if len(types) > 1 else 0] in (_ACCEPT, _REJECT):
-                    self._client.history.shares.is_done(partition, offset)
+                    self._checker.is_done(partition, offset)
 
 
 class ShareGroup:
     """Members that come and go: some leave, some are just silent."""
 
-    def __init__(self, client: Client, group: str, topic: str) -> None:
+    def __init__(self, client: Client, sharing: Sharing, **settings: str) -> None:
+        """Settings are named with underscores."""
         self._client = client
-        self.group = group
-        self._topic = topic
+        self._sharing = sharing
+        self._settings = settings
         self.members: dict[asyncio.Task[None], ShareMember] = {}
         self.is_steady = False
         """Set when members are to stay."""
 
-    async def begin_with_the_first_record(self) -> bool:
-        """Have the group read all there is; whether that was acknowledged."""
-        setting = configs.AlterableConfig(
-            name="share.auto.offset.reset", config_operation=0, value="earliest"
-        )
+    async def set_up(self) -> bool:
+        """Have the group read all there is, as its settings say; whether that was acknowledged."""
+        settings = {"share_auto_offset_reset": "earliest", **self._settings}
         resource = configs.AlterConfigsResource(
-            resource_type=_GROUP_SETTINGS, resource_name=self.group, configs=[setting]
+            resource_type=_GROUP_SETTINGS,
+            resource_name=self._sharing.group,
+            configs=[
+                configs.AlterableConfig(name=name.replace("_", "."), config_operation=0, value=value)
+                for name, value in settings.items()
+            ],
         )
         request = configs.IncrementalAlterConfigsRequest(resources=[resource])
         try:
@@ -270,7 +287,7 @@ class ShareGroup:
             for task in [each for each in self.members if each.done()]:
                 del self.members[task]
             while len(self.members) < member_count:
-                member = ShareMember(self._client, self.group, self._topic, topic_id)
+                member = ShareMember(self._client, self._sharing, topic_id)
                 life_s = 1e9 if self.is_steady else self._client.random.expovariate(1 / 8)
                 self.members[asyncio.ensure_future(member.run(life_s))] = member
             await asyncio.sleep(self._client.random.uniform(0.2, 1))
@@ -278,15 +295,6 @@ class ShareGroup:
     async def _topic_id(self) -> bytes:
         while True:
             try:
-                return (await self._client.find((self._topic, 0))).topic_id
+                return (await self._client.find((self._sharing.topic, 0))).topic_id
             except NoAnswer:
                 await self._client.rest()
-
-    def left_out(self, partitions: list[PartitionName]) -> str | None:
-        """Which stored records nobody was given yet."""
-        history = self._client.history
-        for partition in partitions:
-            offsets = history.shares.left_out(partition, history.records.acknowledged.get(partition, ()))
-            if offsets:
-                return f"{len(offsets)} of {partition[0]}-{partition[1]}, {offsets[0]} first"
-        return None
