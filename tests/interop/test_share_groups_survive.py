@@ -6,6 +6,7 @@ What a member was told is accepted is delivered to nobody again, and nothing is 
 import os
 import random
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,11 +15,16 @@ from confluent_kafka import AcknowledgeType
 from tests.crash.killing import chosen_seed
 from tests.interop.groups import SHARE, Member, Members
 from tests.interop.share_stage import SETTINGS, ShareMember, ShareStage, numbered
-from tests.support.broker import BrokerProcess
 from tests.support.cluster import running_cluster
 from tests.support.plugin import running_broker
 
-ONE_NODE = ("share.coordinator.state.topic.replication.factor", "share.coordinator.state.topic.min.isr")
+OF_THREE = {
+    **SETTINGS,
+    "default.replication.factor": "3",
+    "share.coordinator.state.topic.replication.factor": "3",
+    "share.coordinator.state.topic.min.isr": "2",
+}
+SOAK_KILLS = int(os.environ.get("SOAK_KILLS", "50"))
 MEMBERS = 3
 PARTITIONS = 2
 ROUND = 60
@@ -52,9 +58,7 @@ def test_a_killed_broker_forgets_no_acknowledgement(tmp_path: Path) -> None:
 
 
 def test_whoever_leads_next_goes_on_where_a_killed_leader_was(tmp_path: Path) -> None:
-    settings = {name: value for name, value in SETTINGS.items() if name not in ONE_NODE}
-    settings["default.replication.factor"] = "3"
-    with running_cluster(tmp_path, settings=settings) as cluster:
+    with running_cluster(tmp_path, settings=OF_THREE) as cluster:
         stage = ShareStage(cluster.bootstrap)
         decide_on_ten(stage)
         for topic in (stage.topic, "__share_group_state", "__consumer_offsets"):
@@ -71,16 +75,16 @@ def test_whoever_leads_next_goes_on_where_a_killed_leader_was(tmp_path: Path) ->
 class Crew:
     """Members as processes, and everything that was given to them."""
 
-    def __init__(self, broker: BrokerProcess) -> None:
-        self.broker = broker
-        self.stage = ShareStage(broker.bootstrap, PARTITIONS)
+    def __init__(self, bootstrap: str) -> None:
+        self.stage = ShareStage(bootstrap, PARTITIONS)
+        self._bootstrap = bootstrap
         self._members = Members()
         self._working: list[Member] = []
         self._all: list[Member] = []
         self._produced: list[str] = []
 
     def hire(self) -> None:
-        arguments = {"bootstrap": self.broker.bootstrap, "group": self.stage.group, "topic": self.stage.topic}
+        arguments = {"bootstrap": self._bootstrap, "group": self.stage.group, "topic": self.stage.topic}
         self._working.append(self._members.start(SHARE, **arguments))
         self._all.append(self._working[-1])
 
@@ -116,10 +120,10 @@ class Crew:
         self.stage.close()
 
 
-def survive(broker: BrokerProcess, kills: int, seed: int) -> None:
+def survive(bootstrap: str, kills: int, seed: int, kill_a_broker: Callable[[random.Random], None]) -> None:
     print(f"CRASH_SEED={seed}")
     dice = random.Random(seed)
-    crew = Crew(broker)
+    crew = Crew(bootstrap)
     try:
         for _ in range(MEMBERS):
             crew.hire()
@@ -129,8 +133,7 @@ def survive(broker: BrokerProcess, kills: int, seed: int) -> None:
                 crew.kill_one()
                 crew.hire()
             else:
-                broker.kill()
-                broker.start()
+                kill_a_broker(dice)
         crew.work()
         crew.check()
     finally:
@@ -141,4 +144,25 @@ def survive(broker: BrokerProcess, kills: int, seed: int) -> None:
 @pytest.mark.timeout(900)
 def test_each_record_is_accepted_once_over_fifty_kills(tmp_path: Path) -> None:
     with running_broker(tmp_path, SETTINGS) as broker:
-        survive(broker, int(os.environ.get("SOAK_KILLS", "50")), chosen_seed())
+
+        def kill(_dice: random.Random) -> None:
+            broker.kill()
+            broker.start()
+
+        survive(broker.bootstrap, SOAK_KILLS, chosen_seed(), kill)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(900)
+def test_each_record_is_accepted_once_while_brokers_of_a_cluster_are_killed(tmp_path: Path) -> None:
+    with running_cluster(tmp_path, settings=OF_THREE) as cluster:
+
+        def kill(dice: random.Random) -> None:
+            for node in cluster.nodes.values():
+                if not node.is_running:
+                    node.start()
+            for topic in ("__share_group_state", "__consumer_offsets"):
+                cluster.await_in_sync(topic)
+            cluster.nodes[dice.choice(list(cluster.nodes))].kill()
+
+        survive(cluster.bootstrap, SOAK_KILLS, chosen_seed(), kill)
