@@ -36,7 +36,7 @@ def test_a_member_gets_partitions_once_the_share_coordinator_knows_them() -> Non
 
     alone = Consumer(driver, "m1").join()
 
-    assert (alone.epoch, alone.numbers) == (1, [])
+    assert (alone.epoch, alone.numbers) == (2, [])
     assert driver.asked == [{topic_id("a"): frozenset({0, 1, 2})}]
     assert kinds(driver) == [
         "MemberMetadata",
@@ -47,12 +47,12 @@ def test_a_member_gets_partitions_once_the_share_coordinator_knows_them() -> Non
         "StatePartitionMetadata",
     ]
     alone.beat()
-    assert (alone.epoch, alone.numbers, kinds(driver)) == (1, [], []), "nothing has happened yet"
+    assert (alone.epoch, alone.numbers, kinds(driver)) == (2, [], []), "nothing has happened yet"
 
     driver.share_coordinator_answers()
     assert kinds(driver) == ["StatePartitionMetadata"]
     alone.beat()
-    assert (alone.epoch, alone.numbers) == (2, [0, 1, 2])
+    assert (alone.epoch, alone.numbers) == (3, [0, 1, 2])
     assert driver.group.state is GroupState.STABLE
 
 
@@ -183,11 +183,11 @@ def test_a_member_that_missed_an_answer_may_come_with_its_last_epoch_and_is_told
     alone = Consumer(driver, "m1").join()
     driver.share_coordinator_answers()
     driver.send(alone.request())  # the answer is lost
-    assert driver.group.members["m1"].epoch == 2
+    assert driver.group.members["m1"].epoch == 3
 
     alone.beat()
 
-    assert (alone.epoch, alone.numbers) == (2, [0])
+    assert (alone.epoch, alone.numbers) == (3, [0])
 
 
 def test_a_member_that_is_silent_for_too_long_is_removed() -> None:
@@ -267,19 +267,19 @@ def test_an_unknown_member_and_wrong_epochs_are_refused() -> None:
     assert refusal(driver, member_epoch=7) == (
         "FENCED_MEMBER_EPOCH",
         (
-            "The share group member has a greater member epoch (7) than the one known by the group coordinator (1). "
+            "The share group member has a greater member epoch (7) than the one known by the group coordinator (2). "
             "The member must abandon all its partitions and rejoin."
         ),
     )
     driver.share_coordinator_answers()
-    driver.send(ShareGroupHeartbeatRequest(group_id="g", member_id="m1", member_epoch=1))
-    driver.change_topics(a=5)
     driver.send(ShareGroupHeartbeatRequest(group_id="g", member_id="m1", member_epoch=2))
-    assert refusal(driver, member_epoch=1) == (
+    driver.change_topics(a=5)
+    driver.send(ShareGroupHeartbeatRequest(group_id="g", member_id="m1", member_epoch=3))
+    assert refusal(driver, member_epoch=2) == (
         "FENCED_MEMBER_EPOCH",
         (
-            "The share group member has a smaller member epoch (1) than the one known by the group coordinator (3), "
-            "and it does not match the previous member epoch (2). The member must abandon all its partitions and "
+            "The share group member has a smaller member epoch (2) than the one known by the group coordinator (4), "
+            "and it does not match the previous member epoch (3). The member must abandon all its partitions and "
             "rejoin."
         ),
     )

@@ -46,6 +46,10 @@ from penstock.protocol.messages.share_group_target_assignment_metadata_record im
 )
 
 
+FIRST_EPOCH = 1
+"""Before anyone joined, as in Kafka: offsets may be set then, and the share coordinator is told the epoch."""
+
+
 class ShareGroup:
     __slots__ = (
         "_readers",
@@ -66,7 +70,7 @@ class ShareGroup:
 
     def __init__(self, group_id: str) -> None:
         self.group_id = group_id
-        self.epoch = 0
+        self.epoch = FIRST_EPOCH
         self.metadata_hash = 0
         self.assignment_epoch = NO_EPOCH
         self.assigned_at_ms = 0

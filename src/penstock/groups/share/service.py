@@ -148,8 +148,11 @@ class ShareGroups:
             return response
         patience_ms = self.situation(group.group_id).settings.heartbeat_interval_ms
         sleeper = asyncio.ensure_future(self._clock.sleep(patience_ms))
-        await asyncio.wait([*tasks, sleeper], return_when=asyncio.FIRST_COMPLETED)
-        sleeper.cancel()
+        try:
+            ready = asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.wait([ready, sleeper], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            sleeper.cancel()
         if shard.state.shares.get(group.group_id) is not group:
             return response
         again = msgspec.structs.replace(request, member_epoch=response.member_epoch)

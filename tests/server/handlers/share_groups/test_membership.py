@@ -19,7 +19,7 @@ from tests.server.live import Client, Live, TopicHandle, code, one, running_brok
 async def test_a_member_joins_and_gets_its_partitions_with_the_first_answer(consumer: ShareConsumer) -> None:
     answer = await consumer.join()
 
-    assert (code(answer.error_code), answer.member_id, answer.member_epoch) == ("NONE", "m1", 2)
+    assert (code(answer.error_code), answer.member_id, answer.member_epoch) == ("NONE", "m1", 3)
     assert answer.heartbeat_interval_ms == 5000
     assert consumer.numbers == [0, 1, 2, 3]
     assert (await consumer.beat()).assignment is None

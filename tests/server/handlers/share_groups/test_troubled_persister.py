@@ -78,13 +78,13 @@ async def test_what_is_refused_is_asked_for_again_with_the_next_heartbeat(
 ) -> None:
     persister.refuses = ErrorCode.COORDINATOR_NOT_AVAILABLE
     answer = await consumer.join()
-    assert (code(answer.error_code), answer.member_epoch, consumer.numbers) == ("NONE", 1, [])
+    assert (code(answer.error_code), answer.member_epoch, consumer.numbers) == ("NONE", 2, [])
 
     persister.refuses = None
     await consumer.join()
 
     assert consumer.numbers == [0, 1, 2, 3]
-    assert persister.epochs == [1] * 8, "the group's epoch is that of the state"
+    assert persister.epochs == [2] * 8, "the group's epoch is that of the state"
 
 
 async def test_whoever_joins_waits_no_longer_than_for_a_heartbeat(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ async def test_whoever_joins_waits_no_longer_than_for_a_heartbeat(tmp_path: Path
         assert not joining.done()
         clock.advance(5000)
         answer = await joining
-        assert (code(answer.error_code), answer.member_epoch, consumer.numbers) == ("NONE", 1, [])
+        assert (code(answer.error_code), answer.member_epoch, consumer.numbers) == ("NONE", 2, [])
 
         persister.answers.set()
         await until(lambda: not group_of(live, "g").in_flight)
