@@ -298,12 +298,14 @@ def _invalid_state(message: str) -> Refused:
 
 def _spans(first: int, last: int, types: Sequence[int]) -> Iterator[tuple[int, int, int]]:
     """Offsets in sequence that are acknowledged alike."""
-    if len(types) == 1:
+    if types.count(types[0]) == len(types):
         yield first, last, types[0]
         return
-    for type_, offsets in groupby(range(first, first + len(types)), lambda offset: types[offset - first]):
-        span = list(offsets)
-        yield span[0], span[-1], type_
+    begin = first
+    for type_, alike in groupby(types):
+        end = begin + len(list(alike)) - 1
+        yield begin, end, type_
+        begin = end + 1
 
 
 def _without(acquired: Iterable[Acquired], aborted: Sequence[OffsetRange]) -> list[Acquired]:
