@@ -41,11 +41,11 @@ class PlayedPeers:
     def __init__(self, answer: object) -> None:
         self.answer = answer
         self.asked: list[tuple[int, int, Any]] = []
-        self.waits = False
+        self.waits_for = ""
         self._to = -1
 
-    def channel(self, broker_id: int, *, waits: bool = False) -> "PlayedPeers":
-        self._to, self.waits = broker_id, waits
+    def channel(self, broker_id: int, *, waits_for: str = "") -> "PlayedPeers":
+        self._to, self.waits_for = broker_id, waits_for
         return self
 
     async def call(self, api_key: int, _version: int, request: Any) -> Any:
@@ -107,7 +107,7 @@ def test_every_leader_gets_the_marker_for_its_partitions() -> None:
     assert local.given == [targets[0], targets[2]]
     ((to, _, request),) = peers.asked
     assert to == 2
-    assert peers.waits, "a marker waits for the in-sync replicas; nothing else is to wait behind it"
+    assert peers.waits_for, "a marker waits for the in-sync replicas; nothing else is to wait behind it"
     assert isinstance(request, WriteTxnMarkersRequest)
     (marker,) = request.markers
     assert [(each.name, each.partition_indexes) for each in marker.topics] == [("t", [1, 3])]
@@ -188,7 +188,7 @@ def test_a_coordinator_elsewhere_is_asked_about_all_partitions_at_once(verify_on
         code = asyncio.run(found.add_partitions("x", PRODUCER, [B, A]))
         assert code is ErrorCode.TRANSACTION_ABORTABLE
     ((to, _, request),) = peers.asked
-    assert not peers.waits
+    assert not peers.waits_for
     assert isinstance(request, AddPartitionsToTxnRequest)
     (transaction,) = request.transactions
     assert (to, transaction.transactional_id, transaction.verify_only) == (3, "x", verify_only)

@@ -26,7 +26,7 @@ class Peers:
         self._image = image
         self._dial = dial
         self._listener = listener
-        self._channels: dict[tuple[int, bool], PeerChannel] = {}
+        self._channels: dict[tuple[int, str], PeerChannel] = {}
 
     def endpoint(self, broker_id: int) -> Endpoint:
         """Where to reach a broker. Raises `NoSuchPeer`."""
@@ -52,15 +52,16 @@ class Peers:
         connection.abort()
         return False
 
-    def channel(self, broker_id: int, *, waits: bool = False) -> "PeerChannel":
+    def channel(self, broker_id: int, *, waits_for: str = "") -> "PeerChannel":
         """The connection that is kept to a broker.
 
-        Answers come in the order of requests, so those that wait at the other end have one of their own.
+        Answers come in the order of requests, so those that wait at the other end have one of their own, for each
+        thing that they wait for.
         """
-        channel = self._channels.get((broker_id, waits))
+        channel = self._channels.get((broker_id, waits_for))
         if channel is None:
             channel = PeerChannel(lambda: self.connect(broker_id), lambda: _CALL_MS_MAX)
-            self._channels[broker_id, waits] = channel
+            self._channels[broker_id, waits_for] = channel
         return channel
 
     async def close(self) -> None:

@@ -75,7 +75,7 @@ class ClusterMarkers:
             transaction_version=marker.transaction_version,
         )
         try:
-            response: WriteTxnMarkersResponse = await self._peers.channel(leader, waits=True).call(
+            response: WriteTxnMarkersResponse = await self._peers.channel(leader, waits_for="markers").call(
                 _WRITE_MARKERS, _WRITE_MARKERS_VERSION, WriteTxnMarkersRequest(markers=[wanted])
             )
         except (OSError, ProtocolError):

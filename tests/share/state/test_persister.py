@@ -69,9 +69,9 @@ class Played:
 
     # what the connection to the other broker is asked
 
-    def channel(self, broker_id: int, *, waits: bool) -> "Played":
+    def channel(self, broker_id: int, *, waits_for: str) -> "Played":
         assert broker_id == OTHER
-        assert waits, "its answers wait for the disk: they must not hold up others"
+        assert waits_for, "its answers wait for the disk: they must not hold up others"
         return self
 
     async def call(self, api_key: int, _version: int, request: Any) -> Any:

@@ -255,4 +255,4 @@ class ClusterPersister:
             raise PersisterError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         if leader == self._node_id:
             return await here()
-        return await there(self._peers.channel(leader, waits=True).call)
+        return await there(self._peers.channel(leader, waits_for="share state").call)
