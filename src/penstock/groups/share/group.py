@@ -45,7 +45,6 @@ from penstock.protocol.messages.share_group_target_assignment_metadata_record im
     ShareGroupTargetAssignmentMetadataValue,
 )
 
-
 FIRST_EPOCH = 1
 """Before anyone joined, as in Kafka: offsets may be set then, and the share coordinator is told the epoch."""
 

@@ -6,8 +6,8 @@ committed.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Coroutine, Iterable, Mapping
-from typing import Any
+from collections.abc import Awaitable, Coroutine, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -42,6 +42,13 @@ log = logging.getLogger(__name__)
 
 Outcome = Mapping[Place, PersisterError]
 """What went wrong, by partition; empty when nothing did."""
+
+
+class _Joining(NamedTuple):
+    shard: Shard
+    group: ShareGroup
+    request: ShareGroupHeartbeatRequest
+    client: Client
 
 
 class ShareGroups:
@@ -129,30 +136,23 @@ class ShareGroups:
         if missing:
             self.initialize(shard, group, dict.fromkeys(places_of(missing), UNINITIALIZED_OFFSET))
         answer = self._answer(shard, group, response)
-        if request.member_epoch == JOIN_EPOCH and group in self._tasks.values():
-            return self._answer_with_partitions(shard, group, request, client, answer)
+        preparing = [task for task, each in self._tasks.items() if each is group]
+        if request.member_epoch == JOIN_EPOCH and preparing:
+            return self._answer_later(_Joining(shard, group, request, client), answer, preparing)
         return answer
 
-    async def _answer_with_partitions(
+    async def _answer_later(
         self,
-        shard: Shard,
-        group: ShareGroup,
-        request: ShareGroupHeartbeatRequest,
-        client: Client,
+        joining: "_Joining",
         answer: ShareGroupHeartbeatResponse | Completion[ShareGroupHeartbeatResponse],
+        preparing: "Sequence[asyncio.Task[Outcome]]",
     ) -> ShareGroupHeartbeatResponse:
         """Let whoever joins wait until there are partitions for it: with its next heartbeat it would get them late."""
+        shard, group, request, client = joining
         response = await answer if isinstance(answer, Completion) else answer
-        tasks = [task for task, each in self._tasks.items() if each is group]
-        if response.error_code or not tasks:
+        if response.error_code:
             return response
-        patience_ms = self.situation(group.group_id).settings.heartbeat_interval_ms
-        sleeper = asyncio.ensure_future(self._clock.sleep(patience_ms))
-        try:
-            ready = asyncio.gather(*tasks, return_exceptions=True)
-            await asyncio.wait([ready, sleeper], return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            sleeper.cancel()
+        await self._patience(group, preparing)
         if shard.state.shares.get(group.group_id) is not group:
             return response
         again = msgspec.structs.replace(request, member_epoch=response.member_epoch)
@@ -162,6 +162,16 @@ class ShareGroups:
             return response  # it has left meanwhile
         settled = self._answer(shard, group, later)
         return await settled if isinstance(settled, Completion) else settled
+
+    async def _patience(self, group: ShareGroup, preparing: "Sequence[asyncio.Task[Outcome]]") -> None:
+        """Wait for what is being prepared, no longer than the next heartbeat would be waited for."""
+        patience_ms = self.situation(group.group_id).settings.heartbeat_interval_ms
+        sleeper: asyncio.Future[Any] = asyncio.ensure_future(self._clock.sleep(patience_ms))
+        ready: asyncio.Future[Any] = asyncio.gather(*preparing, return_exceptions=True)
+        try:
+            await asyncio.wait([ready, sleeper], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            sleeper.cancel()
 
     def _remove_late(self, shard: Shard, group: ShareGroup, late: list[str]) -> None:
         for member_id in late:
