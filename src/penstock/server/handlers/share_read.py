@@ -192,7 +192,7 @@ class ShareRead:
             fetch_offset=asked.fetch_offset,
             batches=batches,
             records_max=records_max,
-            batch_size=self._request.batch_size,
+            batch_size=max(1, self._request.batch_size),
             now_ms=int(self._ctx.broker.clock.monotonic_ms()),
             mode=self._mode,
             aborted=self._aborted(name, batches, memoryview(data.records)[: positions[-1]], data),
