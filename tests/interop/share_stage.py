@@ -11,6 +11,7 @@ from confluent_kafka.admin import (
     AlterConfigOpType,
     ConfigEntry,
     ConfigResource,
+    NewPartitions,
     NewTopic,
     ResourceType,
 )
@@ -96,17 +97,25 @@ class ShareMember:
 
 class ShareStage:
     def __init__(self, bootstrap: str, partitions: int = 1, **topic_settings: str) -> None:
+        """Without partitions the topic is made later."""
         number = next(_numbers)
         self.topic = f"queue-{number}"
         self.group = f"workers-{number}"
         self._bootstrap = bootstrap
         self._admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
-        config = {name.replace("_", "."): value for name, value in topic_settings.items()}
-        self._admin.create_topics([NewTopic(self.topic, partitions, -1, config=config)])[self.topic].result(
-            PATIENCE_S
-        )
+        if partitions:
+            self.create(partitions, **topic_settings)
         self._members: list[ShareMember] = []
         self.configure(share_auto_offset_reset="earliest")
+
+    def create(self, partitions: int = 1, **settings: str) -> None:
+        config = {name.replace("_", "."): value for name, value in settings.items()}
+        topic = NewTopic(self.topic, partitions, -1, config=config)
+        self._admin.create_topics([topic])[self.topic].result(PATIENCE_S)
+
+    def grow(self, partitions: int) -> None:
+        wanted = NewPartitions(self.topic, partitions)
+        self._admin.create_partitions([wanted])[self.topic].result(PATIENCE_S)
 
     def configure(self, **settings: str) -> None:
         """Set settings of the group."""

@@ -155,6 +155,20 @@ def test_aborted_records_are_left_out_where_the_group_says_so(
     assert stage.join().take(len(offsets)) == [(offset, 1) for offset in offsets]
 
 
+def test_a_topic_and_partitions_that_are_made_later_are_read_too(broker: BrokerProcess) -> None:
+    stage = ShareStage(broker.bootstrap, partitions=0)
+    member = stage.join(topic_metadata_refresh_interval_ms=200)
+    assert member.glance() == []
+    stage.create()
+    stage.produce(numbered(2))
+    assert member.take(2) == [(0, 1), (1, 1)]
+
+    stage.grow(2)
+    stage.produce(numbered(1), partition=1)
+    assert member.take(1) == [(0, 1)]
+    stage.close()
+
+
 def test_records_that_compaction_has_removed_are_passed_over(broker: BrokerProcess) -> None:
     stage = ShareStage(
         broker.bootstrap, cleanup_policy="compact", min_cleanable_dirty_ratio="0.01", segment_ms="1"
