@@ -39,7 +39,7 @@ async def describe(
         SharePartitionKey(group_id, topic.topic_id, partition)
         for topic, _, partitions in known
         if topic is not None
-        for partition in partitions
+        for partition in topic.partitions.keys() & set(partitions)
     ]
     summaries = dict(zip(keys, await asyncio.gather(*(_summary(shares, key) for key in keys)), strict=True))
     counted = [
@@ -54,7 +54,9 @@ async def describe(
             topic_id=topic.topic_id,
             partitions=[
                 _described(
-                    each, summaries[SharePartitionKey(group_id, topic.topic_id, each)], ends.get((name, each))
+                    each,
+                    summaries.get(SharePartitionKey(group_id, topic.topic_id, each)),
+                    ends.get((name, each)),
                 )
                 for each in partitions
             ],

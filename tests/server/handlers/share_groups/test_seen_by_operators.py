@@ -97,8 +97,8 @@ async def test_where_a_group_starts_and_how_far_it_has_to_go(
 
     assert await consumer.starts(topic) == {0: (0, 0), 1: (1, 2)}
     assert (await consumer.describe()).group_state == "Empty", "the group was made"
-    named = one((await consumer.offsets({topic.name: [1, 2]}, version=0)).topics)
-    assert [each.start_offset for each in named.partitions] == [1, -1]
+    named = one((await consumer.offsets({topic.name: [1, 2, 9, -1]}, version=0)).topics)
+    assert [each.start_offset for each in named.partitions] == [1, -1, -1, -1]
     unknown = one((await consumer.offsets({"nowhere": [0]})).topics)
     assert [each.start_offset for each in unknown.partitions] == [-1]
     assert (await consumer.offsets({})).topics == []
