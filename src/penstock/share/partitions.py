@@ -9,7 +9,7 @@ next fetch makes it anew.
 import asyncio
 import logging
 import math
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from penstock.cluster.coordination.deadlines import Deadlines
@@ -94,6 +94,10 @@ class SharePartitions:
 
     def __len__(self) -> int:
         return sum(map(len, self._groups.values()))
+
+    def __iter__(self) -> Iterator[LedPartition]:
+        for group in self._groups.values():
+            yield from group.values()
 
     def get(self, key: SharePartitionKey) -> LedPartition | None:
         return self._groups.get(key.group_id, {}).get((key.topic_id, key.partition))

@@ -7,6 +7,7 @@ from penstock.protocol.messages.offset_commit import (
 )
 from penstock.server.metrics.scrape import scrape
 from penstock.share.values import SharePartitionKey
+from tests.server.handlers.share_support import Member, prepared
 from tests.server.live import Client, Live, batch, unique_name, values_in
 
 
@@ -60,6 +61,18 @@ async def test_the_lag_of_a_share_group_counts_what_is_done_with_behind_its_star
 
     of = f'{{group="sharing",topic="{topic.name}",partition="0"}}'
     assert (found[f"penstock_share_group_start_offset{of}"], found[f"penstock_group_lag{of}"]) == (1, 2)
+
+
+async def test_what_members_of_share_groups_hold_is_counted(live: Live, client: Client) -> None:
+    topic = await client.create_topic()
+    await client.produce(topic, batch(b"a", b"b", b"c"))
+    member = Member(client, await prepared(live, topic), topic)
+    before = await values(live)
+    await member.take()
+    after = await values(live)
+    assert after["penstock_share_sessions"] == before["penstock_share_sessions"] + 1
+    of = f'{{group="{member.group_id}",topic="{topic.name}",partition="0"}}'
+    assert after[f"penstock_share_in_flight_records{of}"] == 3
 
 
 async def test_the_lag_of_a_group_is_what_it_has_not_consumed(live: Live, client: Client) -> None:

@@ -46,6 +46,8 @@ async def scrape(services: Services) -> AsyncIterator[str]:
         yield piece
     async for piece in _in_pieces(_groups(services)):
         yield piece
+    async for piece in _in_pieces(_shares(services)):
+        yield piece
     async for piece in _in_pieces(_clients(services)):
         yield piece
 
@@ -285,6 +287,28 @@ def _groups(services: Services) -> Iterator[tuple[Family, Iterable[Sample]]]:
             (_of(group_id, topic, partition), max(0, replica.high_watermark - offset))
             for group_id, topic, partition, offset in positions
             if (replica := services.replicas.get(topic, partition)) is not None and replica.is_open
+        ),
+    )
+
+
+def _shares(services: Services) -> Iterator[tuple[Family, Iterable[Sample]]]:
+    """What members of share groups have to do with this broker as the leader of partitions."""
+    topics = services.controller.image.topics_by_id
+    yield (
+        _family("share_sessions", "gauge", "Members of share groups that fetch of this broker"),
+        [({}, len(services.shares.sessions))],
+    )
+    yield (
+        _family(
+            "share_in_flight_records", "gauge", "Records given to share groups and not all done with yet"
+        ),
+        (
+            (
+                _of(led.key.group_id, topics[led.key.topic_id].name, led.key.partition),
+                led.state.in_flight_count,
+            )
+            for led in list(services.shares.partitions)
+            if led.state is not None and led.key.topic_id in topics
         ),
     )
 
