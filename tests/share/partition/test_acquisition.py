@@ -37,6 +37,11 @@ def test_batches_are_as_large_as_wished_and_end_where_record_batches_end() -> No
     assert acquired == [(0, 9, 1), (10, 19, 1)]
 
 
+def test_a_batch_has_a_record_at_least_whatever_size_is_wished() -> None:
+    partition = new()
+    assert fetch(partition, "a", (0, 0), (1, 2), batch_size=0) == [(0, 0, 1), (1, 2, 1)]
+
+
 def test_a_record_batch_is_given_whole_though_fewer_records_are_wanted() -> None:
     partition = new()
     assert fetch(partition, "a", (0, 4), (5, 9), (10, 14), records_max=6) == [(0, 9, 1)]

@@ -54,7 +54,7 @@ class Acquisition:
         self._member_id = member_id
         self._deadline_ms = now_ms + settings.lock_duration_ms
         self._batches = batches
-        self._batch_size = batch_size
+        self._batch_size = max(1, batch_size)
         self._is_limited = mode is AcquireMode.RECORD_LIMIT
         self._first = batches[0].first_offset
         self._last = batches[-1].last_offset
