@@ -217,13 +217,18 @@ class SharePartitionModel(RuleBasedStateMachine):
             o for batch in self.partition.records() for o in range(batch.first_offset, batch.last_offset + 1)
         ]
         asked = [o for o in range(max(first, self.start), last + 1) if o in known]
+        may = last < self.start or (
+            known[:1] <= [max(first, self.start)]
+            and last in known
+            and all(self.holder(o) == member for o in asked)
+        )
         before = self.partition.records()
         change = self.partition.acknowledge(member, [Acknowledgement(first, last, [1])], self.now_ms)
+        assert may is isinstance(change, Change)
         if isinstance(change, Refused):
             assert change.code in (ErrorCode.INVALID_RECORD_STATE, ErrorCode.INVALID_REQUEST)
             assert self.partition.records() == before
             return
-        assert all(self.holder(o) == member for o in asked)
         for o in asked:
             self.lines[o].state = RecordState.ACKNOWLEDGED
             self.lines[o].change = change

@@ -168,6 +168,14 @@ def test_offsets_before_the_start_offset_are_acknowledged_in_vain() -> None:
     assert ask(partition, "a", 0, 9, ACCEPT).batches == ((5, 9, ACKNOWLEDGED, 1),)
 
 
+def test_batches_before_the_start_offset_do_not_stand_in_the_way_of_an_acknowledgement() -> None:
+    partition = new()
+    fetch(partition, "b", (0, 4))
+    fetch(partition, "a", (5, 9))
+    partition.log_start_moved(7)
+    assert ask(partition, "a", 3, 9, ACCEPT).batches == ((7, 9, ACKNOWLEDGED, 1),)
+
+
 def test_a_record_released_after_its_last_delivery_is_archived() -> None:
     partition = new(using=settings(limit=2))
     give_back(partition, "a", (0, 4), times=1)

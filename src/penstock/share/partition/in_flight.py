@@ -114,6 +114,8 @@ class InFlightBatch:
         """Runs that have records in this range, whole."""
         if first <= self.first and self.last <= last:
             return self.runs
+        if first > self.last:
+            return []
         begin = max(0, bisect_right(self.runs, first, key=_FIRST) - 1)
         return self.runs[begin : bisect_right(self.runs, last, key=_FIRST)]
 

@@ -186,16 +186,17 @@ class SharePartition:
 
     def _refusal(self, member_id: str, first: int, last: int) -> Refused | None:
         """Why this member may not acknowledge these offsets, of which at least the last is not before the start."""
-        window = self._window
-        batches = window.in_flight.overlapping(first, last)
-        if window.in_flight.floor(max(first, window.start)) is None:
+        in_flight = self._window.in_flight
+        begin = max(first, self._window.start)
+        if in_flight.floor(begin) is None:
             return _invalid_state("The request batch offsets are not found in the cache.")
+        batches = in_flight.overlapping(begin, last)
         if not batches:
             return Refused(ErrorCode.INVALID_REQUEST, "The first offset in request is past acquired records.")
         if last > batches[-1].last:
             return Refused(ErrorCode.INVALID_REQUEST, "The last offset in request is past acquired records.")
         for batch in batches:
-            for run in batch.overlapping(max(first, window.start), last):
+            for run in batch.overlapping(begin, last):
                 if run.state is not RecordState.ACQUIRED:
                     return _invalid_state("The offset cannot be acknowledged. The offset is not acquired.")
                 if run.member_id != member_id:

@@ -140,9 +140,8 @@ class Window:
             self.complete_count = 0
             return True
         kept = next(index for index, batch in enumerate(batches) if batch.last > done_to)
-        start = max(
-            done_to + 1, batches[kept].first
-        )  # what is between two batches is not in the log, or is a gap
+        # What is between two batches is not in the log, or it is a gap.
+        start = max(done_to + 1, batches[kept].first)
         if self.has_gaps:
             start = min(start, max(self._gap_start, done_to + 1))
         if start > self.start:
