@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.groups.classic.group import GroupSettings
@@ -86,6 +86,7 @@ ACTIONS = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(ACTIONS)
 def test_the_log_gives_back_what_was_there(actions: list[tuple[str, object]]) -> None:
     shard, written, now_ms = new_shard(), list[NewRecord](), 0

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.groups.consumer.assignors.spec import MemberSpec, TargetAssignments
@@ -27,6 +27,7 @@ def loads(made: TargetAssignments) -> list[int]:
     return sorted(len(places_of(each)) for each in made.values())
 
 
+@settings(deadline=None)
 @given(st.integers(1, 30), st.integers(1, 30), st.integers(0, 5))
 def test_every_partition_has_a_member_and_every_member_a_partition(
     members: int, first_count: int, second_count: int
@@ -42,6 +43,7 @@ def test_every_partition_has_a_member_and_every_member_a_partition(
     assert max(readers.values()) - min(readers.values()) <= 1
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(1, 8), min_size=1, max_size=6), st.integers(1, 12))
 def test_it_stays_whole_and_even_while_members_come_and_go(sizes: list[int], count: int) -> None:
     assignable = {A: partitions(count)}

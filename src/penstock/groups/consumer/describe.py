@@ -1,10 +1,11 @@
 """A KIP-848 group as ConsumerGroupDescribe shows it."""
 
 from penstock.cluster.metadata.image import MetadataImage
-from penstock.groups.consumer.group import NOTHING, ConsumerGroup
+from penstock.groups.consumer.group import ConsumerGroup
 from penstock.groups.consumer.member import Assignment, Member, partitions_of
 from penstock.groups.consumer.situation import ConsumerSettings
 from penstock.groups.consumer.targets import assignor_of
+from penstock.groups.recorded_group import NOTHING
 from penstock.protocol.messages import consumer_group_describe as wire
 
 _CLASSIC_MEMBER = 0

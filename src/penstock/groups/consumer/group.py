@@ -1,11 +1,8 @@
 """The data of a KIP-848 group, changed by its records alone.
 
-Pure. Whatever happens to a group is decided elsewhere as a series of records; `record` applies one and keeps it for the
-log, `apply` is also how the group comes back from the log. So what is written and what is in memory cannot differ.
-Only timers and `must_refresh` are not in the log; they begin anew with `resume`.
+Pure. Only timers and `must_refresh` are not in the log; they begin anew with `resume`.
 """
 
-import math
 from collections.abc import Iterator
 
 import msgspec
@@ -21,8 +18,8 @@ from penstock.groups.consumer.member import (
 from penstock.groups.consumer.reconcile import Goal
 from penstock.groups.consumer.records import Change, Key, Value
 from penstock.groups.consumer.states import GroupState, MemberState
-from penstock.groups.consumer.timers import Timers
 from penstock.groups.moment import Moment
+from penstock.groups.recorded_group import NO_EPOCH, NOTHING, RecordedGroup
 from penstock.protocol.messages.consumer_group_current_member_assignment_record import (
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupCurrentMemberAssignmentValue,
@@ -53,48 +50,27 @@ from penstock.protocol.messages.consumer_group_target_assignment_metadata_record
     ConsumerGroupTargetAssignmentMetadataValue,
 )
 
-NO_EPOCH = -1
-NOTHING: Assignment = {}
 
-
-class ConsumerGroup:
+class ConsumerGroup(RecordedGroup[Key, Value]):
     __slots__ = (
         "_owners",
         "_readers",
-        "assigned_at_ms",
-        "assignment_epoch",
-        "epoch",
-        "group_id",
         "has_partition_metadata",
         "members",
-        "metadata_hash",
-        "must_refresh",
-        "outbox",
         "regexes",
         "static_members",
-        "target",
-        "timers",
         "unseen_topics",
     )
 
     def __init__(self, group_id: str) -> None:
-        self.group_id = group_id
-        self.epoch = 0
-        self.metadata_hash = 0
-        self.assignment_epoch = NO_EPOCH
-        self.assigned_at_ms = 0
+        super().__init__(group_id, epoch=0)
         self.members: dict[str, Member] = {}
         self.static_members: dict[str, str] = {}  # member ids by instance id
-        self.target: dict[str, Assignment] = {}
         self.regexes: dict[str, ConsumerGroupRegularExpressionValue] = {}  # those that were resolved
         self.unseen_topics: set[str] | None = None
         """Topics that were made and no pattern was held against yet; None for all there are."""
         self.has_partition_metadata = False
         """Whether the log has a record of the older form, which the next change of the epoch removes."""
-        self.must_refresh = True
-        """Topics that it may read were made, changed or deleted: the next heartbeat looks at them."""
-        self.timers = Timers()
-        self.outbox: list[Change] = []
         self._owners: dict[tuple[bytes, int], str] = {}
         self._readers: dict[str, int] = {}  # how many members name a topic
 
@@ -138,15 +114,6 @@ class ConsumerGroup:
         return any(m.topic_regex == regex for m in self.members.values())
 
     # -- changes --------------------------------------------------------------------------------------
-
-    def record(self, key: Key, value: Value | None) -> None:
-        """Make a change, and keep it for the log."""
-        self.apply(key, value)
-        self.outbox.append((key, value))
-
-    def take_outbox(self) -> list[Change]:
-        taken, self.outbox = self.outbox, []
-        return taken
 
     def bump_epoch(self, metadata_hash: int) -> None:
         if self.has_partition_metadata:
@@ -215,7 +182,6 @@ class ConsumerGroup:
     # -- records --------------------------------------------------------------------------------------
 
     def apply(self, key: Key, value: Value | None) -> None:
-        """Take in one record, in whatever order a compacted log has left them."""
         match key, value:
             case ConsumerGroupCurrentMemberAssignmentKey(), ConsumerGroupCurrentMemberAssignmentValue():
                 self._replace(self._member(key.member_id).with_progress(value))
@@ -327,10 +293,6 @@ class ConsumerGroup:
 
     def is_free_for(self, member_id: str, topic_id: bytes, partition: int) -> bool:
         return self._owners.get((topic_id, partition), member_id) == member_id
-
-    @property
-    def wake_at_ms(self) -> float:
-        return self.timers.wake_at_ms if self.members else math.inf
 
 
 def _places(*holdings: Holding) -> Iterator[tuple[bytes, int]]:

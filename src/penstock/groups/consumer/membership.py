@@ -3,10 +3,11 @@
 import msgspec
 
 from penstock.groups.consumer.errors import Refused
-from penstock.groups.consumer.group import NOTHING, ConsumerGroup
+from penstock.groups.consumer.group import ConsumerGroup
 from penstock.groups.consumer.member import JOIN_EPOCH, LEAVE_STATIC_EPOCH, Member
 from penstock.groups.consumer.situation import Situation
 from penstock.groups.consumer.subscription import hash_of_topics
+from penstock.groups.recorded_group import NOTHING
 from penstock.protocol.errors import ErrorCode
 
 

@@ -15,10 +15,11 @@ from penstock.groups.consumer.embedded import (
     encode_assignment,
 )
 from penstock.groups.consumer.errors import Refused
-from penstock.groups.consumer.group import NOTHING, ConsumerGroup
+from penstock.groups.consumer.group import ConsumerGroup
 from penstock.groups.consumer.member import ClassicProtocols, Holding, Member
 from penstock.groups.consumer.situation import ConsumerSettings, Situation
 from penstock.groups.consumer.subscription import hash_of_topics
+from penstock.groups.recorded_group import NOTHING
 from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.messages.consumer_group_metadata_record import (
     ConsumerGroupMetadataKey,

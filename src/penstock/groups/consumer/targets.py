@@ -4,9 +4,10 @@ from collections import Counter
 
 from penstock.groups.consumer.assignors import ASSIGNORS
 from penstock.groups.consumer.assignors.spec import MemberSpec
-from penstock.groups.consumer.group import NOTHING, ConsumerGroup
+from penstock.groups.consumer.group import ConsumerGroup
 from penstock.groups.consumer.situation import ConsumerSettings, Situation
 from penstock.groups.moment import Moment
+from penstock.groups.recorded_group import NOTHING
 
 
 def is_due(group: ConsumerGroup, now: Situation) -> bool:

@@ -1,21 +1,17 @@
 """The data of a share group (KIP-932), changed by its records alone.
 
-Pure. Whatever happens to a group is decided elsewhere as a series of records; `record` applies one and keeps it for the
-log, `apply` is also how the group comes back from the log. So what is written and what is in memory cannot differ.
-Not in the log are the timers, `must_refresh`, and `in_flight`: what is waited for begins anew after a restart.
+Pure. Not in the log are the timers, `must_refresh`, and `in_flight`: what is waited for begins anew after a restart.
 """
 
-import math
 from collections import Counter
 from collections.abc import Iterator
 
 import msgspec
 
-from penstock.groups.consumer.group import NO_EPOCH, NOTHING
 from penstock.groups.consumer.member import LEAVE_EPOCH, Assignment
 from penstock.groups.consumer.states import GroupState
-from penstock.groups.consumer.timers import Timers
 from penstock.groups.moment import Moment
+from penstock.groups.recorded_group import NO_EPOCH, NOTHING, RecordedGroup
 from penstock.groups.share.ledger import Ledger, ledger_of
 from penstock.groups.share.member import ShareMember
 from penstock.groups.share.records import Change, Key, Value
@@ -49,41 +45,17 @@ FIRST_EPOCH = 1
 """Before anyone joined, as in Kafka: offsets may be set then, and the share coordinator is told the epoch."""
 
 
-class ShareGroup:
-    __slots__ = (
-        "_readers",
-        "assigned_at_ms",
-        "assigned_ledger",
-        "assignment_epoch",
-        "epoch",
-        "group_id",
-        "in_flight",
-        "ledger",
-        "members",
-        "metadata_hash",
-        "must_refresh",
-        "outbox",
-        "target",
-        "timers",
-    )
+class ShareGroup(RecordedGroup[Key, Value]):
+    __slots__ = ("_readers", "assigned_ledger", "in_flight", "ledger", "members")
 
     def __init__(self, group_id: str) -> None:
-        self.group_id = group_id
-        self.epoch = FIRST_EPOCH
-        self.metadata_hash = 0
-        self.assignment_epoch = NO_EPOCH
-        self.assigned_at_ms = 0
+        super().__init__(group_id, FIRST_EPOCH)
         self.members: dict[str, ShareMember] = {}
-        self.target: dict[str, Assignment] = {}
         self.ledger = Ledger()
         self.assigned_ledger: Ledger | None = None
         """The ledger of which everything is known to be in the target: heartbeats need not compare it again."""
         self.in_flight: Assignment = {}
         """The partitions that the share coordinator is being asked to initialize or to forget."""
-        self.must_refresh = True
-        """Topics that it may read were made, changed or deleted: the next heartbeat looks at them."""
-        self.timers = Timers()
-        self.outbox: list[Change] = []
         self._readers: Counter[str] = Counter()  # how many members name a topic
 
     # -- questions ------------------------------------------------------------------------------------
@@ -99,20 +71,7 @@ class ShareGroup:
     def is_subscribed_to(self, topic: str) -> bool:
         return topic in self._readers
 
-    @property
-    def wake_at_ms(self) -> float:
-        return self.timers.wake_at_ms if self.members else math.inf
-
     # -- changes --------------------------------------------------------------------------------------
-
-    def record(self, key: Key, value: Value | None) -> None:
-        """Make a change, and keep it for the log."""
-        self.apply(key, value)
-        self.outbox.append((key, value))
-
-    def take_outbox(self) -> list[Change]:
-        taken, self.outbox = self.outbox, []
-        return taken
 
     def bump_epoch(self, metadata_hash: int) -> None:
         self.record(
@@ -168,7 +127,6 @@ class ShareGroup:
     # -- records --------------------------------------------------------------------------------------
 
     def apply(self, key: Key, value: Value | None) -> None:
-        """Take in one record, in whatever order a compacted log has left them."""
         match key, value:
             case ShareGroupCurrentMemberAssignmentKey(), ShareGroupCurrentMemberAssignmentValue():
                 self._replace(self._member(key.member_id).with_progress(value))

@@ -8,11 +8,11 @@ import msgspec
 
 from penstock.groups.consumer.assignors.spec import MemberSpec
 from penstock.groups.consumer.errors import Refused
-from penstock.groups.consumer.group import NOTHING
 from penstock.groups.consumer.heartbeat import Client
 from penstock.groups.consumer.member import JOIN_EPOCH, LEAVE_EPOCH, Assignment
 from penstock.groups.consumer.subscription import hash_of_topics
 from penstock.groups.consumer.targets import has_stood_long_enough
+from penstock.groups.recorded_group import NOTHING
 from penstock.groups.share import assignor
 from penstock.groups.share.group import ShareGroup
 from penstock.groups.share.member import ShareMember
