@@ -104,9 +104,7 @@ class Scene:
         self.persister = FakePersister()
         self.replica: Replica | ErrorCode = FakeReplica()
         self.reset = OffsetReset(ResetKind.LATEST)
-        self.partitions = SharePartitions(
-            cast("Replicas", self), self.persister, self.clock, lambda _: self.settings
-        )
+        self.partitions = SharePartitions(cast("Replicas", self), self.persister, self.clock)
 
     def leader_by_id(self, topic_id: bytes, partition: int) -> Replica | ErrorCode:
         return self.replica
@@ -126,7 +124,7 @@ class Scene:
 
     async def led(self) -> LedPartition:
         """The share partition when it is loaded, or has failed."""
-        led = self.partitions.led(KEY)
+        led = self.partitions.led(KEY, self.settings)
         assert isinstance(led, LedPartition)
         await turns()
         return led
@@ -147,7 +145,7 @@ class Scene:
         self.partitions.acquired(led)
 
     def say(self, first: int, last: int, kind: AcknowledgeType) -> Outcome | Awaitable[Outcome]:
-        return self.partitions.acknowledge(KEY, "anne", [Acknowledgement(first, last, [kind])])
+        return self.partitions.acknowledge(KEY, self.settings, "anne", [Acknowledgement(first, last, [kind])])
 
     async def accept(self, first: int, last: int) -> Outcome:
         outcome = self.say(first, last, AcknowledgeType.ACCEPT)

@@ -33,7 +33,7 @@ def test_what_is_kept_is_read_in_the_epoch_of_the_leader() -> None:
         assert led.state is not None
         assert led.state.next_fetch_offset == 6
         assert scene.persister.done == ["read in epoch 5"]
-        assert scene.partitions.led(KEY) is led
+        assert scene.partitions.led(KEY, scene.settings) is led
         assert len(scene.partitions) == 1
 
     play(story)
@@ -131,7 +131,7 @@ def test_a_log_that_cannot_be_searched_is_told() -> None:
 def test_what_is_led_elsewhere_is_not_loaded() -> None:
     async def story(scene: Scene) -> None:
         scene.replica = ErrorCode.NOT_LEADER_OR_FOLLOWER
-        assert scene.partitions.led(KEY) is ErrorCode.NOT_LEADER_OR_FOLLOWER
+        assert scene.partitions.led(KEY, scene.settings) is ErrorCode.NOT_LEADER_OR_FOLLOWER
         assert len(scene.partitions) == 0
 
     play(story)
@@ -206,7 +206,7 @@ def test_a_write_that_is_fenced_ends_the_share_partition(code: ErrorCode) -> Non
 def test_what_is_not_there_cannot_be_acknowledged() -> None:
     async def story(scene: Scene) -> None:
         assert (await scene.accept(0, 0)).code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        scene.partitions.led(KEY)
+        scene.partitions.led(KEY, scene.settings)
         assert (await scene.accept(0, 0)).code is ErrorCode.INVALID_RECORD_STATE
         await turns()
         assert (await scene.accept(0, 0)).code is ErrorCode.INVALID_RECORD_STATE
@@ -317,7 +317,7 @@ def test_what_is_still_being_written_is_written_before_it_is_read_again() -> Non
 
 def test_one_that_ends_while_it_is_loaded_does_not_begin() -> None:
     async def story(scene: Scene) -> None:
-        led = scene.partitions.led(KEY)
+        led = scene.partitions.led(KEY, scene.settings)
         assert isinstance(led, LedPartition)
         scene.partitions.end_all()
         await turns()
@@ -340,6 +340,6 @@ def test_a_broker_that_stops_lets_what_is_being_written_come_to_its_end() -> Non
         await stopping
         assert await accepted == Outcome()
         assert led.failure
-        assert scene.partitions.led(KEY) is ErrorCode.NOT_LEADER_OR_FOLLOWER
+        assert scene.partitions.led(KEY, scene.settings) is ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     play(story)

@@ -9,7 +9,7 @@ next fetch makes it anew.
 import asyncio
 import logging
 import math
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
 from typing import NamedTuple
 
 from penstock.cluster.coordination.deadlines import Deadlines
@@ -79,13 +79,10 @@ class SharePartitions:
         replicas: Replicas,
         persister: Persister,
         clock: Clock,
-        settings: Callable[[str], GroupSettings],
     ) -> None:
-        """`settings` gives those of a group as they hold now."""
         self._replicas = replicas
         self._persister = persister
         self._clock = clock
-        self._settings = settings
         self._groups: dict[str, dict[tuple[bytes, int], LedPartition]] = {}
         self._loads: set[asyncio.Task[None]] = set()
         self._writes: dict[SharePartitionKey, set[asyncio.Task[Outcome]]] = {}
@@ -102,8 +99,11 @@ class SharePartitions:
     def get(self, key: SharePartitionKey) -> LedPartition | None:
         return self._groups.get(key.group_id, {}).get((key.topic_id, key.partition))
 
-    def led(self, key: SharePartitionKey) -> LedPartition | ErrorCode:
-        """The share partition, made if there is none yet, or why there can be none."""
+    def led(self, key: SharePartitionKey, settings: GroupSettings) -> LedPartition | ErrorCode:
+        """The share partition, made if there is none yet, or why there can be none.
+
+        `settings` are those of the group as they hold now: from now on the share partition has them.
+        """
         leader = self._replicas.leader_by_id(key.topic_id, key.partition)
         if self._is_stopped:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
@@ -113,12 +113,12 @@ class SharePartitions:
         if known is not None:
             if known.leader_epoch == leader.leader_epoch:
                 if known.state is not None:
-                    known.state.settings = self._settings(key.group_id).partition
+                    known.state.settings = settings.partition
                 return known
             self.end(known, ErrorCode.NOT_LEADER_OR_FOLLOWER)
         made = LedPartition(key, leader.leader_epoch)
         self._groups.setdefault(key.group_id, {})[key.topic_id, key.partition] = made
-        task = asyncio.get_running_loop().create_task(self._load(made, leader), name=f"load {key}")
+        task = asyncio.get_running_loop().create_task(self._load(made, leader, settings), name=f"load {key}")
         self._loads.add(task)
         task.add_done_callback(self._loads.discard)
         return made
@@ -126,7 +126,11 @@ class SharePartitions:
     # -- what becomes of records ----------------------------------------------------------------------
 
     def acknowledge(
-        self, key: SharePartitionKey, member_id: str, acknowledgements: Sequence[Acknowledgement]
+        self,
+        key: SharePartitionKey,
+        settings: GroupSettings,
+        member_id: str,
+        acknowledgements: Sequence[Acknowledgement],
     ) -> Outcome | Awaitable[Outcome]:
         """Take them in now; they count when what is returned is there."""
         led = self.get(key)
@@ -134,7 +138,7 @@ class SharePartitions:
             return Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "nobody has fetched of this partition here")
         if led.state is None:
             return Outcome(ErrorCode.INVALID_RECORD_STATE, "nothing was acquired of this partition yet")
-        led.state.settings = self._settings(key.group_id).partition
+        led.state.settings = settings.partition
         change = led.state.acknowledge(member_id, acknowledgements, self._now_ms())
         if isinstance(change, Refused):
             return Outcome(change.code, change.message)
@@ -211,9 +215,9 @@ class SharePartitions:
 
     # -- loading --------------------------------------------------------------------------------------
 
-    async def _load(self, led: LedPartition, leader: Replica) -> None:
+    async def _load(self, led: LedPartition, leader: Replica, settings: GroupSettings) -> None:
         try:
-            state = await self._read(led, leader)
+            state = await self._read(led, leader, settings)
         except _LoadFailed as error:
             log.info("share partition %s cannot be loaded: %s", led.key, error)
             self.end(led, error.code)
@@ -227,12 +231,11 @@ class SharePartitions:
             if not led.failure:
                 led.begin(state)
 
-    async def _read(self, led: LedPartition, leader: Replica) -> SharePartition:
+    async def _read(self, led: LedPartition, leader: Replica, settings: GroupSettings) -> SharePartition:
         earlier = self._writes.get(led.key)
         if earlier:  # of an earlier life: what they change must not come after what is read now
             await asyncio.wait(earlier)
         kept = await self._persister.read(led.key, led.leader_epoch)
-        settings = self._settings(led.key.group_id)
         start_offset = kept.start_offset
         if start_offset == UNINITIALIZED_OFFSET:
             start_offset = await self._first_offset(leader, settings.offset_reset)

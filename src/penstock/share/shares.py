@@ -21,13 +21,14 @@ class Shares:
         self._controller = controller
         self._owners: set[Hashable] = set()
         self.sessions = ShareSessions(controller.config[GROUP_SHARE_MAX_SHARE_SESSIONS])
-        self.partitions = SharePartitions(replicas, persister, clock, self.settings)
+        self.partitions = SharePartitions(replicas, persister, clock)
 
     @property
     def is_enabled(self) -> bool:
         return self._controller.image.features.finalized.get(SHARE_VERSION, 0) > 0
 
     def settings(self, group_id: str) -> GroupSettings:
+        """As they hold now."""
         controller = self._controller
         return settings_of(controller.config, controller.image.group_settings(group_id))
 

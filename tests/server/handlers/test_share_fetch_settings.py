@@ -82,7 +82,7 @@ async def test_a_group_starts_where_it_is_told(live: Live, client: Client, start
     member = Member(client, group_id, topic)
     await member.fetch(max_records=0)
     key = SharePartitionKey(group_id, topic.id, 0)
-    live.services.shares.partitions.led(key)
+    live.services.shares.partitions.led(key, live.services.shares.settings(group_id))
     await until(lambda: led(live, group_id, topic).state)
     state = led(live, group_id, topic).state
     assert state is not None

@@ -42,7 +42,8 @@ async def begun(live: Live, client: Client, topic: TopicHandle, group_id: str) -
     """A member whose session and whose share partition are there."""
     member = Member(client, group_id, topic)
     await member.fetch(max_records=0)
-    live.services.shares.partitions.led(SharePartitionKey(group_id, topic.id, 0))
+    shares = live.services.shares
+    shares.partitions.led(SharePartitionKey(group_id, topic.id, 0), shares.settings(group_id))
     await until(lambda: led(live, group_id, topic).state is not None)
     return member
 

@@ -45,6 +45,7 @@ def acknowledge(ctx: RequestContext, member: MemberKey, topics: Topics, *, is_re
     outcomes: Outcomes = {}
     unsaid: list[TopicPartition] = []
     is_any_said = False
+    settings = ctx.broker.shares.settings(member.group_id)
     denied = denied_topics(ctx, Operation.READ, (topic.topic_id for topic in topics))
     for topic in topics:
         known = ctx.broker.controller.image.topic_by_id(topic.topic_id)
@@ -65,6 +66,7 @@ def acknowledge(ctx: RequestContext, member: MemberKey, topics: Topics, *, is_re
                 is_any_said = True
                 outcomes[name] = ctx.broker.shares.partitions.acknowledge(
                     SharePartitionKey(member.group_id, *name),
+                    settings,
                     member.member_id,
                     [Acknowledgement(b.first_offset, b.last_offset, b.acknowledge_types) for b in batches],
                 )

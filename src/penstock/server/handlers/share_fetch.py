@@ -167,7 +167,9 @@ async def _fetch(
     ctx: RequestContext, request: ShareFetchRequest, partitions: Sequence[TopicPartition]
 ) -> tuple[Answers, int]:
     """What the partitions answer, and how long the client must wait for having exceeded its quota."""
-    image = ctx.broker.controller.image
+    image, shares = ctx.broker.controller.image, ctx.broker.shares
+    group_id = request.group_id or ""
+    settings = shares.settings(group_id)
     denied = denied_topics(ctx, Operation.READ, (name.topic_id for name in partitions))
     answers: Answers = {}
     led: dict[TopicPartition, LedPartition] = {}
@@ -180,14 +182,14 @@ async def _fetch(
         elif name.partition not in topic.partitions:
             answers[name] = failed(name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         elif request.max_records:
-            found = ctx.broker.shares.partitions.led(SharePartitionKey(request.group_id or "", *name))
+            found = shares.partitions.led(SharePartitionKey(group_id, *name), settings)
             if isinstance(found, LedPartition):
                 led[name] = found
             else:
                 answers[name] = failed(name, found)
     if not led or request.max_records < 0 or request.max_bytes <= 0:
         return answers, 0
-    read = ShareRead(ctx, request, led)
+    read = ShareRead(ctx, request, led, reads_committed=settings.reads_committed)
     return answers | await read.answers(), read.wait_ms
 
 

@@ -38,14 +38,18 @@ class ShareRead:
     __slots__ = ("_ctx", "_led", "_mode", "_reader", "_request", "wait_ms")
 
     def __init__(
-        self, ctx: RequestContext, request: ShareFetchRequest, led: Mapping[TopicPartition, LedPartition]
+        self,
+        ctx: RequestContext,
+        request: ShareFetchRequest,
+        led: Mapping[TopicPartition, LedPartition],
+        *,
+        reads_committed: bool,
     ) -> None:
         self._ctx = ctx
         self._request = request
         self._led = led
         self._mode = AcquireMode(request.share_acquire_mode)
-        settings = ctx.broker.shares.settings(request.group_id or "")
-        self._reader = Reader(isolation_level=_READ_COMMITTED if settings.reads_committed else 0)
+        self._reader = Reader(isolation_level=_READ_COMMITTED if reads_committed else 0)
         self.wait_ms = 0  # for how long the client has exceeded its quota: then it gets nothing
 
     async def answers(self) -> Answers:
