@@ -11,16 +11,17 @@ def aborted_ranges(
     headers: Iterable[BatchHeader], aborted: Iterable[AbortedTransaction]
 ) -> list[OffsetRange]:
     """Of these batches those that were aborted. Markers are not among them: consumers acknowledge them as gaps."""
-    ranges = sorted((t.producer_id, t.first_offset, t.last_offset) for t in aborted)
-    if not ranges:
-        return []
+    by_producer: dict[int, list[AbortedTransaction]] = {}
+    for transaction in aborted:
+        by_producer.setdefault(transaction.producer_id, []).append(transaction)
     return [
         OffsetRange(header.base_offset, header.last_offset)
         for header in headers
-        if header.is_transactional
+        if header.producer_id in by_producer
+        and header.is_transactional
         and not header.is_control
         and any(
-            producer_id == header.producer_id and first <= header.base_offset <= last
-            for producer_id, first, last in ranges
+            each.first_offset <= header.base_offset <= each.last_offset
+            for each in by_producer[header.producer_id]
         )
     ]
