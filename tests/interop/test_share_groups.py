@@ -99,6 +99,7 @@ def test_a_record_whose_lock_runs_out_goes_to_another_member(stage: ShareStage) 
     stage.produce(numbered(1))
     late = stage.join()
     late.hold()
+    stage.configure(share_record_lock_duration_ms="30000")  # for whoever comes next
     other = stage.join()
 
     assert other.hold() == [(0, 2)]

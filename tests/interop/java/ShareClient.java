@@ -150,6 +150,7 @@ public class ShareClient {
                 configure(admin, "share.record.lock.duration.ms", "1000");
                 produce(1);
                 var late = poll(member);
+                configure(admin, "share.record.lock.duration.ms", "30000");
                 try (var other = member("explicit")) {
                     var again = poll(other);
                     late.forEach(member::acknowledge);
