@@ -43,18 +43,17 @@ def test_nobody_reads_where_nothing_can_be_acquired() -> None:
     assert not led.begin_reading()
 
 
-def test_who_was_kept_from_reading_is_woken_when_the_other_is_done() -> None:
+def test_who_was_kept_from_reading_is_woken_when_the_other_is_done_and_nobody_else() -> None:
     async def story() -> None:
         led = led_partition()
-        led.begin_reading()
-        waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        led.watch(waiting)
+        new_future = asyncio.get_running_loop().create_future
+        reading, kept_out, waiting = new_future(), new_future(), new_future()
+        for each in (reading, kept_out, waiting):
+            led.watch(each)
+        led.begin_reading(reading)
+        led.begin_reading(kept_out)
         led.end_reading()
-        assert not waiting.done()  # nobody was kept from it
-        led.begin_reading()
-        led.begin_reading()
-        led.end_reading()
-        assert waiting.done()
+        assert [each.done() for each in (reading, kept_out, waiting)] == [False, True, False]
 
     asyncio.run(story())
 
@@ -64,7 +63,10 @@ def test_who_waits_no_more_is_not_woken() -> None:
         led = led_partition()
         waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         led.watch(waiting)
+        led.begin_reading()
+        led.begin_reading(waiting)
         led.unwatch(waiting)
+        led.end_reading()
         led.wake()
         assert not waiting.done()
 

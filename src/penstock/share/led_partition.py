@@ -12,7 +12,7 @@ class LedPartition:
 
     __slots__ = (
         "_is_read",
-        "_is_wanted",
+        "_kept_out",
         "_waiting",
         "failure",
         "key",
@@ -28,7 +28,7 @@ class LedPartition:
         self.was_loaded = False
         self.failure = ErrorCode.NONE
         self._is_read = False
-        self._is_wanted = False
+        self._kept_out: set[asyncio.Future[None]] = set()
         self._waiting: set[asyncio.Future[None]] = set()
 
     def begin(self, state: SharePartition) -> None:
@@ -43,22 +43,24 @@ class LedPartition:
 
     # -- who reads: from the choice of an offset until what was found there is acquired, nobody else may
 
-    def begin_reading(self) -> bool:
-        """Whether records can be acquired here, and nobody else is at it. Then `end_reading` is owed."""
+    def begin_reading(self, waiting: "asyncio.Future[None] | None" = None) -> bool:
+        """Whether records can be acquired here, and nobody else is at it. Then `end_reading` is owed.
+
+        If it is for another that they cannot, `waiting` is resolved when that one is done.
+        """
         state = self.state
         if state is None:
             return False
         if self._is_read:
-            self._is_wanted = True
+            if waiting is not None:
+                self._kept_out.add(waiting)
             return False
         self._is_read = state.can_acquire
         return self._is_read
 
     def end_reading(self) -> None:
         self._is_read = False
-        if self._is_wanted:
-            self._is_wanted = False
-            self.wake()
+        _resolve(self._kept_out)
 
     # -- who waits for records that are released, or for the load
 
@@ -67,9 +69,14 @@ class LedPartition:
 
     def unwatch(self, waiting: "asyncio.Future[None]") -> None:
         self._waiting.discard(waiting)
+        self._kept_out.discard(waiting)
 
     def wake(self) -> None:
-        for waiting in self._waiting:
-            if not waiting.done():
-                waiting.set_result(None)
-        self._waiting.clear()
+        _resolve(self._waiting)
+
+
+def _resolve(futures: "set[asyncio.Future[None]]") -> None:
+    for each in futures:
+        if not each.done():
+            each.set_result(None)
+    futures.clear()

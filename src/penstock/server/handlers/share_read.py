@@ -9,7 +9,8 @@ a client that is gone. Records go out by whole batches: those from the first to 
 import asyncio
 import struct
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from operator import attrgetter
 
 from penstock.cluster.replica import Replica
@@ -56,16 +57,24 @@ class ShareRead:
         """What the partitions have for the client, when there is enough of it or the time is up."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._request.max_wait_ms / 1000
-        while True:
-            is_late = loop.time() >= deadline or self._ctx.peer.is_leaving
-            async with self._ctx.peer.turns.turn(self._ctx.number):
-                answers = await self._attempt(is_late=is_late)
-            if answers is not None:
-                return answers
-            await self._news(deadline)
+        answers = await self._attempt(deadline)
+        while answers is None:
+            with self._watching(deadline) as changed:
+                # Once more, for what has come before it was watched for.
+                answers = await self._attempt(deadline, changed)
+                if answers is None:
+                    await _resolved(changed)
+        return answers
 
-    async def _attempt(self, *, is_late: bool) -> Answers | None:
-        names = [name for name, led in self._led.items() if led.begin_reading()]
+    async def _attempt(
+        self, deadline: float, changed: "asyncio.Future[None] | None" = None
+    ) -> Answers | None:
+        async with self._ctx.peer.turns.turn(self._ctx.number):
+            is_late = asyncio.get_running_loop().time() >= deadline or self._ctx.peer.is_leaving
+            return await self._read(changed, is_late=is_late)
+
+    async def _read(self, changed: "asyncio.Future[None] | None", *, is_late: bool) -> Answers | None:
+        names = [name for name, led in self._led.items() if led.begin_reading(changed)]
         try:
             if names:
                 wanted = self._wanted(names)
@@ -113,8 +122,9 @@ class ShareRead:
             if led.failure not in (ErrorCode.NONE, ErrorCode.COORDINATOR_NOT_AVAILABLE)
         }
 
-    async def _news(self, deadline: float) -> None:
-        """Wait until there may be something to acquire, the time is up or the client is gone."""
+    @contextmanager
+    def _watching(self, deadline: float) -> "Iterator[asyncio.Future[None]]":
+        """A future that is resolved when there may be something to acquire, cancelled when it is no use to wait."""
         loop = asyncio.get_running_loop()
         changed: asyncio.Future[None] = loop.create_future()
         timer = loop.call_at(deadline, changed.cancel)
@@ -126,10 +136,7 @@ class ShareRead:
         for led in self._led.values():
             led.watch(changed)
         try:
-            await changed
-        except asyncio.CancelledError:
-            if not changed.cancelled():  # it is this task that is cancelled
-                raise
+            yield changed
         finally:
             timer.cancel()
             polls.discard(changed)
@@ -232,6 +239,14 @@ class ShareRead:
             return []
         aborted = leader.log.aborted_transactions(batches[0].first_offset, batches[-1].last_offset + 1)
         return aborted_ranges((header for _, header in iter_batches(records)), aborted)
+
+
+async def _resolved(changed: "asyncio.Future[None]") -> None:
+    try:
+        await changed
+    except asyncio.CancelledError:
+        if not changed.cancelled():  # it is this task that is cancelled
+            raise
 
 
 def failed(name: TopicPartition, code: ErrorCode) -> PartitionData:
