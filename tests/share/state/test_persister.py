@@ -4,6 +4,7 @@ import asyncio
 import random
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from itertools import pairwise
 from typing import Any, cast
 
 import pytest
@@ -102,11 +103,13 @@ class Played:
 
     # what the test does
 
-    def begin_write(self, offset: int, *, start: int = -1, leader_epoch: int = 0) -> "asyncio.Task[None]":
+    def begin_write(
+        self, offset: int, *, start: int = -1, leader_epoch: int = 0, state_epoch: int = 0
+    ) -> "asyncio.Task[None]":
         return asyncio.ensure_future(
             self.persister.write(
                 KEY,
-                state_epoch=0,
+                state_epoch=state_epoch,
                 leader_epoch=leader_epoch,
                 start_offset=start,
                 delivery_complete_count=0,
@@ -197,6 +200,25 @@ def test_when_nobody_coordinates_it_is_given_up_after_some_time() -> None:
     assert play(story).asked == []
 
 
+def test_the_pauses_grow_up_to_a_bound() -> None:
+    async def story(played: Played) -> None:
+        asked_ms: list[float] = []
+        played.refusals.extend([ErrorCode.NOT_COORDINATOR] * 20)
+        write = played.begin_write(5)
+        while not write.done():
+            await played.settle()
+            asked_ms += [played.clock.monotonic_ms()] * (len(played.asked) - len(asked_ms))
+            played.clock.advance(10)
+        with pytest.raises(PersisterError):
+            await write
+        pauses = [after - before for before, after in pairwise(asked_ms)]
+        assert len(asked_ms) == 10
+        assert all(after > 1.3 * before for before, after in pairwise(pauses[:5]))
+        assert max(pauses) <= 6010
+
+    play(story)
+
+
 def test_who_leads_is_looked_up_again_before_it_is_tried_again() -> None:
     async def story(played: Played) -> None:
         played.refusals.append(ErrorCode.NOT_COORDINATOR)
@@ -238,13 +260,14 @@ def test_what_was_begun_is_not_added_to() -> None:
         writes = [played.begin_write(1)]
         await played.settle()
         writes += [played.begin_write(2), played.begin_write(3), played.begin_write(4, leader_epoch=1)]
+        writes += [played.begin_write(5, leader_epoch=1, state_epoch=1)]
         await played.settle()
         read = asyncio.ensure_future(played.persister.read(KEY, 1))
         await played.settle()
         played.gate.set()
         await asyncio.gather(*writes, read)
 
-    assert [offsets for _, offsets, _ in play(story).asked] == [[1], [2, 3], [4], []]
+    assert [offsets for _, offsets, _ in play(story).asked] == [[1], [2, 3], [4], [5], []]
 
 
 def test_whoever_gives_up_waiting_takes_nothing_from_the_others() -> None:

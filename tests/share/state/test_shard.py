@@ -5,9 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.share_snapshot_record import ShareSnapshotValue
+from penstock.protocol.messages.share_update_record import ShareUpdateValue
 from penstock.protocol.records.builder import NewRecord
 from penstock.protocol.records.record import Record
-from penstock.share.state.records import decode
+from penstock.share.state.records import Value, decode, encode
 from penstock.share.state.shard import Moment, ShareStateShard
 from penstock.share.values import (
     PersisterError,
@@ -74,14 +76,17 @@ class Scene:
         record = self.shard.delete(key, self.moment)
         self.log += [record] if record is not None else []
 
+    def value(self, number: int) -> Value:
+        """What a record of the log says."""
+        record = self.log[number]
+        assert record.key is not None
+        change = decode(record.key, record.value)
+        assert change is not None
+        return change[1]
+
     def kinds(self) -> list[str]:
-        kinds = []
-        for record in self.log:
-            assert record.key is not None
-            change = decode(record.key, record.value)
-            assert change is not None
-            kinds.append("forget" if change[1] is None else type(change[1]).__name__)
-        return kinds
+        values = [self.value(number) for number in range(len(self.log))]
+        return ["forget" if each is None else type(each).__name__ for each in values]
 
     def reload(self, first_offset: int = 0) -> None:
         """Begin anew with what the log has from an offset on."""
@@ -153,6 +158,39 @@ def test_who_does_not_know_that_it_was_initialized_anew_is_refused() -> None:
     assert scene.read(0) == ShareState(2, 0), "what was known of records is forgotten"
 
 
+def test_who_led_before_it_was_initialized_anew_is_refused_as_ever() -> None:
+    scene = Scene()
+    scene.initialize()
+    scene.read(3)
+    scene.initialize(epoch=1)
+
+    with refusal(ErrorCode.FENCED_LEADER_EPOCH):
+        scene.write(DONE, epoch=1, leader_epoch=2)
+    assert scene.shard.summary(KEY).leader_epoch == 0, "nobody has read the new state"
+
+
+def test_whoever_names_no_epoch_is_not_refused_for_it() -> None:
+    scene = Scene()
+    scene.initialize(epoch=2)
+    scene.read(3)
+    scene.write(DONE, epoch=-1, leader_epoch=-1)
+    scene.initialize(epoch=-1)
+
+    assert scene.shard.summary(KEY).state_epoch == -1
+    with refusal(ErrorCode.FENCED_STATE_EPOCH):
+        scene.write(DONE, epoch=1, leader_epoch=3)
+
+
+def test_a_leader_counts_once_it_has_read_and_not_when_it_writes() -> None:
+    scene = Scene()
+    scene.initialize()
+    scene.read(2)
+    scene.write(DONE, leader_epoch=5)
+
+    assert scene.shard.summary(KEY).leader_epoch == 2
+    scene.write(DONE, leader_epoch=3)
+
+
 @pytest.mark.parametrize("key", [KEY._replace(topic_id=bytes([9] * 16)), KEY._replace(partition=2)])
 def test_what_no_topic_has_is_refused(key: SharePartitionKey) -> None:
     scene = Scene()
@@ -210,6 +248,40 @@ def test_after_updates_enough_a_snapshot_says_it_all() -> None:
     scene.reload(first_offset=3)
     assert scene.read(0) == before
     assert len(before.batches) == 5
+
+
+@pytest.mark.parametrize("updates_per_snapshot", [0, 500])
+def test_what_lies_before_the_start_is_forgotten(updates_per_snapshot: int) -> None:
+    scene = Scene(updates_per_snapshot)
+    scene.initialize(start=0)
+    scene.write(StateBatch(0, 4, ACKNOWLEDGED, 1), StateBatch(8, 8, AVAILABLE, 1))
+
+    scene.write(StateBatch(5, 6, ACKNOWLEDGED, 1), start=6)
+
+    left = (StateBatch(6, 6, ACKNOWLEDGED, 1), StateBatch(8, 8, AVAILABLE, 1))
+    assert scene.read(0) == ShareState(0, 6, left)
+    written = scene.value(-1)
+    assert isinstance(written, ShareSnapshotValue | ShareUpdateValue)
+    assert written.state_batches[0].first_offset == 6, "nor is it written"
+
+
+def test_every_snapshot_has_its_number() -> None:
+    scene = Scene(updates_per_snapshot=0)
+    scene.initialize()
+    scene.write(DONE)
+    scene.initialize(epoch=1)
+
+    assert [getattr(scene.value(number), "snapshot_epoch", None) for number in range(3)] == [0, 1, 2]
+
+
+def test_an_update_that_names_no_leader_says_nothing_about_it() -> None:
+    scene = Scene()
+    scene.initialize()
+    scene.read(4)
+    scene.log.append(encode(KEY, ShareUpdateValue(leader_epoch=-1, start_offset=7), 0))
+    scene.reload()
+
+    assert scene.shard.summary(KEY) == ShareSummary(0, 4, 7, -1)
 
 
 def test_the_log_is_needed_from_the_oldest_last_snapshot_on() -> None:
