@@ -1,4 +1,6 @@
-"""`penstock cluster …`: see how brokers and partitions stand, empty and remove brokers, even out what they carry."""
+"""`penstock cluster …`: see how brokers and partitions stand, empty and remove brokers, even out what they carry,
+switch on what a newer version can do.
+"""
 
 import contextlib
 from collections import Counter
@@ -15,6 +17,7 @@ from penstock.cli.cluster_facts import (
     QuorumFacts,
     QuorumNode,
 )
+from penstock.cli.cluster_features import raise_features, read_features
 from penstock.cli.cluster_moves import elect_preferred, misled, request_moves, watch_moves
 from penstock.cli.cluster_plan import CannotPlan, Move, plan_drain, plan_spread
 from penstock.cli.connection import BootstrapServer, ClientSetting
@@ -22,7 +25,9 @@ from penstock.cli.errors import CommandError
 from penstock.cli.output import AsJson, list_of, print_json, print_table
 from penstock.protocol.messages import remove_raft_voter, unregister_broker
 
-app = typer.Typer(help="See, drain, remove and rebalance the brokers of a cluster.", no_args_is_help=True)
+app = typer.Typer(
+    help="See, drain, remove and rebalance the brokers of a cluster, and upgrade it.", no_args_is_help=True
+)
 
 _ROUNDS_MAX = 5  # topics may be made on a broker while it is being emptied
 
@@ -279,3 +284,24 @@ def _show_elections(partitions: Sequence[Placed]) -> None:
         return
     rows = [(each.topic, each.partition, each.leader, each.replicas[0]) for each in partitions]
     print_table(("topic", "partition", "leader", "after"), rows)
+
+
+# --- upgrade --------------------------------------------------------------------------------------------------
+
+
+@app.command()
+def upgrade(
+    *, dry_run: bool = DryRun, server: str = BootstrapServer, client: list[str] = ClientSetting
+) -> None:
+    """Switch on what the brokers' version can do and the cluster, made by an earlier one, does not do yet.
+
+    Do it when every broker runs the new version. Afterwards brokers of the old one may refuse to start.
+    """
+    with _operator(server, client) as operator:
+        behind = [each for each in read_features(operator) if each.level < each.highest]
+        if not behind:
+            print("the cluster has all that its brokers can do")
+            return
+        if not dry_run:
+            raise_features(operator, behind)
+    print_table(("feature", "level", "after"), [(each.name, each.level, each.highest) for each in behind])

@@ -1,0 +1,45 @@
+"""`penstock cluster upgrade` against a real broker."""
+
+from penstock.cli.cluster_facts import Operator
+from penstock.cli.cluster_features import Feature, features_in
+from penstock.protocol.messages import update_features
+from penstock.protocol.messages.api_versions import (
+    ApiVersionsResponse,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
+)
+from penstock.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
+from tests.cli.conftest import call_command
+from tests.support.broker import BrokerProcess
+
+SAFE_DOWNGRADE = 2
+
+
+def test_a_feature_that_is_not_switched_on_has_level_0() -> None:
+    answer = ApiVersionsResponse(
+        supported_features=[
+            SupportedFeatureKey(name="share.version", max_version=1),
+            SupportedFeatureKey(name="group.version", max_version=3),
+        ],
+        finalized_features=[FinalizedFeatureKey(name="group.version", max_version_level=2)],
+    )
+    assert features_in(answer) == [
+        Feature(name="group.version", level=2, highest=3),
+        Feature(name="share.version", level=0, highest=1),
+    ]
+
+
+def test_a_cluster_of_an_earlier_version_is_upgraded(own_broker: BrokerProcess) -> None:
+    def upgrade(*options: str) -> str:
+        done = call_command("cluster", "upgrade", *options, "--bootstrap-server", own_broker.bootstrap)
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
+    operator = Operator(own_broker.bootstrap, ())
+    lower = FeatureUpdateKey(feature="share.version", max_version_level=0, upgrade_type=SAFE_DOWNGRADE)
+    operator.ask(update_features.API_KEY, UpdateFeaturesRequest(feature_updates=[lower]))
+    operator.close()
+    planned = upgrade("--dry-run")
+    assert planned.split() == ["FEATURE", "LEVEL", "AFTER", "share.version", "0", "1"]
+    assert upgrade() == planned
+    assert "has all that its brokers can do" in upgrade()
