@@ -75,7 +75,7 @@ def test_what_is_recognized_in_damaged_bytes_is_what_they_say(version: int, inde
     head = remembered(whole)
     assert all(head.read(whole[:size]) is None for size in range(len(whole))), "none is read in part"
 
-    @settings(max_examples=150, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=50, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(st.integers(0, len(whole) - 1), st.integers(0, 255), st.integers(0, len(whole) + 2))
     def check(position: int, byte: int, size: int) -> None:
         frame = bytearray(whole + b"\0\0")
