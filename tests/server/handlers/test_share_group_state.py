@@ -1,8 +1,11 @@
 """The five requests about the state of share partitions, and who is told where it is kept, over a live broker."""
 
+import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -23,8 +26,9 @@ from penstock.share.state.keys import coordinator_key
 from penstock.share.values import SharePartitionKey
 from penstock.storage.log import Log
 from penstock.storage.log_values import LogSlice
+from penstock.testing.disk import FaultyDisk
 from tests.server.handlers.groups_support import unique_group
-from tests.server.live import Client, Live, TopicHandle, code, one, running_broker, versions
+from tests.server.live import Client, Live, TopicHandle, code, one, running_broker, until, versions
 
 SETTINGS = {
     "share.coordinator.state.topic.num.partitions": "2",
@@ -37,7 +41,12 @@ class StateClient:
 
     def __init__(self, client: Client, topic: TopicHandle, group: str = "", partition: int = 0) -> None:
         self.client = client
+        self.topic = topic
         self.key = SharePartitionKey(group or unique_group(), topic.id, partition)
+
+    def at(self, client: Client) -> "StateClient":
+        """The same, on another connection."""
+        return StateClient(client, self.topic, self.key.group_id, self.key.partition)
 
     async def find(self, version: int | None = None) -> Any:
         request = FindCoordinatorRequest(key_type=2, coordinator_keys=[coordinator_key(self.key)])
@@ -214,7 +223,6 @@ async def test_the_state_comes_back_after_a_restart_and_the_log_is_cut_before_it
         await state.initialize()
         for offset in range(10):
             assert await state.write(offset * 2, offset * 2, start=1) == "NONE"
-        group, topic = state.key.group_id, TopicHandle("", state.key.topic_id)
         before = await state.read()
         await live.services.share_state.prune()
         log = _log_of(live, state)
@@ -222,7 +230,7 @@ async def test_the_state_comes_back_after_a_restart_and_the_log_is_cut_before_it
         assert log.log_end_offset - log.log_start_offset <= 4
 
     async with running_broker(tmp_path, SETTINGS) as live, connected(live) as client:
-        state = StateClient(client, topic, group)
+        state = state.at(client)
         assert code((await state.find()).error_code) == "NONE"
 
         assert await state.read() == before
@@ -259,10 +267,7 @@ async def test_the_log_is_cut_between_batches(tmp_path: Path) -> None:
         first_offsets = {each.base_offset for each in headers_of(_log_of(live, states[0]))}
 
     async with running_broker(tmp_path, settings) as live, connected(live) as client:
-        assert (
-            code((await StateClient(client, TopicHandle("", states[0].key.topic_id)).find()).error_code)
-            == "NONE"
-        )
+        assert code((await states[0].at(client).find()).error_code) == "NONE"
         shard = live.services.share_state.shards.led(0)
         assert not isinstance(shard, int)
         assert shard.state.needed_from(100) not in first_offsets
@@ -272,6 +277,74 @@ async def test_the_log_is_cut_between_batches(tmp_path: Path) -> None:
         log_start_offset = shard.replica.log.log_start_offset
         assert log_start_offset > 0
         assert log_start_offset in first_offsets
+
+
+class StuckDisk:
+    """Syncs of the coordinator's log wait until they are let go; `live` brokers sync in threads of their own."""
+
+    def __init__(self) -> None:
+        self.disk = FaultyDisk(Random(1))
+        self._may_sync = threading.Event()
+        self._may_sync.set()
+        self.disk.before_sync(self._wait)
+
+    def _wait(self, path: str) -> None:
+        if SHARE_GROUP_STATE in path:
+            self._may_sync.wait(20)
+
+    @contextlib.contextmanager
+    def stuck(self) -> Iterator[None]:
+        self._may_sync.clear()
+        try:
+            yield
+        finally:
+            self.release()
+
+    def release(self) -> None:
+        self._may_sync.set()
+
+
+async def test_nothing_is_shown_nor_made_redundant_that_is_not_committed() -> None:
+    stuck = StuckDisk()
+    async with running_broker(Path("/data"), SETTINGS, files=stuck.disk) as live, connected(live) as client:
+        state = await a_state(client)
+        await state.initialize()
+        await state.read()
+        log = _log_of(live, state)
+        with stuck.stuck():
+            initialized = asyncio.ensure_future(state.initialize(start_offset=7))
+            await until(lambda: log.log_end_offset == 2)
+            async with connected(live) as other:
+                reading = asyncio.ensure_future(state.at(other).read())
+                pruned = asyncio.ensure_future(live.services.share_state.prune())
+                async with connected(live) as third:
+                    assert (await state.at(third).find()).node_id == 1
+                assert not any(each.done() for each in (initialized, reading, pruned))
+                stuck.release()
+                assert (await reading).start_offset == 7
+        await pruned
+        assert log.log_start_offset == 1
+
+
+async def test_who_waits_too_long_for_the_log_is_told_to_come_again() -> None:
+    stuck = StuckDisk()
+    settings = {**SETTINGS, "share.coordinator.write.timeout.ms": "1"}
+    async with running_broker(Path("/data"), settings, files=stuck.disk) as live, connected(live) as client:
+        state = await a_state(client)
+        with stuck.stuck():
+            assert await state.initialize() == "COORDINATOR_NOT_AVAILABLE"
+
+
+async def test_a_topic_that_was_deleted_while_nobody_could_write_is_forgotten_later() -> None:
+    disk = FaultyDisk(Random(1))
+    async with running_broker(Path("/data"), SETTINGS, files=disk) as live, connected(live) as client:
+        state = await a_state(client)
+        await state.initialize()
+        disk.fail("sync", SHARE_GROUP_STATE)
+        await client.send(DeleteTopicsRequest(topics=[DeleteTopicState(topic_id=state.key.topic_id)]))
+    async with running_broker(Path("/data"), SETTINGS, files=disk.crash()) as live, connected(live) as client:
+        assert code((await state.at(client).find()).error_code) == "NONE"
+        assert sum(len(shard.state) for shard in live.services.share_state.shards) == 0
 
 
 def headers_of(log: Log) -> list[BatchHeader]:

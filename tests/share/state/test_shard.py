@@ -361,6 +361,7 @@ def test_a_record_that_makes_no_sense_is_passed_over() -> None:
     scene.shard.replay(Record(1, 0, scene.log[0].key, b"\x00\x00\x01", ()), -1)
     scene.shard.replay(Record(2, 0, b"\x00\x63what is this", b"", ()), -1)
     scene.shard.replay(Record(3, 0, None, b"", ()), -1)
+    scene.shard.replay(Record(4, 0, encode(KEY, ShareUpdateValue(), 0).key, None, ()), -1)
 
     assert scene.read(0) == ShareState(0, -1)
 
