@@ -320,6 +320,7 @@ async def test_nothing_is_shown_nor_made_redundant_that_is_not_committed() -> No
                 async with connected(live) as third:
                     assert (await state.at(third).find()).node_id == 1
                 assert not any(each.done() for each in (initialized, reading, pruned))
+                assert log.log_start_offset == 0
                 stuck.release()
                 assert (await reading).start_offset == 7
         await pruned
