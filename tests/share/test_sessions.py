@@ -4,6 +4,8 @@ import pytest
 
 from penstock.protocol.errors import ErrorCode
 from penstock.share.sessions import (
+    PARTITIONS_MAX,
+    SESSION_PARTITIONS_MAX,
     MemberKey,
     SessionError,
     ShareSession,
@@ -130,3 +132,35 @@ def test_when_share_groups_are_switched_off_no_session_is_left(
 ) -> None:
     sessions.clear()
     assert (len(sessions), sessions.has_members("crew"), sessions.owned_by("connection")) == (0, False, [])
+
+
+def many(count: int) -> list[TopicPartition]:
+    return [TopicPartition(b"n" * 16, number) for number in range(count)]
+
+
+def test_a_session_does_not_grow_beyond_what_one_request_could_name(
+    sessions: ShareSessions, session: ShareSession
+) -> None:
+    full = many(SESSION_PARTITIONS_MAX)
+    with refused(ErrorCode.SHARE_SESSION_LIMIT_REACHED):
+        sessions.update(session, full, [])
+    assert list(session.partitions) == [P0, P1]
+    sessions.update(session, [*full[2:], P0], [])
+    with refused(ErrorCode.SHARE_SESSION_LIMIT_REACHED):
+        sessions.update(session, [P2], [])
+    sessions.update(session, [P0, P1], [P0])
+    sessions.update(session, [P2], [])
+    assert len(session.partitions) == SESSION_PARTITIONS_MAX
+
+
+def test_all_sessions_together_have_a_limited_number_of_partitions() -> None:
+    sessions = ShareSessions(slots_max=100)
+    full = many(SESSION_PARTITIONS_MAX)
+    for number in range(PARTITIONS_MAX // SESSION_PARTITIONS_MAX):
+        sessions.begin(MemberKey("crew", str(number)), full, number)
+    with refused(ErrorCode.SHARE_SESSION_LIMIT_REACHED):
+        sessions.begin(ANNE, [P0], "late")
+    sessions.end(MemberKey("crew", "0"))
+    session = sessions.begin(ANNE, [P0], "late")
+    with refused(ErrorCode.SHARE_SESSION_LIMIT_REACHED):
+        sessions.update(session, full, [])

@@ -9,14 +9,20 @@ broker, which belongs to the connection that began it and ends with it. Its requ
 """
 
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from typing import NamedTuple
 
 from penstock.protocol.errors import ErrorCode
+from penstock.protocol.wire import ELEMENTS_MAX
 
 FINAL_EPOCH = -1
 INITIAL_EPOCH = 0
 _EPOCH_MAX = 2**31 - 1
+
+SESSION_PARTITIONS_MAX = ELEMENTS_MAX
+"""Of one session: every fetch looks at all of them, so it must not be more than a request could name itself."""
+PARTITIONS_MAX = 5 * ELEMENTS_MAX
+"""Of all sessions together. Partitions need not exist to be in one, and it outlives the request that names them."""
 
 
 class TopicPartition(NamedTuple):
@@ -106,15 +112,33 @@ class ShareSessions:
             raise SessionError(ErrorCode.SHARE_SESSION_NOT_FOUND)
         return session
 
-    def begin(self, key: MemberKey, partitions: Iterable[TopicPartition], owner: Hashable) -> ShareSession:
+    def begin(self, key: MemberKey, partitions: Collection[TopicPartition], owner: Hashable) -> ShareSession:
         """Begin anew, for the connection `owner`. Raises `SessionError`."""
         self.end(key)
         if len(self._sessions) >= self.slots_max:
             raise SessionError(ErrorCode.SHARE_SESSION_LIMIT_REACHED)
+        self._check_room(0, len(partitions))
         session = self._sessions[key] = ShareSession(key, partitions, owner)
         self._groups[key.group_id] += 1
         self._owned.setdefault(owner, set()).add(key)
         return session
+
+    def update(
+        self,
+        session: ShareSession,
+        wanted: Collection[TopicPartition],
+        forgotten: Iterable[TopicPartition],
+    ) -> None:
+        """Raises `SessionError`, and then nothing is changed."""
+        added = sum(partition not in session.partitions for partition in wanted)
+        if added:
+            self._check_room(len(session.partitions), added)
+        session.update(wanted, forgotten)
+
+    def _check_room(self, before: int, added: int) -> None:
+        """For more partitions of a session."""
+        if before + added > SESSION_PARTITIONS_MAX or self.partition_count + added > PARTITIONS_MAX:
+            raise SessionError(ErrorCode.SHARE_SESSION_LIMIT_REACHED)
 
     def end(self, key: MemberKey) -> bool:
         """Whether there was one."""

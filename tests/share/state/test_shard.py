@@ -33,6 +33,7 @@ class Scene:
         self.topics = {TOPIC: 2, OTHER: 2}
         self.log: list[NewRecord] = []
         self.now_ms = 1000
+        self.payload_bytes_max = 1 << 20
         self.updates_per_snapshot = updates_per_snapshot
         self.shard = self.new_shard()
 
@@ -41,7 +42,7 @@ class Scene:
 
     @property
     def moment(self) -> Moment:
-        return Moment(self.now_ms, len(self.log))
+        return Moment(self.now_ms, len(self.log), self.payload_bytes_max)
 
     def initialize(self, key: SharePartitionKey = KEY, *, epoch: int = 0, start: int = -1) -> None:
         self.log.append(self.shard.initialize(key, epoch, start, self.moment))
@@ -391,3 +392,44 @@ def test_a_replay_of_the_needed_part_of_the_log_is_the_state_itself(
 
     assert scene.read(0) == before
     assert scene.shard.summary(KEY) == summary
+
+
+def scattered(count: int, first: int = 1) -> list[StateBatch]:
+    """Every other record was accepted."""
+    return [StateBatch(each, each, ACKNOWLEDGED, 1) for each in range(first, first + 2 * count, 2)]
+
+
+def test_a_change_that_no_record_can_hold_is_refused_and_changes_nothing() -> None:
+    scene = Scene()
+    scene.initialize(start=0)
+    before = scene.read(1)
+    scene.payload_bytes_max = 1000
+    with refusal(ErrorCode.MESSAGE_TOO_LARGE):
+        scene.write(*scattered(100), leader_epoch=1)
+    assert scene.read(1) == before
+    scene.write(*scattered(10), leader_epoch=1)
+    assert scene.read(1).batches == tuple(scattered(10))
+
+
+def test_updates_go_on_while_a_snapshot_would_be_too_large_and_it_comes_once_it_fits() -> None:
+    scene = Scene(updates_per_snapshot=2)
+    scene.initialize(start=0)
+    scene.payload_bytes_max = 1000
+    for turn in range(5):
+        scene.write(*scattered(20, first=1 + 100 * turn))
+    assert scene.kinds()[1:] == ["ShareUpdateValue"] * 5
+    assert len(scene.read(0).batches) == 100
+    scene.write(start=500)
+    scene.write(start=501)
+    assert scene.kinds()[-1] == "ShareSnapshotValue"
+    assert scene.shard.needed_from(len(scene.log)) == len(scene.log) - 1
+
+
+def test_a_share_partition_whose_snapshot_would_be_too_large_keeps_what_is_in_the_log() -> None:
+    scene = Scene()
+    scene.initialize(start=0)
+    scene.payload_bytes_max = 1000
+    for turn in range(5):
+        scene.write(*scattered(20, first=1 + 100 * turn))
+    assert scene.shard.snapshot(KEY, scene.moment) is None
+    assert scene.shard.needed_from(len(scene.log)) == 0

@@ -216,6 +216,11 @@ class CoordinatorPartition(Generic[S]):
     def _size_bytes_max(self) -> int:
         return self.replica.log.config.max_message_bytes
 
+    @property
+    def payload_bytes_max(self) -> int:
+        """How long a record's key and value may be together."""
+        return self._size_bytes_max - _RECORD_OVERHEAD_BYTES
+
     def settled(self) -> Completion[None] | None:
         """What to wait for before the present state may be shown; None when all of it is committed."""
         if self._open is not None:

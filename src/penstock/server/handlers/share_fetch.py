@@ -107,7 +107,8 @@ def _session(ctx: RequestContext, request: ShareFetchRequest, member: MemberKey)
     session = sessions.get(member)
     if epoch != FINAL_EPOCH:
         session.proceed(epoch)
-        session.update(
+        sessions.update(
+            session,
             wanted,
             (
                 TopicPartition(topic.topic_id, number)

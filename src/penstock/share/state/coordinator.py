@@ -183,7 +183,7 @@ class ShareStateCoordinator:
     # -- writing --------------------------------------------------------------------------------------
 
     def _moment(self, shard: Shard) -> Moment:
-        return Moment(self._clock.now_ms(), shard.replica.log.log_end_offset)
+        return Moment(self._clock.now_ms(), shard.replica.log.log_end_offset, shard.payload_bytes_max)
 
     @staticmethod
     def _written(shard: Shard, record: NewRecord | None, result: T) -> Awaitable[T]:

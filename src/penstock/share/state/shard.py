@@ -31,11 +31,16 @@ NO_EPOCH = -1
 UNKNOWN_COUNT = -1
 
 
+_BATCH_BYTES = 20  # of a state batch in a record
+_FIXED_BYTES = 128  # more than the rest of a snapshot, without the name of the group
+
+
 class Moment(NamedTuple):
     """When and where something is written: `end_offset` is that of the log, or less than the record's own."""
 
     now_ms: int
     end_offset: int
+    payload_bytes_max: int  # of a record's key and value
 
 
 class _Kept:
@@ -148,8 +153,13 @@ class ShareStateShard:
         self._kept[key] = kept
 
     def _write(self, key: SharePartitionKey, value: Value, moment: Moment) -> NewRecord:
+        record = encode(key, value, moment.now_ms)
+        if len(record.key or b"") + len(record.value or b"") > moment.payload_bytes_max:
+            raise PersisterError(
+                ErrorCode.MESSAGE_TOO_LARGE, "The state has too many batches for one record."
+            )
         self._apply(key, value, moment.end_offset)
-        return encode(key, value, moment.now_ms)
+        return record
 
     # -- what leaders of partitions and coordinators of groups ask for --------------------------------
 
@@ -190,12 +200,13 @@ class ShareStateShard:
         if leader_epoch == kept.leader_epoch_max:
             return state, None
         value = self._next_value(
+            key,
             kept,
             leader_epoch=leader_epoch,
             start_offset=kept.start_offset,
             delivery_complete_count=kept.delivery_complete_count,
             batches=(),
-            now_ms=moment.now_ms,
+            moment=moment,
         )
         return state, self._write(key, value, moment)
 
@@ -223,12 +234,13 @@ class ShareStateShard:
         self._check_exists(key)
         # Who leads is written down when a leader reads: a write says nothing new about it.
         value = self._next_value(
+            key,
             kept,
             leader_epoch=kept.leader_epoch,
             start_offset=start_offset,
             delivery_complete_count=delivery_complete_count,
             batches=batches,
-            now_ms=moment.now_ms,
+            moment=moment,
         )
         return self._write(key, value, moment)
 
@@ -249,16 +261,18 @@ class ShareStateShard:
 
     def _next_value(
         self,
+        key: SharePartitionKey,
         kept: _Kept,
         *,
         leader_epoch: int,
         start_offset: int,
         delivery_complete_count: int,
         batches: Sequence[StateBatch],
-        now_ms: int,
+        moment: Moment,
     ) -> ShareSnapshotValue | ShareUpdateValue:
-        """An update, or a snapshot when there were updates enough."""
-        if kept.update_count < self._updates_per_snapshot:
+        """An update, or a snapshot when there were updates enough and it is not too large."""
+        is_due = kept.update_count >= self._updates_per_snapshot
+        if not is_due or not _fits(key, len(kept.batches) + 2 * len(batches), moment):
             new_batches: list[StateBatch] = []
             lay_over(new_batches, batches)
             cut_before(new_batches, start_offset)
@@ -288,8 +302,8 @@ class ShareStateShard:
             leader_epoch=leader_epoch,
             start_offset=start_offset,
             delivery_complete_count=delivery_complete_count,
-            create_timestamp=now_ms,
-            write_timestamp=now_ms,
+            create_timestamp=moment.now_ms,
+            write_timestamp=moment.now_ms,
             state_batches=_snapshot_batches(all_batches),
         )
 
@@ -311,9 +325,9 @@ class ShareStateShard:
         return [key for key, kept in self._kept.items() if now_ms - kept.written_ms >= interval_ms]
 
     def snapshot(self, key: SharePartitionKey, moment: Moment) -> NewRecord | None:
-        """Write all that is known of a share partition again, without a change; None if it is gone."""
+        """Write all that is known of a share partition again, without a change; None if it is gone or too large."""
         kept = self._kept.get(key)
-        if kept is None:
+        if kept is None or not _fits(key, len(kept.batches), moment):
             return None
         snapshot = ShareSnapshotValue(
             snapshot_epoch=kept.snapshot_epoch + 1,
@@ -335,6 +349,12 @@ class ShareStateShard:
 def _check_number(key: SharePartitionKey) -> None:
     if key.partition < 0:
         raise PersisterError(ErrorCode.INVALID_REQUEST, "The partition id cannot be a negative number.")
+
+
+def _fits(key: SharePartitionKey, batch_count: int, moment: Moment) -> bool:
+    """Whether a snapshot of no more than so many batches is sure to fit into a record. One that is too large waits."""
+    size_bytes = _FIXED_BYTES + len(key.group_id.encode()) + _BATCH_BYTES * batch_count
+    return size_bytes <= moment.payload_bytes_max
 
 
 def _snapshot_batches(batches: Sequence[StateBatch]) -> list[share_snapshot_record.StateBatch]:
