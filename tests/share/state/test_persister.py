@@ -13,6 +13,7 @@ from penstock.cluster.peers import Peers
 from penstock.observability.clock import ManualClock
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import read_share_group_state, write_share_group_state
+from penstock.share.state import persister
 from penstock.share.state.coordinator import ShareStateCoordinator
 from penstock.share.state.persister import ClusterPersister
 from penstock.share.values import PersisterError, RecordState, SharePartitionKey, ShareState, StateBatch
@@ -268,6 +269,15 @@ def test_what_was_begun_is_not_added_to() -> None:
         await asyncio.gather(*writes, read)
 
     assert [offsets for _, offsets, _ in play(story).asked] == [[1], [2, 3], [4], [5], []]
+
+
+def test_a_write_does_not_grow_without_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(persister, "_BATCHES_MAX", 2)
+
+    async def story(played: Played) -> None:
+        await asyncio.gather(*(played.begin_write(offset) for offset in range(5)))
+
+    assert [offsets for _, offsets, _ in play(story).asked] == [[0, 1], [2, 3], [4]]
 
 
 def test_whoever_gives_up_waiting_takes_nothing_from_the_others() -> None:

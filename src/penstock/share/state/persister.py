@@ -22,6 +22,7 @@ _ATTEMPTS = 10
 _PAUSE_MS_FIRST = 100
 _PAUSE_MS_MAX = 5000
 _JITTER = 0.2
+_BATCHES_MAX = 5000  # with so many a write is not added to: it is one record in the log
 _NOBODY = -1
 
 _WORTH_TRYING_AGAIN = frozenset(
