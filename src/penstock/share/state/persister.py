@@ -142,7 +142,9 @@ class ClusterPersister:
         queue = self._queues.get(key)
         task = queue[-1] if queue else None
         if not (
-            isinstance(task, _Write) and task.state_epoch == state_epoch and task.leader_epoch == leader_epoch
+            isinstance(task, _Write)
+            and (task.state_epoch, task.leader_epoch) == (state_epoch, leader_epoch)
+            and len(task.batches) < _BATCHES_MAX
         ):
             task = _Write(partial(self._send, key), state_epoch, leader_epoch)
             self._queue(key, task)
