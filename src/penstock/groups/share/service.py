@@ -191,6 +191,10 @@ class ShareGroups:
         """
         partitions = assignment_of(offsets)
         topics = self._controller.image.topics_by_id
+        begun_before = without(group.ledger.initializing, group.in_flight)
+        if places_of(begun_before) & offsets.keys():
+            # The coordinator before this one may still be at it: in a new epoch, what it asks for late is refused.
+            group.bump_epoch(group.metadata_hash)
         group.put_ledger(group.ledger.begun(partitions, {each: topics[each].name for each in partitions}))
         group.in_flight = united(group.in_flight, partitions)
         work = self._initialize(shard, group, offsets, group.epoch)

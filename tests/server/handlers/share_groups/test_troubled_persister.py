@@ -24,11 +24,13 @@ class Troubled:
     """A persister that lets everything through, unless it is told otherwise."""
 
     def __init__(self, real: Persister) -> None:
-        self._real = real
+        self.real = real
         self.refuses: ErrorCode | None = None
         self.answers = asyncio.Event()
         self.answers.set()
         self.epochs: list[int] = []
+        self.outcomes: list[ErrorCode] = []
+        """Of what was initialized."""
 
     async def _pass(self) -> None:
         await self.answers.wait()
@@ -38,10 +40,15 @@ class Troubled:
     async def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> None:
         self.epochs.append(state_epoch)
         await self._pass()
-        await self._real.initialize(key, state_epoch, start_offset)
+        try:
+            await self.real.initialize(key, state_epoch, start_offset)
+        except PersisterError as error:
+            self.outcomes.append(error.code)
+            raise
+        self.outcomes.append(ErrorCode.NONE)
 
     async def read(self, key: SharePartitionKey, leader_epoch: int) -> ShareState:
-        return await self._real.read(key, leader_epoch)
+        return await self.real.read(key, leader_epoch)
 
     async def write(
         self,
@@ -57,11 +64,11 @@ class Troubled:
 
     async def summary(self, key: SharePartitionKey) -> ShareSummary:
         await self._pass()
-        return await self._real.summary(key)
+        return await self.real.summary(key)
 
     async def delete(self, key: SharePartitionKey) -> None:
         await self._pass()
-        await self._real.delete(key)
+        await self.real.delete(key)
 
 
 @pytest.fixture
@@ -109,6 +116,39 @@ async def test_whoever_joins_waits_no_longer_than_for_a_heartbeat(tmp_path: Path
         await consumer.beat()
         assert consumer.numbers == [0]
         await client.close()
+
+
+async def test_what_a_coordinator_of_before_asks_for_late_does_not_undo_what_was_done_since(
+    live: Live, persister: Troubled, consumer: ShareConsumer
+) -> None:
+    shares, real = live.services.groups.shares, persister.real
+    persister.answers.clear()
+    joining = asyncio.ensure_future(consumer.join())
+    await until(lambda: len(persister.epochs) == 4)
+    shard = live.services.groups.find(consumer.group)
+    assert not isinstance(shard, ErrorCode)
+    shard.distrust()  # another begins where this one was
+    shares.persister = Troubled(real)
+    await until(lambda: not isinstance(live.services.groups.find(consumer.group), ErrorCode))
+    await consumer.join()
+    assert consumer.numbers == [0, 1, 2, 3]
+    key = SharePartitionKey(consumer.group, consumer.topics[0].id, 0)
+    state = await real.read(key, 0)
+    await real.write(
+        key,
+        state_epoch=state.state_epoch,
+        leader_epoch=0,
+        start_offset=10,
+        delivery_complete_count=0,
+        batches=(),
+    )
+
+    persister.answers.set()
+    await until(lambda: len(persister.outcomes) == 4)
+    await joining
+
+    assert (await real.summary(key)).start_offset == 10
+    assert {code(each) for each in persister.outcomes} == {"FENCED_STATE_EPOCH"}
 
 
 async def test_a_group_whose_state_cannot_be_deleted_stays(
