@@ -1,6 +1,7 @@
 """A share partition at its leader: who may read of it, and who is woken."""
 
 import asyncio
+from functools import partial
 
 from penstock.protocol.errors import ErrorCode
 from penstock.share.led_partition import LedPartition
@@ -71,3 +72,28 @@ def test_who_waits_no_more_is_not_woken() -> None:
         assert not waiting.done()
 
     asyncio.run(story())
+
+
+def _note(looked: list[int], number: int, _done: "asyncio.Future[None]") -> None:
+    looked.append(number)
+
+
+def test_who_has_waited_longest_looks_first() -> None:
+    looked: list[int] = []
+
+    async def scenario() -> None:
+        led = led_partition()
+        assert led.begin_reading()
+        for number in range(100):
+            waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            waiting.add_done_callback(partial(_note, looked, number))
+            if number < 50:
+                led.begin_reading(waiting)
+            else:
+                led.watch(waiting)
+        led.end_reading()
+        led.wake()
+        await asyncio.sleep(0)
+
+    asyncio.run(scenario())
+    assert looked == list(range(100))

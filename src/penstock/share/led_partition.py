@@ -6,6 +6,9 @@ from penstock.protocol.errors import ErrorCode
 from penstock.share.partition.share_partition import SharePartition
 from penstock.share.values import SharePartitionKey
 
+_Queue = dict["asyncio.Future[None]", None]
+"""In the order in which they came: whoever has waited longest looks first."""
+
 
 class LedPartition:
     """At work when `state` is there. Once it has ended, for the reason in `failure`, it does not begin again."""
@@ -28,8 +31,8 @@ class LedPartition:
         self.was_loaded = False
         self.failure = ErrorCode.NONE
         self._is_read = False
-        self._kept_out: set[asyncio.Future[None]] = set()
-        self._waiting: set[asyncio.Future[None]] = set()
+        self._kept_out: _Queue = {}
+        self._waiting: _Queue = {}
 
     def begin(self, state: SharePartition) -> None:
         self.state = state
@@ -53,7 +56,7 @@ class LedPartition:
             return False
         if self._is_read:
             if waiting is not None:
-                self._kept_out.add(waiting)
+                self._kept_out[waiting] = None
             return False
         self._is_read = state.can_acquire
         return self._is_read
@@ -65,17 +68,17 @@ class LedPartition:
     # -- who waits for records that are released, or for the load
 
     def watch(self, waiting: "asyncio.Future[None]") -> None:
-        self._waiting.add(waiting)
+        self._waiting[waiting] = None
 
     def unwatch(self, waiting: "asyncio.Future[None]") -> None:
-        self._waiting.discard(waiting)
-        self._kept_out.discard(waiting)
+        self._waiting.pop(waiting, None)
+        self._kept_out.pop(waiting, None)
 
     def wake(self) -> None:
         _resolve(self._waiting)
 
 
-def _resolve(futures: "set[asyncio.Future[None]]") -> None:
+def _resolve(futures: _Queue) -> None:
     for each in futures:
         if not each.done():
             each.set_result(None)
