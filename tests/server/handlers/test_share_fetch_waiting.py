@@ -59,6 +59,19 @@ async def test_a_produce_wakes_who_waits(live: Live, client: Client) -> None:
     await producer.close()
 
 
+async def test_a_group_that_is_ahead_of_the_log_waits_until_it_gets_there(live: Live, client: Client) -> None:
+    topic = await client.create_topic()
+    member = await begun(live, client, topic, await prepared(live, topic, start_offset=3))
+    polled = await poll(live, member)
+    producer = await live.connect()
+    await producer.produce(topic, batch(b"0", b"1"))
+    await until(lambda: waiting(live, member.group_id, topic) == 1)
+    assert not polled.done()
+    await producer.produce(topic, batch(b"2", b"3", b"4"))
+    assert acquired(await polled) == [(3, 4, 1)]
+    await producer.close()
+
+
 async def test_a_fetch_waits_until_there_are_min_bytes(live: Live, client: Client) -> None:
     topic = await client.create_topic()
     member = await begun(live, client, topic, await prepared(live, topic))

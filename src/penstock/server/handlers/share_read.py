@@ -99,13 +99,17 @@ class ShareRead:
         bytes_each = max(1, self._bytes_max // len(names))
         wanted = []
         for name in names:
-            state = self._led[name].state
+            state, leader = self._led[name].state, self._leader(name)
             assert state is not None
+            offset = state.next_fetch_offset
+            if isinstance(leader, Replica):
+                # A log that was cut, or a start that was set, may end before: that is waited for, not out of range.
+                offset = min(offset, leader.log.log_end_offset)
             wanted.append(
                 FetchPartition(
                     topic=name.topic_id,
                     index=name.partition,
-                    fetch_offset=state.next_fetch_offset,
+                    fetch_offset=offset,
                     partition_max_bytes=bytes_each,
                     current_leader_epoch=-1,
                     last_fetched_epoch=-1,
