@@ -22,7 +22,14 @@ from collections.abc import Callable
 from penstock.protocol import apis
 from penstock.protocol.compression import Codec
 from penstock.protocol.headers import encode_request_header
-from penstock.protocol.messages import fetch, metadata, produce
+from penstock.protocol.messages import (
+    fetch,
+    metadata,
+    produce,
+    share_acknowledge,
+    share_fetch,
+    share_group_heartbeat,
+)
 from penstock.protocol.records.batch import compute_crc
 from penstock.protocol.records.builder import NewRecord, build_batch
 from penstock.protocol.request_header import RequestHeader
@@ -126,6 +133,7 @@ def mutated_frames(attack: Attack) -> None:
                 topics=[fetch.FetchTopic(topic=TOPIC, partitions=[fetch.FetchPartition(partition=0)])],
             ),
         ),
+        *_of_share_groups(),
     ]
 
     def make() -> bytes:
@@ -135,6 +143,58 @@ def mutated_frames(attack: Attack) -> None:
         return bytes(changed)
 
     attack.at_a_pace(make)
+
+
+def _of_share_groups() -> list[bytes]:
+    """A member that joins, begins a session, and acknowledges."""
+    group_id, member_id = "thieves", "fence"
+    topic_id = bytes(range(16))
+    accepted = share_acknowledge.AcknowledgementBatch(first_offset=0, last_offset=9, acknowledge_types=[1])
+    return [
+        frame(
+            76,
+            1,
+            share_group_heartbeat.ShareGroupHeartbeatRequest(
+                group_id=group_id, member_id=member_id, member_epoch=0, subscribed_topic_names=[TOPIC]
+            ),
+        ),
+        frame(
+            78,
+            2,
+            share_fetch.ShareFetchRequest(
+                group_id=group_id,
+                member_id=member_id,
+                max_wait_ms=0,
+                min_bytes=1,
+                max_bytes=1000,
+                max_records=10,
+                topics=[
+                    share_fetch.FetchTopic(
+                        topic_id=topic_id, partitions=[share_fetch.FetchPartition(partition_index=0)]
+                    )
+                ],
+            ),
+        ),
+        frame(
+            79,
+            2,
+            share_acknowledge.ShareAcknowledgeRequest(
+                group_id=group_id,
+                member_id=member_id,
+                share_session_epoch=1,
+                topics=[
+                    share_acknowledge.AcknowledgeTopic(
+                        topic_id=topic_id,
+                        partitions=[
+                            share_acknowledge.AcknowledgePartition(
+                                partition_index=0, acknowledgement_batches=[accepted]
+                            )
+                        ],
+                    )
+                ],
+            ),
+        ),
+    ]
 
 
 def oversized_lengths(attack: Attack) -> None:
