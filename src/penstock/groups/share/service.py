@@ -191,9 +191,10 @@ class ShareGroups:
         """
         partitions = assignment_of(offsets)
         topics = self._controller.image.topics_by_id
-        begun_before = without(group.ledger.initializing, group.in_flight)
+        begun_before = united(group.ledger.initialized, without(group.ledger.initializing, group.in_flight))
         if places_of(begun_before) & offsets.keys():
-            # The coordinator before this one may still be at it: in a new epoch, what it asks for late is refused.
+            # In a new epoch nobody goes on with what was read before, and nothing that is asked for late, by the
+            # coordinator before this one, is taken.
             group.bump_epoch(group.metadata_hash)
         group.put_ledger(group.ledger.begun(partitions, {each: topics[each].name for each in partitions}))
         group.in_flight = united(group.in_flight, partitions)

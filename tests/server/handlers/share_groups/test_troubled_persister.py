@@ -151,6 +151,31 @@ async def test_what_a_coordinator_of_before_asks_for_late_does_not_undo_what_was
     assert {code(each) for each in persister.outcomes} == {"FENCED_STATE_EPOCH"}
 
 
+async def test_whoever_has_read_before_offsets_are_set_does_not_go_on_with_that(
+    persister: Troubled, consumer: ShareConsumer
+) -> None:
+    topic = consumer.topics[0]
+    await consumer.alter(topic.name, {0: 5})
+    persister.answers.clear()
+    altering = asyncio.ensure_future(consumer.alter(topic.name, {0: 2}))
+    await until(lambda: len(persister.epochs) == 2)
+    key = SharePartitionKey(consumer.group, topic.id, 0)
+    state = await persister.real.read(key, 0)
+    persister.answers.set()
+    await altering
+
+    with pytest.raises(PersisterError, match="FENCED_STATE_EPOCH"):
+        await persister.real.write(
+            key,
+            state_epoch=state.state_epoch,
+            leader_epoch=0,
+            start_offset=7,
+            delivery_complete_count=0,
+            batches=(),
+        )
+    assert (await persister.real.summary(key)).start_offset == 2
+
+
 async def test_a_group_whose_state_cannot_be_deleted_stays(
     persister: Troubled, consumer: ShareConsumer
 ) -> None:
