@@ -15,7 +15,12 @@ from penstock.cluster.replica_errors import PartitionGone
 from penstock.observability.clock import SystemClock
 from penstock.observability.offload import InlineOffload, Then
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.messages.produce import PartitionProduceResponse, ProduceResponse, TopicProduceData
+from penstock.protocol.messages.produce import (
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceResponse,
+    TopicProduceData,
+)
 from penstock.server.produce_answers import GatheredProduce
 from penstock.storage.file_cache import FileCache
 from penstock.storage.flusher import Flusher
@@ -59,8 +64,10 @@ class Stage:
         return Log("t", 0, "/t-0", config, cache=cache, loaded=create_log(cache, "/t-0", config))
 
     def gather(self, value: str) -> GatheredProduce:
-        batch = self.replica.log.prepare(batch_of(value), NOW_MS)
-        produce = GatheredProduce(batch, self.replica, TopicProduceData(name="t"), 0)
+        records = batch_of(value)
+        data = PartitionProduceData(index=0, records=records)
+        topic = TopicProduceData(name="t", partition_data=[data])
+        produce = GatheredProduce(self.replica.log.prepare(records, NOW_MS), self.replica, topic)
         self.replica.gather(produce)
         return produce
 

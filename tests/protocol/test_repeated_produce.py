@@ -88,6 +88,14 @@ def test_what_is_recognized_in_damaged_bytes_is_what_they_say(version: int, inde
     check()
 
 
+def test_a_head_with_nothing_behind_it_is_no_request() -> None:
+    frame = frame_of(9, 1, b"x" * 200, index=0)
+    head = remembered(frame)
+    end = len(frame) - 3 - 200 - 2
+    for rest in (b"", b"\0\0\0", b"\x80\0\0\0", b"\xff"):
+        assert head.read(frame[:end] + rest) is None
+
+
 def test_a_frame_that_is_nothing_is_left_to_who_complains() -> None:
     head = remembered(frame_of(9, 1, b"batch"))
     assert head.read(bytearray()) is None

@@ -55,16 +55,22 @@ def test_each_gets_its_offsets_and_all_are_readable(tmp_path: Path) -> None:
     assert log.epoch_of(1) == 3
 
 
-def test_one_write_stores_them_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def counted_writes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Where is written from now on."""
     write, positions = FaultyFile.write, []
 
     def counted(file: FaultyFile, buffers: Sequence[Buffer], position: int) -> None:
         positions.append(position)
         write(file, buffers, position)
 
+    monkeypatch.setattr(FaultyFile, "write", counted)
+    return positions
+
+
+def test_one_write_stores_them_all(monkeypatch: pytest.MonkeyPatch) -> None:
     log = disk_log(FaultyDisk(Random(1)))
     append(log, "a")
-    monkeypatch.setattr(FaultyFile, "write", counted)
+    positions = counted_writes(monkeypatch)
     append_each(log, *(batch_of(str(number)) for number in range(30)))
     assert len(positions) == 1
     assert len(all_values(log)) == 31
@@ -117,6 +123,28 @@ def test_a_log_that_failed_says_so_to_each(tmp_path: Path) -> None:
     assert [told(each) for each in outcomes] == [ErrorCode.KAFKA_STORAGE_ERROR] * 2
 
 
+@pytest.mark.parametrize(
+    "changes", [{"segment_bytes": 1000}, {}], ids=["no room for all", "the same producer"]
+)
+def test_behind_a_write_that_cannot_be_taken_back_nothing_is_written(
+    changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = FaultyDisk(Random(1))
+    log = disk_log(disk, **changes)
+    append(log, "a" * 400)
+    positions = counted_writes(monkeypatch)
+    disk.fail("write", error=errno.EIO, times=1)
+    disk.fail("truncate", error=errno.EIO, times=1)
+    outcomes = append_each(
+        log,
+        batch_of("b", producer_id=7, producer_epoch=0, base_sequence=0),
+        batch_of("c", producer_id=7, producer_epoch=0, base_sequence=1),
+        batch_of("d" * 500),
+    )
+    assert outcomes == [log.failure] * 3
+    assert len(positions) == 1
+
+
 def test_what_no_log_takes_is_refused_before_it_is_gathered(tmp_path: Path) -> None:
     broken = batch_of("a")
     broken[-1] ^= 1
@@ -139,7 +167,7 @@ _SETTINGS: list[dict[str, Any]] = [
     {"segment_bytes": 2000, "index_interval_bytes": 0},
     {"segment_ms": 3000},
     {"segment_records": 4},
-    {"segment_index_bytes": 60, "index_interval_bytes": 0},
+    {"segment_index_bytes": 60, "index_interval_bytes": 300},
     {"message_timestamp_type": "LogAppendTime"},
 ]
 

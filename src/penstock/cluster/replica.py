@@ -343,7 +343,7 @@ class Replica:
                 produce.told(outcome)
                 continue
             produce.appended = outcome
-            self.bytes_in += produce.batch.size_bytes
+            self.bytes_in += produce.size_bytes
             self.tell_when_acknowledged(outcome.last_offset, ALL, produce.told)
         self._appended(log)
 

@@ -133,8 +133,6 @@ class Dispatcher:
             peer.produce_head = ProduceHead(frame, header, request, one[1])
         if is_elsewhere and route.is_own is not None and not route.is_own(request):
             return Exclusive(self._forward(bytes(frame), peer))
-        if log.isEnabledFor(logging.DEBUG):
-            log.debug("%s #%d %s v%d", peer, header.correlation_id, route.name, version)
         if route.key == _ENVELOPE:
             return self._open_envelope(route, header, request, peer)
         return self._handle(route, header, request, frame, peer)
@@ -144,6 +142,8 @@ class Dispatcher:
     ) -> Answer | Completion[Answer] | Awaitable[Answer] | Exclusive:
         services = self._services
         version = header.api_version
+        if log.isEnabledFor(logging.DEBUG):
+            log.debug("%s #%d %s v%d", peer, header.correlation_id, route.name, version)
         ctx = RequestContext(services, peer, version, header.client_id, len(frame))
         response = route.handle(ctx, request)
         if services.quotas.is_active:

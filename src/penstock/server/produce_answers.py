@@ -56,11 +56,12 @@ class GatheredProduce(GatheredAppend):
 
     __slots__ = ("_index", "_leader", "_topic")
 
-    def __init__(self, batch: StorableBatch, leader: Replica, topic: TopicProduceData, index: int) -> None:
-        super().__init__(batch)
+    def __init__(self, batch: StorableBatch, leader: Replica, topic: TopicProduceData) -> None:
+        data = topic.partition_data[0]
+        super().__init__(batch, len(data.records or b""))
         self._leader = leader
         self._topic = topic
-        self._index = index
+        self._index = data.index
 
     def told(self, error: LogError | None) -> None:
         if error is None:

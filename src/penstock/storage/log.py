@@ -15,7 +15,7 @@ import msgspec
 
 from penstock.config.topic import TopicConfig
 from penstock.observability.offload import InlineOffload, Offload
-from penstock.protocol.records.batch import NO_PRODUCER_ID
+from penstock.protocol.records.batch import ATTRIBUTES_POSITION, LOG_APPEND_TIME_FLAG, NO_PRODUCER_ID
 from penstock.protocol.records.rules import CheckElsewhere, ValidationRules, rules_for
 from penstock.storage.append import (
     HERE_BYTES_MAX,
@@ -154,8 +154,6 @@ class Log(MendableLog):
         self, batches: Sequence[StorableBatch], *, leader_epoch: int, now_ms: int
     ) -> list[Appended | LogError]:
         """Store prepared batches of several clients, with one write where that can be; each has its own outcome."""
-        if self.failure is not None:
-            return [self.failure.with_traceback(None)] * len(batches)
         verdicts: list[Appended | LogError | None] = []
         stored: list[Appended | LogError] = []
         together: list[StorableBatch] = []
@@ -182,6 +180,8 @@ class Log(MendableLog):
 
     def _verdict(self, batch: StorableBatch) -> Appended | LogError | None:
         """What a producer is told without storing its batch; None if that is to be stored."""
+        if self.failure is not None:  # `_store_each` tells it
+            return None
         try:
             duplicate = check_producers(self.producers, (batch,), is_from_client=True)
         except AppendRejected as rejected:
@@ -191,6 +191,8 @@ class Log(MendableLog):
     def _store_each(
         self, batches: list[StorableBatch], leader_epoch: int, now_ms: int
     ) -> list[Appended | LogError]:
+        if self.failure is not None:  # before them, or by those that came before in the same group
+            return [self.failure.with_traceback(None)] * len(batches)
         if len(batches) > 1 and not self.chain.has_room_for(batches, now_ms):
             outcomes: list[Appended | LogError] = []
             for batch in batches:
@@ -206,13 +208,12 @@ class Log(MendableLog):
             return [error] * len(batches)
         if leader_epoch != self.epochs.latest_epoch and leader_epoch >= 0:
             self._assign_epoch(leader_epoch, base_offset)
-        is_log_append_time = self._rules_now().is_log_append_time
         log_start_offset = self.log_start_offset
         return [
             Appended(
                 base_offset=batch.base_offset,
                 last_offset=batch.last_offset,
-                log_append_time_ms=batch.max_timestamp if is_log_append_time else -1,
+                log_append_time_ms=_append_time_ms(batch),
                 log_start_offset=log_start_offset,
             )
             for batch in batches
@@ -418,3 +419,9 @@ class Log(MendableLog):
     def _remove_at_once(self, paths: Sequence[str]) -> None:
         for path in paths:
             self._cache.files.remove(path)
+
+
+def _append_time_ms(batch: StorableBatch) -> int:
+    """When the broker says that the batch was written, if that is what the batch itself says; else -1."""
+    is_log_append_time = batch.data[ATTRIBUTES_POSITION + 1] & LOG_APPEND_TIME_FLAG
+    return batch.max_timestamp if is_log_append_time else -1

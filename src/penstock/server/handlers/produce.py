@@ -96,10 +96,17 @@ def _handle_one(
     to wait for, without a time limit.
     """
     data = topic.partition_data[0]
-    gathered = _gather(ctx, request, topic, data)
-    if gathered is not None:
-        return gathered
-    outcome = _append(ctx, request, topic, data, _NOTHING_TOLD)
+    found = leader_for(ctx, topic, data.index)
+    records = memoryview(data.records or b"")
+    if (
+        isinstance(found, Replica)
+        and found.is_gathering
+        and request.acks != 0
+        and len(records) <= GATHERED_BYTES_MAX
+        and not _refuse(ctx, request, found, records, _NOTHING_TOLD)
+    ):
+        return _gather(ctx, request, topic, found, records)
+    outcome = _append_to(ctx, request, found, data, _NOTHING_TOLD)
     leader = outcome.leader
     if leader is None or leader.is_replicated or request.acks == 0:
         return _go_on(ctx, request, [(topic, [outcome])])
@@ -119,20 +126,21 @@ def _respond_to_one(
 
 
 def _gather(
-    ctx: RequestContext, request: ProduceRequest, topic: TopicProduceData, data: PartitionProduceData
-) -> Completion[ProduceResponse] | None:
-    """Append it together with what others send now; None where that is not to be had, or something is wrong with it."""
-    leader = leader_for(ctx, topic, data.index)
-    if not isinstance(leader, Replica) or not leader.is_gathering or request.acks == 0:
-        return None
-    records = memoryview(data.records or b"")
-    if len(records) > GATHERED_BYTES_MAX or _refuse(ctx, request, leader, records, _NOTHING_TOLD):
-        return None
+    ctx: RequestContext,
+    request: ProduceRequest,
+    topic: TopicProduceData,
+    leader: Replica,
+    records: memoryview,
+) -> ProduceResponse | Completion[ProduceResponse] | Exclusive | None:
+    """Append it together with what others send now."""
+    index = topic.partition_data[0].index
     try:
         batch = leader.log.prepare(records, ctx.broker.clock.now_ms())
-    except (CheckElsewhere, LogError):
-        return None
-    produce = GatheredProduce(batch, leader, topic, data.index)
+    except CheckElsewhere:
+        return _go_on(ctx, request, [(topic, [_unchecked(index, records)])])
+    except AppendRejected as error:
+        return answer_of_one(topic, rejected(index, leader, error))
+    produce = GatheredProduce(batch, leader, topic)
     leader.gather(produce)
     return produce
 
@@ -336,7 +344,16 @@ def _append(
     data: PartitionProduceData,
     told: Verdicts,
 ) -> _Outcome:
-    leader = leader_for(ctx, topic, data.index)
+    return _append_to(ctx, request, leader_for(ctx, topic, data.index), data, told)
+
+
+def _append_to(
+    ctx: RequestContext,
+    request: ProduceRequest,
+    leader: Replica | ErrorCode,
+    data: PartitionProduceData,
+    told: Verdicts,
+) -> _Outcome:
     if not isinstance(leader, Replica):
         return _Outcome(failed(data.index, leader))
     records = memoryview(data.records or b"")
@@ -358,14 +375,18 @@ def _append_records(
     try:
         appended = leader.append(records, ctx.broker.clock.now_ms(), acks=request.acks)
     except CheckElsewhere:
-        outcome = _Outcome(PartitionProduceResponse(index=index))
-        outcome.unchecked = unchecked
-        return outcome
+        return _unchecked(index, unchecked)
     except AppendRejected as error:
         return _Outcome(rejected(index, leader, error))
     except LogError as error:
         return _Outcome(failed(index, error.code, str(error)))
     return _Outcome(stored(index, appended), leader, appended.last_offset)
+
+
+def _unchecked(index: int, records: memoryview) -> _Outcome:
+    outcome = _Outcome(PartitionProduceResponse(index=index))
+    outcome.unchecked = records
+    return outcome
 
 
 def _refuse(

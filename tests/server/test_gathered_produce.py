@@ -1,0 +1,187 @@
+"""What clients send while the disk is busy is answered as at any other time."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from penstock.cluster.replica import Replica
+from penstock.observability.offload import InlineOffload, Then
+from penstock.protocol.compression import Codec
+from penstock.protocol.messages.init_producer_id import InitProducerIdRequest
+from penstock.protocol.messages.produce import PartitionProduceResponse
+from tests.server.live import (
+    Client,
+    Live,
+    TopicHandle,
+    batch,
+    code,
+    produce_request,
+    running_broker,
+    until,
+    values_in,
+)
+
+
+class BusyDisk(InlineOffload):
+    """Syncs of all logs end when the test says so."""
+
+    def __init__(self, live: Live) -> None:
+        flusher: Any = live.services.replicas.surroundings.flusher
+        if flusher._ring is not None and flusher._is_ring_watched:
+            asyncio.get_running_loop().remove_reader(flusher._ring.descriptor)
+        flusher._ring = None
+        self._held: list[tuple[Callable[[], object], Then]] | None = []
+        flusher._offload = self
+
+    def call(self, work: Callable[[], object], then: Then) -> None:
+        if self._held is None:
+            super().call(work, then)
+        else:
+            self._held.append((work, then))
+
+    def let_go(self) -> None:
+        held, self._held = self._held or [], None
+        for work, then in held:
+            super().call(work, then)
+
+
+class Scene:
+    """A topic with two records, whose disk is busy with the second."""
+
+    client: Client
+    topic: TopicHandle
+    producer_id: int
+    replica: Replica
+    disk: BusyDisk
+    first: "asyncio.Future[Any]"
+
+    @classmethod
+    async def begin(cls, live: Live, configs: dict[str, str] | None = None) -> "Scene":
+        scene = cls()
+        scene.client = await live.connect()
+        scene.topic = await scene.client.create_topic(configs=configs)
+        granted = await scene.client.send(InitProducerIdRequest(transactional_id=None))
+        scene.producer_id = granted.producer_id
+        await scene.client.produce(scene.topic, batch(b"0"))
+        replica = live.services.replicas.get(scene.topic.name, 0)
+        assert replica is not None
+        scene.replica = replica
+        scene.disk = BusyDisk(live)
+        scene.first = scene.send(batch(b"1"))
+        await until(lambda: replica.is_gathering)
+        return scene
+
+    def send(self, records: bytes, acks: int = -1) -> "asyncio.Future[Any]":
+        return self.client.send(produce_request(self.topic, {0: records}, acks=acks))
+
+    async def end_offset_is(self, offset: int) -> None:
+        await until(lambda: self.replica.log.log_end_offset == offset)
+
+
+async def answer_to(sent: "asyncio.Future[Any]") -> PartitionProduceResponse:
+    response: PartitionProduceResponse = (await sent).responses[0].partition_responses[0]
+    return response
+
+
+async def test_without_acknowledgement_nothing_is_answered(tmp_path: Path) -> None:
+    async with running_broker(tmp_path) as live:
+        scene = await Scene.begin(live)
+        scene.client.tell(produce_request(scene.topic, {0: batch(b"2")}, acks=0))
+        last = scene.send(batch(b"3"))
+        await scene.end_offset_is(4)
+        scene.disk.let_go()
+        assert [(await answer_to(each)).base_offset for each in (scene.first, last)] == [1, 3]
+        assert values_in(await scene.client.fetch(scene.topic)) == [b"0", b"1", b"2", b"3"]
+
+
+@pytest.mark.parametrize(
+    ("records", "acks", "expected"),
+    [
+        (
+            batch(b"t", producer_id=5, epoch=0, sequence=0, is_transactional=True),
+            -1,
+            "TRANSACTIONAL_ID_AUTHORIZATION_FAILED",
+        ),
+        (batch(b"a"), 7, "INVALID_REQUIRED_ACKS"),
+        (batch(b"a")[:-1], -1, "INVALID_RECORD"),
+    ],
+)
+async def test_what_is_wrong_is_refused(tmp_path: Path, records: bytes, acks: int, expected: str) -> None:
+    async with running_broker(tmp_path) as live:
+        scene = await Scene.begin(live)
+        bad, good = scene.send(records, acks), scene.send(batch(b"2"))
+        await scene.end_offset_is(3)
+        scene.disk.let_go()
+        assert code((await answer_to(bad)).error_code) == expected
+        assert (await answer_to(good)).base_offset == 2
+
+
+async def test_retries_and_gaps_of_a_producer_are_told(tmp_path: Path) -> None:
+    async with running_broker(tmp_path) as live:
+        scene = await Scene.begin(live)
+
+        def of_producer(sequence: int) -> bytes:
+            return batch(b"p", producer_id=scene.producer_id, epoch=0, sequence=sequence)
+
+        sent = [scene.send(of_producer(sequence)) for sequence in (0, 1, 0, 5, 2)]
+        await scene.end_offset_is(5)
+        assert not sent[0].done()
+        scene.disk.let_go()
+        answers = [await answer_to(each) for each in sent]
+        assert [(code(each.error_code), each.base_offset) for each in answers] == [
+            ("NONE", 2),
+            ("NONE", 3),
+            ("NONE", 2),
+            ("OUT_OF_ORDER_SEQUENCE_NUMBER", -1),
+            ("NONE", 4),
+        ]
+        assert answers[3].log_start_offset == 0, "as a refusal tells it at any other time"
+
+
+async def test_settings_that_have_changed_hold_for_what_comes_next(tmp_path: Path) -> None:
+    async with running_broker(tmp_path) as live:
+        scene = await Scene.begin(live)
+        log = scene.replica.log
+        log.configure(msgspec.structs.replace(log.config, max_message_bytes=80))
+        bad, good = scene.send(batch(b"x" * 100)), scene.send(batch(b"2"))
+        await scene.end_offset_is(3)
+        scene.disk.let_go()
+        assert code((await answer_to(bad)).error_code) == "MESSAGE_TOO_LARGE"
+        assert (await answer_to(good)).base_offset == 2
+
+
+async def test_what_clients_sent_is_counted_and_not_what_the_topic_makes_of_it(tmp_path: Path) -> None:
+    async with running_broker(tmp_path) as live:
+        scene = await Scene.begin(live, {"compression.type": "gzip"})
+        before = scene.replica.bytes_in
+        records = batch(*[b"x" * 100] * 100)
+        sent = scene.send(records)
+        await scene.end_offset_is(102)
+        scene.disk.let_go()
+        await sent
+        assert scene.replica.bytes_in - before == len(records)
+
+
+async def test_a_small_batch_that_unpacks_to_much_is_stored_in_its_turn(tmp_path: Path) -> None:
+    async with running_broker(tmp_path) as live:
+        scene = await Scene.begin(live, {"max.message.bytes": "10000000"})
+        large = scene.send(batch(bytes(3_000_000), codec=Codec.GZIP))
+        last = scene.send(batch(b"3"))
+        await scene.end_offset_is(3)  # nothing of its client overtakes it
+        scene.disk.let_go()
+        assert [(await answer_to(each)).base_offset for each in (scene.first, large, last)] == [1, 2, 3]
+
+
+async def test_every_request_is_in_the_debug_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async with running_broker(tmp_path) as live:
+        client = await live.connect()
+        topic = await client.create_topic()
+        caplog.set_level(logging.DEBUG, "penstock.server.dispatch")
+        for _ in range(3):
+            await client.produce(topic, batch(b"x"))
+        assert sum("Produce" in record.getMessage() for record in caplog.records) == 3
