@@ -110,6 +110,7 @@ async def test_without_acknowledgement_nothing_is_answered(tmp_path: Path) -> No
         (batch(b"a"), 7, "INVALID_REQUIRED_ACKS"),
         (batch(b"a")[:-1], -1, "INVALID_RECORD"),
     ],
+    ids=["of no transaction", "acks that do not exist", "cut short"],
 )
 async def test_what_is_wrong_is_refused(tmp_path: Path, records: bytes, acks: int, expected: str) -> None:
     async with running_broker(tmp_path) as live:
