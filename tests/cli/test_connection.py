@@ -24,6 +24,11 @@ def closed_port() -> int:
         return port
 
 
+def lines_about(address: str, shown: str) -> list[str]:
+    """All lines but those in which librdkafka tells of clients that earlier tests of this process have left behind."""
+    return [line for line in shown.splitlines() if not line.startswith("%") or address in line]
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_broker_that_is_not_there_is_one_line_that_says_what_to_do(
     command: list[str], closed_port: int, capfd: pytest.CaptureFixture[str]
@@ -31,10 +36,10 @@ def test_a_broker_that_is_not_there_is_one_line_that_says_what_to_do(
     assert run([*command, "--bootstrap-server", f"127.0.0.1:{closed_port}"]) == 1
     captured = capfd.readouterr()
     assert captured.out == ""
-    assert captured.err == (
+    assert lines_about(f"127.0.0.1:{closed_port}", captured.err) == [
         f"penstock: no broker at 127.0.0.1:{closed_port} (connection refused): start one with `penstock up`, "
-        "or say where it is with --bootstrap-server HOST:PORT\n"
-    )
+        "or say where it is with --bootstrap-server HOST:PORT"
+    ]
 
 
 def test_one_of_several_addresses_is_enough(closed_port: int) -> None:
@@ -53,11 +58,12 @@ def test_a_port_that_speaks_another_protocol_is_one_line(
 ) -> None:
     monkeypatch.setattr("penstock.cli.connection.REQUEST_TIMEOUT_SECONDS", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as mute:
-        assert run(["topic", "list", "-b", f"127.0.0.1:{mute.getsockname()[1]}"]) == 1
+        address = f"127.0.0.1:{mute.getsockname()[1]}"
+        assert run(["topic", "list", "-b", address]) == 1
     captured = capfd.readouterr()
     assert captured.out == ""
-    assert captured.err.startswith("penstock: the broker does not answer as one (")
-    assert captured.err.count("\n") == 1
+    (told,) = lines_about(address, captured.err)
+    assert told.startswith("penstock: the broker does not answer as one (")
 
 
 def test_who_is_not_let_in_is_told_so_after_the_first_short_request() -> None:
@@ -84,9 +90,8 @@ def test_an_unknown_client_setting_is_one_line(capfd: pytest.CaptureFixture[str]
     with socket.create_server(("127.0.0.1", 0)) as listening:
         address = f"127.0.0.1:{listening.getsockname()[1]}"
         assert run(["topic", "list", "-b", address, "-X", "no.such.setting=1"]) == 2
-    captured = capfd.readouterr()
-    assert "no.such.setting" in captured.err
-    assert captured.err.count("\n") == 1
+    (told,) = lines_about(address, capfd.readouterr().err)
+    assert "no.such.setting" in told
 
 
 def test_settings_are_split_at_the_first_equals_sign() -> None:
