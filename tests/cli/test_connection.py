@@ -36,10 +36,11 @@ def test_a_broker_that_is_not_there_is_one_line_that_says_what_to_do(
     assert run([*command, "--bootstrap-server", f"127.0.0.1:{closed_port}"]) == 1
     captured = capfd.readouterr()
     assert captured.out == ""
-    assert lines_about(f"127.0.0.1:{closed_port}", captured.err) == [
+    (told,) = lines_about(f"127.0.0.1:{closed_port}", captured.err)
+    assert told == (
         f"penstock: no broker at 127.0.0.1:{closed_port} (connection refused): start one with `penstock up`, "
         "or say where it is with --bootstrap-server HOST:PORT"
-    ]
+    )
 
 
 def test_one_of_several_addresses_is_enough(closed_port: int) -> None:
