@@ -1,6 +1,7 @@
 """Fetches that wait: what wakes them, what ends them, and that they leave nothing behind."""
 
 import asyncio
+from collections.abc import Awaitable
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,9 @@ from penstock.cluster.replica import Replica
 from penstock.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from penstock.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse
 from penstock.protocol.messages.metadata import MetadataRequest
+from penstock.server.connection_host import Peer
+from penstock.server.context import RequestContext
+from penstock.server.handlers import fetch
 from tests.server.live import (
     Client,
     Live,
@@ -223,3 +227,21 @@ async def test_one_produce_wakes_many(live: Live, client: Client) -> None:
     assert waiting(live, topic) == 0
     for other in others:
         await other.close()
+
+
+async def test_what_comes_between_reading_and_waiting_is_not_missed(live: Live, client: Client) -> None:
+    topic = await client.create_topic()
+    peer = Peer("PLAINTEXT", "127.0.0.1", 1)
+    peer.turns.accepted = 1
+    version = VERSIONS[-1]
+    partition = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20)
+    wanted = fetch_topic(topic, version, {0: partition})
+    request = fetch_request([wanted], max_wait_ms=FOREVER_MS)
+    answer = fetch.handle(RequestContext(live.services, peer, version, "a client"), request)
+    assert isinstance(answer, Awaitable), "it has read, and found nothing"
+    await client.produce(topic, batch(b"late"))
+    answered = asyncio.ensure_future(answer)
+    await asyncio.wait({answered}, timeout=10)
+    assert answered.done(), "it would wait for the next record"
+    response = answered.result()
+    assert values_in(one(one(response.responses).partitions)) == [b"late"]

@@ -7,7 +7,8 @@ A fetch of the metadata log, by its id, is the quorum's; by its name there is no
 """
 
 import asyncio
-from collections.abc import Awaitable, Collection
+import contextlib
+from collections.abc import Awaitable, Collection, Iterator
 
 import msgspec
 
@@ -79,13 +80,20 @@ async def _respond_later(
 ) -> FetchResponse:
     loop = asyncio.get_running_loop()
     deadline = loop.time() + request.max_wait_ms / 1000
-    async with ctx.peer.turns.turn(ctx.number):
-        await _read(ctx, read)
-    while not read.is_enough(request.min_bytes) and loop.time() < deadline and not ctx.peer.is_leaving:
-        read.forget()
-        await _news(ctx, read, deadline)
+
+    async def is_ready() -> bool:
         async with ctx.peer.turns.turn(ctx.number):
             await _read(ctx, read)
+        return read.is_enough(request.min_bytes) or loop.time() >= deadline or ctx.peer.is_leaving
+
+    must_wait = not await is_ready()
+    while must_wait:
+        with _watching(ctx, read, deadline) as changed:
+            read.forget()
+            must_wait = not await is_ready()  # once more, for what came before it was watched for
+            if must_wait:
+                read.forget()
+                await _resolved(changed)
     return _respond(ctx, plan, read)
 
 
@@ -97,8 +105,9 @@ async def _read(ctx: RequestContext, read: FetchRead) -> None:
     await read.from_disk()
 
 
-async def _news(ctx: RequestContext, read: FetchRead, deadline: float) -> None:
-    """Wait until any of the partitions changes, the time is up or the client is gone."""
+@contextlib.contextmanager
+def _watching(ctx: RequestContext, read: FetchRead, deadline: float) -> "Iterator[asyncio.Future[None]]":
+    """A future that is resolved when a partition changes, and cancelled when the time is up or the client gone."""
     loop = asyncio.get_running_loop()
     changed: asyncio.Future[None] = loop.create_future()
     timer = loop.call_at(deadline, changed.cancel)
@@ -106,15 +115,20 @@ async def _news(ctx: RequestContext, read: FetchRead, deadline: float) -> None:
     polls.add(changed)
     replicas = read.watch(changed)
     try:
-        await changed
-    except asyncio.CancelledError:
-        if not changed.cancelled():  # it is this task that is cancelled
-            raise
+        yield changed
     finally:
         timer.cancel()
         polls.discard(changed)
         for replica in replicas:
             replica.unwatch(changed)
+
+
+async def _resolved(changed: "asyncio.Future[None]") -> None:
+    try:
+        await changed
+    except asyncio.CancelledError:
+        if not changed.cancelled():  # it is this task that is cancelled
+            raise
 
 
 def _respond(ctx: RequestContext, plan: FetchPlan, read: FetchRead) -> FetchResponse:
