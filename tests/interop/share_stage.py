@@ -127,8 +127,15 @@ class ShareStage:
         self._admin.incremental_alter_configs([resource])[resource].result(PATIENCE_S)
 
     def produce(
-        self, values: Iterable[str], *, batch: int = 10_000, partition: int = 0, **settings: Any
+        self,
+        values: Iterable[str],
+        *,
+        batch: int = 10_000,
+        partition: int = 0,
+        timestamp_ms: int = 0,
+        **settings: Any,
     ) -> None:
+        """Records of now, unless a time is given."""
         producer = Producer(
             {
                 "bootstrap.servers": self._bootstrap,
@@ -138,7 +145,9 @@ class ShareStage:
             }
         )
         for number, value in enumerate(values, 1):
-            producer.produce(self.topic, value.encode(), key=value.encode(), partition=partition)
+            producer.produce(
+                self.topic, value.encode(), key=value.encode(), partition=partition, timestamp=timestamp_ms
+            )
             if number % batch == 0:  # however slow the machine is, a batch ends here
                 assert producer.flush(PATIENCE_S) == 0
         assert producer.flush(PATIENCE_S) == 0

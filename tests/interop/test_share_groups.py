@@ -1,6 +1,7 @@
 """Share groups (KIP-932): members take the records of a partition between them, and acknowledge each by itself."""
 
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -174,8 +175,9 @@ def test_records_that_compaction_has_removed_are_passed_over(broker: BrokerProce
     stage = ShareStage(
         broker.bootstrap, cleanup_policy="compact", min_cleanable_dirty_ratio="0.01", segment_ms="1"
     )
-    for _ in range(3):
-        stage.produce(numbered(3))
+    now_ms = int(time.time() * 1000)
+    for number in range(3):
+        stage.produce(numbered(3), timestamp_ms=now_ms + 10 * number)  # each in a segment of its own
     until(lambda: len(stage.readable_offsets()) < 9, "compacted")
     left = stage.readable_offsets()
 

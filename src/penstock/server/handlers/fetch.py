@@ -7,8 +7,7 @@ A fetch of the metadata log, by its id, is the quorum's; by its name there is no
 """
 
 import asyncio
-import contextlib
-from collections.abc import Awaitable, Collection, Iterator
+from collections.abc import Awaitable, Collection
 
 import msgspec
 
@@ -27,6 +26,7 @@ from penstock.server.context import RequestContext
 from penstock.server.fetch_sessions import FetchPartition, FetchPlan, FetchResult, TopicKey
 from penstock.server.handlers import quorum
 from penstock.server.handlers.fetch_read import FetchRead, Reader, bytes_max
+from penstock.server.long_poll import news, watching
 from penstock.server.permissions import denied_topics
 
 _HAS_IDS_FROM = 13
@@ -81,19 +81,19 @@ async def _respond_later(
     loop = asyncio.get_running_loop()
     deadline = loop.time() + request.max_wait_ms / 1000
 
-    async def is_ready() -> bool:
+    async def read_enough() -> bool:
         async with ctx.peer.turns.turn(ctx.number):
             await _read(ctx, read)
         return read.is_enough(request.min_bytes) or loop.time() >= deadline or ctx.peer.is_leaving
 
-    must_wait = not await is_ready()
+    must_wait = not await read_enough()
     while must_wait:
-        with _watching(ctx, read, deadline) as changed:
+        with watching(ctx.peer, deadline, read.watch) as changed:
             read.forget()
-            must_wait = not await is_ready()  # once more, for what came before it was watched for
+            must_wait = not await read_enough()  # once more, for what came before it was watched for
             if must_wait:
                 read.forget()
-                await _resolved(changed)
+                await news(changed)
     return _respond(ctx, plan, read)
 
 
@@ -103,32 +103,6 @@ async def _read(ctx: RequestContext, read: FetchRead) -> None:
         await ctx.broker.memory.pace.turn()
         read.from_memory()
     await read.from_disk()
-
-
-@contextlib.contextmanager
-def _watching(ctx: RequestContext, read: FetchRead, deadline: float) -> "Iterator[asyncio.Future[None]]":
-    """A future that is resolved when a partition changes, and cancelled when the time is up or the client gone."""
-    loop = asyncio.get_running_loop()
-    changed: asyncio.Future[None] = loop.create_future()
-    timer = loop.call_at(deadline, changed.cancel)
-    polls = ctx.peer.long_polls
-    polls.add(changed)
-    replicas = read.watch(changed)
-    try:
-        yield changed
-    finally:
-        timer.cancel()
-        polls.discard(changed)
-        for replica in replicas:
-            replica.unwatch(changed)
-
-
-async def _resolved(changed: "asyncio.Future[None]") -> None:
-    try:
-        await changed
-    except asyncio.CancelledError:
-        if not changed.cancelled():  # it is this task that is cancelled
-            raise
 
 
 def _respond(ctx: RequestContext, plan: FetchPlan, read: FetchRead) -> FetchResponse:

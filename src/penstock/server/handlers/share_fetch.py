@@ -31,6 +31,7 @@ from penstock.server.handlers.share_acknowledgements import (
     settled,
 )
 from penstock.server.handlers.share_read import Answers, ShareRead, failed
+from penstock.server.long_poll import news, watching
 from penstock.server.permissions import denied_topics
 from penstock.share.led_partition import LedPartition
 from penstock.share.partition.values import AcquireMode
@@ -78,12 +79,9 @@ async def _refuse_later(
     ctx: RequestContext, request: ShareFetchRequest, code: ErrorCode
 ) -> ShareFetchResponse:
     """A client that there is no room for tries again at once: it is kept waiting as if it fetched."""
-    waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    ctx.peer.long_polls.add(waiting)
-    try:
-        await asyncio.wait((waiting,), timeout=max(0, request.max_wait_ms) / 1000)
-    finally:
-        ctx.peer.long_polls.discard(waiting)
+    deadline = asyncio.get_running_loop().time() + request.max_wait_ms / 1000
+    with watching(ctx.peer, deadline, lambda _changed: ()) as changed:
+        await news(changed)
     return ShareFetchResponse(error_code=code)
 
 

@@ -9,8 +9,7 @@ a client that is gone. Records go out by whole batches: those from the first to 
 import asyncio
 import struct
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from operator import attrgetter
 
 from penstock.cluster.replica import Replica
@@ -22,6 +21,7 @@ from penstock.protocol.wire import RecordsBuffer
 from penstock.server.context import RequestContext
 from penstock.server.fetch_sessions import FetchPartition
 from penstock.server.handlers.fetch_read import FetchRead, Reader, bytes_max
+from penstock.server.long_poll import Watched, news, watching
 from penstock.share.led_partition import LedPartition
 from penstock.share.partition.aborted import aborted_ranges
 from penstock.share.partition.values import Acquired, AcquireMode, OffsetRange
@@ -59,11 +59,11 @@ class ShareRead:
         deadline = loop.time() + self._request.max_wait_ms / 1000
         answers = await self._attempt(deadline)
         while answers is None:
-            with self._watching(deadline) as changed:
+            with watching(self._ctx.peer, deadline, self._watch) as changed:
                 # Once more, for what has come before it was watched for.
                 answers = await self._attempt(deadline, changed)
                 if answers is None:
-                    await _resolved(changed)
+                    await news(changed)
         return answers
 
     async def _attempt(
@@ -126,28 +126,14 @@ class ShareRead:
             if led.failure not in (ErrorCode.NONE, ErrorCode.COORDINATOR_NOT_AVAILABLE)
         }
 
-    @contextmanager
-    def _watching(self, deadline: float) -> "Iterator[asyncio.Future[None]]":
-        """A future that is resolved when there may be something to acquire, cancelled when it is no use to wait."""
-        loop = asyncio.get_running_loop()
-        changed: asyncio.Future[None] = loop.create_future()
-        timer = loop.call_at(deadline, changed.cancel)
-        polls = self._ctx.peer.long_polls
-        polls.add(changed)
+    def _watch(self, changed: "asyncio.Future[None]") -> list[Watched]:
+        """Let it be resolved when there may be something to acquire."""
         replicas = [r for name in self._led if isinstance(r := self._leader(name), Replica)]
         for replica in replicas:
             replica.watch(changed)
         for led in self._led.values():
             led.watch(changed)
-        try:
-            yield changed
-        finally:
-            timer.cancel()
-            polls.discard(changed)
-            for replica in replicas:
-                replica.unwatch(changed)
-            for led in self._led.values():
-                led.unwatch(changed)
+        return [*replicas, *self._led.values()]
 
     def _leader(self, name: TopicPartition) -> Replica | ErrorCode:
         return self._ctx.broker.replicas.leader_by_id(name.topic_id, name.partition)
@@ -243,14 +229,6 @@ class ShareRead:
             return []
         aborted = leader.log.aborted_transactions(batches[0].first_offset, batches[-1].last_offset + 1)
         return aborted_ranges((header for _, header in iter_batches(records)), aborted)
-
-
-async def _resolved(changed: "asyncio.Future[None]") -> None:
-    try:
-        await changed
-    except asyncio.CancelledError:
-        if not changed.cancelled():  # it is this task that is cancelled
-            raise
 
 
 def failed(name: TopicPartition, code: ErrorCode) -> PartitionData:
