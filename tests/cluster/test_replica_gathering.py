@@ -8,25 +8,33 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from penstock.client.answers import decode_answer
 from penstock.cluster.gathered import GATHERED_MAX
 from penstock.cluster.metadata.state import Partition
 from penstock.cluster.replica import Replica, Surroundings
 from penstock.cluster.replica_errors import PartitionGone
 from penstock.observability.clock import SystemClock
 from penstock.observability.offload import InlineOffload, Then
+from penstock.protocol import produce_frame
 from penstock.protocol.errors import ErrorCode
+from penstock.protocol.headers import decode_request_header, decode_response_header
 from penstock.protocol.messages.produce import (
     PartitionProduceData,
     PartitionProduceResponse,
+    ProduceRequest,
     ProduceResponse,
     TopicProduceData,
 )
-from penstock.server.produce_answers import GatheredProduce
+from penstock.protocol.repeated_produce import ProduceHead
+from penstock.server.gathered_produce import GatheredProduce
+from penstock.server.metrics.requests import RequestCounts
+from penstock.server.route import PRODUCE, Route
 from penstock.storage.file_cache import FileCache
 from penstock.storage.flusher import Flusher
 from penstock.storage.log import Log
 from penstock.storage.recovery import create_log
 from penstock.testing.disk import FaultyDisk
+from tests.server.raw import frame_of
 from tests.storage.logs import NOW_MS, all_values, batch_of, config_of
 
 if TYPE_CHECKING:
@@ -48,6 +56,10 @@ class HeldSyncs(InlineOffload):
             then(work(), None)
 
 
+VERSION = 13
+ROUTE = Route(PRODUCE, RequestCounts())
+
+
 class Stage:
     """A led partition on a disk whose syncs end when the test says so."""
 
@@ -66,8 +78,14 @@ class Stage:
     def gather(self, value: str) -> GatheredProduce:
         records = batch_of(value)
         data = PartitionProduceData(index=0, records=records)
-        topic = TopicProduceData(name="t", partition_data=[data])
-        produce = GatheredProduce(self.replica.log.prepare(records, NOW_MS), self.replica, topic)
+        request = ProduceRequest(topic_data=[TopicProduceData(partition_data=[data])])
+        frame = bytearray(frame_of(request, VERSION)[4:])
+        header, position = decode_request_header(memoryview(frame))
+        one = produce_frame.decode_one(memoryview(frame), VERSION, position)
+        assert one is not None
+        head = ProduceHead(frame, header, *one)
+        prepared = self.replica.log.prepare(records, NOW_MS)
+        produce = GatheredProduce(prepared, len(records), self.replica, head, frame, ROUTE, SystemClock())
         self.replica.gather(produce)
         return produce
 
@@ -222,7 +240,9 @@ def test_whatever_goes_wrong_is_told_to_who_waits(caplog: pytest.LogCaptureFixtu
 
 def answer_to(produce: GatheredProduce) -> PartitionProduceResponse:
     assert produce.is_done
-    response: ProduceResponse = produce.result()
+    data = b"".join(produce.result())[4:]
+    _, position = decode_response_header(data, PRODUCE, VERSION)
+    response: ProduceResponse = decode_answer(data, PRODUCE, VERSION, position)
     return response.responses[0].partition_responses[0]
 
 

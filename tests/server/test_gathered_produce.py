@@ -12,9 +12,19 @@ import pytest
 from penstock.cluster.replica import Replica
 from penstock.observability.offload import InlineOffload, Then
 from penstock.protocol.compression import Codec
+from penstock.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from penstock.protocol.messages.init_producer_id import InitProducerIdRequest
-from penstock.protocol.messages.produce import PartitionProduceResponse
+from penstock.protocol.messages.produce import (
+    FLEXIBLE_FROM,
+    PartitionProduceResponse,
+)
+from penstock.security.acl import AccessControlEntry, PermissionType
+from penstock.security.operations import Operation
+from penstock.security.resources import PatternType, ResourceType
+from penstock.server import dispatch, gathered_produce
+from tests.server.guarded import guarded_broker
 from tests.server.live import (
+    PRODUCE_LATEST,
     Client,
     Live,
     TopicHandle,
@@ -76,11 +86,33 @@ class Scene:
         await until(lambda: replica.is_gathering)
         return scene
 
-    def send(self, records: bytes, acks: int = -1) -> "asyncio.Future[Any]":
-        return self.client.send(produce_request(self.topic, {0: records}, acks=acks))
+    def send(
+        self,
+        records: bytes,
+        acks: int = -1,
+        *,
+        version: int = PRODUCE_LATEST,
+        client: Client | None = None,
+    ) -> "asyncio.Future[Any]":
+        request = produce_request(self.topic, {0: records}, acks=acks, version=version)
+        return (client or self.client).send(request, version)
 
     async def end_offset_is(self, offset: int) -> None:
         await until(lambda: self.replica.log.log_end_offset == offset)
+
+
+@pytest.fixture
+def short_ways(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Of each request that began as the one before, whether it went the short way."""
+    taken: list[bool] = []
+
+    def gather(*arguments: Any) -> Any:
+        gathered = gathered_produce.gather(*arguments)
+        taken.append(gathered is not None)
+        return gathered
+
+    monkeypatch.setattr(dispatch, "gather", gather)
+    return taken
 
 
 async def answer_to(sent: "asyncio.Future[Any]") -> PartitionProduceResponse:
@@ -109,17 +141,112 @@ async def test_without_acknowledgement_nothing_is_answered(tmp_path: Path) -> No
         ),
         (batch(b"a"), 7, "INVALID_REQUIRED_ACKS"),
         (batch(b"a")[:-1], -1, "INVALID_RECORD"),
+        (batch(b"a")[:20], -1, "INVALID_RECORD"),
+        (b"", -1, "INVALID_RECORD"),
     ],
-    ids=["of no transaction", "acks that do not exist", "cut short"],
+    ids=["of no transaction", "acks that do not exist", "cut short", "cut in its header", "nothing"],
 )
 async def test_what_is_wrong_is_refused(tmp_path: Path, records: bytes, acks: int, expected: str) -> None:
     async with running_broker(tmp_path) as live:
         scene = await Scene.begin(live)
-        bad, good = scene.send(records, acks), scene.send(batch(b"2"))
+        bad = [scene.send(records, acks), scene.send(records, acks)]  # the second begins as the first
+        good = scene.send(batch(b"2"))
         await scene.end_offset_is(3)
         scene.disk.let_go()
-        assert code((await answer_to(bad)).error_code) == expected
+        for each in bad:
+            assert code((await answer_to(each)).error_code) == expected
         assert (await answer_to(good)).base_offset == 2
+
+
+@pytest.mark.parametrize("version", range(FLEXIBLE_FROM, PRODUCE_LATEST + 1))
+@pytest.mark.parametrize("kind", ["CreateTime", "LogAppendTime"])
+async def test_both_ways_give_the_same_answer_and_count_the_same(
+    tmp_path: Path, short_ways: list[bool], version: int, kind: str
+) -> None:
+    async with running_broker(tmp_path) as live:
+        scene = await Scene.begin(live, {"message.timestamp.type": kind})
+        newcomer = await live.connect()
+        counts = live.services.metrics.requests.of("Produce")
+
+        def counted() -> tuple[int, int, int]:
+            return counts.seconds.count, counts.request_bytes, counts.response_bytes
+
+        before = counted()
+        long = scene.send(batch(b"2"), version=version, client=newcomer)
+        await scene.end_offset_is(3)
+        short_ways.clear()
+        short = scene.send(batch(b"3"), version=version, client=newcomer)
+        await scene.end_offset_is(4)
+        assert short_ways == [True]
+        scene.disk.let_go()
+        answers = [await long, await short]
+        partitions = [answer.responses[0].partition_responses[0] for answer in answers]
+        assert [each.base_offset for each in partitions] == [2, 3]
+        assert (partitions[1].log_append_time_ms > 0) == (kind == "LogAppendTime")
+        alike = [msgspec.structs.replace(each, base_offset=0, log_append_time_ms=0) for each in partitions]
+        assert alike[0] == alike[1]
+        assert answers[0].responses[0].name == answers[1].responses[0].name
+        assert answers[0].responses[0].topic_id == answers[1].responses[0].topic_id
+        await scene.first
+        after = counted()
+        await scene.send(batch(b"1"))
+        for _ in range(2):
+            await scene.send(batch(b"2"), version=version, client=newcomer)
+        assert short_ways == [True, False, False, False], "the disk is busy no more"
+        again = counted()
+        assert [end - begin for begin, end in zip(before, after, strict=True)] == [
+            end - begin for begin, end in zip(after, again, strict=True)
+        ]
+
+
+async def test_a_topic_that_is_gone_is_told_at_the_next_request(
+    tmp_path: Path, short_ways: list[bool]
+) -> None:
+    async with running_broker(tmp_path) as live:
+        scene = await Scene.begin(live)
+        scene.disk.let_go()
+        await scene.first
+        await scene.client.send(DeleteTopicsRequest(topics=[DeleteTopicState(topic_id=scene.topic.id)]))
+        short_ways.clear()
+        answer = await answer_to(scene.send(batch(b"2")))
+        assert (code(answer.error_code), short_ways) == ("UNKNOWN_TOPIC_ID", [False])
+
+
+async def test_who_may_write_no_more_is_refused_and_who_may_goes_on(
+    tmp_path: Path, short_ways: list[bool]
+) -> None:
+    async with guarded_broker(tmp_path) as guarded:
+        topic = await guarded.create_topic()
+        writer = guarded.newcomer()
+        entry = AccessControlEntry(
+            resource_type=ResourceType.TOPIC,
+            resource_name=topic.name,
+            pattern_type=PatternType.LITERAL,
+            principal=writer.name,
+            host="*",
+            operation=Operation.WRITE,
+            permission_type=PermissionType.ALLOW,
+        )
+        await guarded.allow(entry)
+
+        def write() -> "asyncio.Future[Any]":
+            return asyncio.ensure_future(writer.send(produce_request(topic, {0: batch(b"x")})))
+
+        await write()
+        disk = BusyDisk(guarded.live)
+        busy, gathered = write(), write()
+        await asyncio.sleep(0)
+        assert short_ways == [False, True]
+        disk.let_go()
+        assert [(await answer_to(each)).base_offset for each in (busy, gathered)] == [1, 2]
+        await guarded.forget(writer.peer.principal)
+        disk = BusyDisk(guarded.live)
+        owner = asyncio.ensure_future(guarded.admin.send(produce_request(topic, {0: batch(b"y")})))
+        await asyncio.sleep(0)
+        refused = await answer_to(write())
+        assert (code(refused.error_code), short_ways[-1]) == ("TOPIC_AUTHORIZATION_FAILED", False)
+        disk.let_go()
+        assert (await answer_to(owner)).base_offset == 3
 
 
 async def test_retries_and_gaps_of_a_producer_are_told(tmp_path: Path) -> None:
@@ -185,4 +312,8 @@ async def test_every_request_is_in_the_debug_log(tmp_path: Path, caplog: pytest.
         caplog.set_level(logging.DEBUG, "penstock.server.dispatch")
         for _ in range(3):
             await client.produce(topic, batch(b"x"))
-        assert sum("Produce" in record.getMessage() for record in caplog.records) == 3
+        disk = BusyDisk(live)
+        sent = [client.send(produce_request(topic, {0: batch(b"x")})) for _ in range(3)]
+        await until(lambda: sum("Produce" in record.getMessage() for record in caplog.records) == 6)
+        disk.let_go()
+        await asyncio.gather(*sent)

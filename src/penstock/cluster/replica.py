@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from penstock.cluster.gathered import GATHERED_MAX, GatheredAppend
 from penstock.cluster.in_sync import Followers, WantedSet
@@ -336,6 +337,8 @@ class Replica:
             _log.exception("appending to %s-%d failed", self.topic, self.partition)
             outcomes = [StorageError(f"the append failed: {error}")] * len(batches)
         self._surroundings.flusher.request(log)
+        stored: list[GatheredAppend] = []
+        last_offset = -1
         for produce, outcome in zip(gathered, outcomes, strict=True):
             if isinstance(outcome, LogError):
                 if isinstance(outcome, StorageError):
@@ -344,7 +347,13 @@ class Replica:
                 continue
             produce.appended = outcome
             self.bytes_in += produce.size_bytes
-            self.tell_when_acknowledged(outcome.last_offset, ALL, produce.told)
+            if outcome.last_offset < self.high_watermark:  # sent again
+                produce.told(None)
+                continue
+            stored.append(produce)
+            last_offset = max(last_offset, outcome.last_offset)
+        if stored:
+            self._wait(self._producers, last_offset, partial(_tell_each, stored))
         self._appended(log)
 
     def _require_in_sync(self, followers: Followers, log: Log) -> None:
@@ -511,6 +520,11 @@ class Replica:
 def _tell(producers: "deque[tuple[int, Told]]", end_offset: int) -> None:
     while producers and producers[0][0] < end_offset:
         producers.popleft()[1](None)
+
+
+def _tell_each(gathered: list[GatheredAppend], error: LogError | None) -> None:
+    for produce in gathered:
+        produce.told(error)
 
 
 def _wake(readers: "set[asyncio.Future[None]]") -> None:

@@ -32,6 +32,8 @@ _PARTITION_HEAD: Final = struct.Struct(">Bi")  # partitions, index
 # partitions; index, error, base offset, append time, start offset, no record errors, no message, no tags; no tags;
 # throttle time, no tags
 _ANSWER: Final = struct.Struct(">BihqqqBBBBiB")
+ANSWER_OFFSETS: Final = slice(-33, -9)
+"""Where, from the end of an answer, base offset, append time and start offset stand."""
 _ANSWER_HEAD: Final = struct.Struct(">iiBB")  # size of the frame, correlation id, no tags; topics
 _ANSWER_BYTES: Final = (
     _ANSWER_HEAD.size - 4 + _ANSWER.size

@@ -1,14 +1,22 @@
 """A Produce that begins as the one before it on the same connection, which need not be read again.
 
 A client that writes to a partition sends the same bytes before every batch, but for the correlation id. What they say
-is remembered; the next request that has them is read by comparing them.
+is remembered; the next request that has them is read by comparing them, and answered as the last one was, but for the
+offsets.
 """
 
 import struct
 from typing import Final
 
-from penstock.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from penstock.protocol.produce_frame import NO_TAGS
+from penstock.protocol.messages.produce import (
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+    TopicProduceResponse,
+)
+from penstock.protocol.produce_frame import ANSWER_OFFSETS, NO_TAGS, encode_answer
 from penstock.protocol.request_header import RequestHeader
 
 _CORRELATION_ID: Final = struct.Struct(">i")
@@ -21,16 +29,18 @@ class ProduceHead:
     """What a request that `produce_frame.decode_one` has read has before the length of its batch, which is at `end`."""
 
     __slots__ = (
-        "_acks",
-        "_client_id",
+        "_answer",
+        "_answer_fixed",
         "_end",
         "_head",
-        "_index",
         "_key_and_version",
-        "_name",
-        "_timeout_ms",
-        "_topic_id",
-        "_version",
+        "acks",
+        "client_id",
+        "index",
+        "name",
+        "timeout_ms",
+        "topic_id",
+        "version",
     )
 
     def __init__(self, frame: bytearray, header: RequestHeader, request: ProduceRequest, end: int) -> None:
@@ -38,22 +48,25 @@ class ProduceHead:
         self._key_and_version = bytes(frame[:_CORRELATION_ID_POSITION])
         self._head = bytes(frame[_HEAD_POSITION:end])
         self._end = end
-        self._version = header.api_version
-        self._client_id = header.client_id
-        self._acks = request.acks
-        self._timeout_ms = request.timeout_ms
-        self._name = topic.name
-        self._topic_id = topic.topic_id
-        self._index = topic.partition_data[0].index
+        self.version = header.api_version
+        self.client_id = header.client_id
+        self.acks = request.acks
+        self.timeout_ms = request.timeout_ms
+        self.name = topic.name
+        """Empty where the version names topics by their ids."""
+        self.topic_id = topic.topic_id
+        self.index = topic.partition_data[0].index
+        self._answer: struct.Struct | None = None
+        self._answer_fixed: tuple[bytes, bytes, bytes]
 
-    def read(self, frame: bytearray) -> tuple[RequestHeader, ProduceRequest] | None:
-        """The request in `frame`, if it begins in the same way and goes on with one batch."""
+    def records_in(self, frame: bytearray) -> memoryview | None:
+        """The batch in `frame`, if that begins in the same way and goes on with nothing else."""
         end = self._end
         if (
             len(frame) <= end
-            or frame[_HEAD_POSITION:end] != self._head
-            or frame[:_CORRELATION_ID_POSITION] != self._key_and_version
-            or frame[-len(NO_TAGS) :] != NO_TAGS
+            or not frame.startswith(self._head, _HEAD_POSITION)
+            or not frame.startswith(self._key_and_version)
+            or not frame.endswith(NO_TAGS)
         ):
             return None
         size = frame[end]
@@ -67,12 +80,41 @@ class ProduceHead:
         batch_end = begin + size - 1
         if size == 0 or batch_end + len(NO_TAGS) != len(frame):
             return None
-        header = RequestHeader(
+        return memoryview(frame)[begin:batch_end]
+
+    def header(self, frame: bytearray) -> RequestHeader:
+        """The header of a request that begins in the same way."""
+        return RequestHeader(
             api_key=0,
-            api_version=self._version,
+            api_version=self.version,
             correlation_id=_CORRELATION_ID.unpack_from(frame, _CORRELATION_ID_POSITION)[0],
-            client_id=self._client_id,
+            client_id=self.client_id,
         )
-        partition = PartitionProduceData(index=self._index, records=memoryview(frame)[begin:batch_end])
-        topic = TopicProduceData(name=self._name, topic_id=self._topic_id, partition_data=[partition])
-        return header, ProduceRequest(acks=self._acks, timeout_ms=self._timeout_ms, topic_data=[topic])
+
+    def request(self, records: memoryview) -> ProduceRequest:
+        partition = PartitionProduceData(index=self.index, records=records)
+        topic = TopicProduceData(name=self.name, topic_id=self.topic_id, partition_data=[partition])
+        return ProduceRequest(acks=self.acks, timeout_ms=self.timeout_ms, topic_data=[topic])
+
+    def answer(
+        self, frame: bytearray, base_offset: int, log_append_time_ms: int, log_start_offset: int
+    ) -> bytes:
+        """The whole frame that tells the client where its batch is stored."""
+        shape = self._answer or self._answer_shape()
+        size, middle, end = self._answer_fixed
+        correlation_id = frame[_CORRELATION_ID_POSITION:_HEAD_POSITION]
+        return shape.pack(
+            size, correlation_id, middle, base_offset, log_append_time_ms, log_start_offset, end
+        )
+
+    def _answer_shape(self) -> struct.Struct:
+        """An answer like any other, with room for what differs from one to the next."""
+        partition = PartitionProduceResponse(index=self.index)
+        topic = TopicProduceResponse(name=self.name, topic_id=self.topic_id, partition_responses=[partition])
+        example = encode_answer(ProduceResponse(responses=[topic]), self.version, 0)
+        assert example is not None, "what decode_one has read is answered in one step"
+        end_position = ANSWER_OFFSETS.stop
+        middle, end = example[_HEAD_POSITION : ANSWER_OFFSETS.start], example[end_position:]
+        self._answer_fixed = (example[:_CORRELATION_ID_POSITION], middle, end)
+        self._answer = struct.Struct(f">4s4s{len(middle)}sqqq{len(end)}s")
+        return self._answer

@@ -200,9 +200,9 @@ class Connection(asyncio.BufferedProtocol):
         return self._host.receive_view[len(rest) :]
 
     def buffer_updated(self, nbytes: int) -> None:
-        self.last_active_ms = self._clock.monotonic_ms()
         body = self._body
         if body is not None:
+            self.last_active_ms = self._clock.monotonic_ms()
             self._body_received += nbytes
             self._continue_body(body)
             return
@@ -224,10 +224,10 @@ class Connection(asyncio.BufferedProtocol):
             and _SIZE.unpack_from(view)[0] == size - 4 <= self._limits.frame_bytes_max
             and not (self._is_paused or self._is_stopping)
         ):
-            self._accept(
-                bytearray(view[4:size])
-            )  # one whole frame, as of every client that waits for answers
+            # One whole frame, as of every client that waits for answers; the answer counts as its activity.
+            self._accept(bytearray(view[4:size]))
         else:
+            self.last_active_ms = self._clock.monotonic_ms()
             self._parse(view[:size])
 
     def _switch(self, dialect: Dialect, received: bytes) -> None:
@@ -297,18 +297,20 @@ class Connection(asyncio.BufferedProtocol):
         except Exception as error:  # noqa: BLE001  one connection's trouble must not be another's
             self._fail(slot, error)
             return
-        if isinstance(answer, Exclusive):
-            self._exclusive = slot
-            answer = answer.answer
         if isinstance(answer, Completion):
             answer.then(partial(self._completed, slot))
+        elif isinstance(answer, Exclusive):
+            self._exclusive = slot
+            self._await(slot, answer.answer)
         elif isinstance(answer, Awaitable):
-            future = asyncio.ensure_future(answer)
-            future.add_done_callback(lambda done: self._answered(slot, done))
+            self._await(slot, answer)
         else:
             self._take(slot, answer)
         if not self._has_room():
             self._pause()
+
+    def _await(self, slot: Slot, answer: Awaitable[Answer]) -> None:
+        asyncio.ensure_future(answer).add_done_callback(partial(self._answered, slot))
 
     # -- answers out
 
@@ -347,13 +349,13 @@ class Connection(asyncio.BufferedProtocol):
             self._resume_if_room()
 
     def _write(self, answer: Answer) -> None:
+        self.last_active_ms = self._clock.monotonic_ms()
         if not answer or self._transport.is_closing():
             return
         if len(answer) == 1:
             self._transport.write(answer[0])
         else:
             self._transport.writelines(answer)
-        self.last_active_ms = self._clock.monotonic_ms()
 
     def _answered(self, slot: Slot, done: "asyncio.Future[Answer]") -> None:
         if self._exclusive is slot:

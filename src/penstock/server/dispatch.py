@@ -1,10 +1,8 @@
 """From a frame to its handler and back: header, version check, decode, handle, encode.
 
-The table of handlers is `handlers.HANDLERS`; a handler module and its message codec are imported when the first
-such request comes, so that a broker starts quickly.
+There is one short cut, for what a broker under load is sent most: see `gathered_produce`.
 """
 
-import importlib
 import ipaddress
 import logging
 import struct
@@ -15,104 +13,43 @@ from typing import Any
 from penstock.cluster.controller.decision import Refusal
 from penstock.cluster.controller_access import DecidesHere
 from penstock.observability.completion import Completion
-from penstock.protocol import apis, produce_frame
+from penstock.protocol import produce_frame
 from penstock.protocol.errors import ErrorCode, ProtocolError
-from penstock.protocol.fetch_frame import encode_fetch_response
-from penstock.protocol.headers import decode_request_header, encode_response_header
+from penstock.protocol.headers import decode_request_header
 from penstock.protocol.messages.api_versions import ApiVersionsResponse
 from penstock.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
 from penstock.protocol.repeated_produce import ProduceHead
 from penstock.protocol.request_header import RequestHeader
-from penstock.protocol.share_fetch_frame import encode_share_fetch_response
 from penstock.security.operations import Operation
 from penstock.security.principal import decode_principal, encode_principal
 from penstock.security.resources import CLUSTER_NAME, ResourceType
-from penstock.server.connection_host import Answer, Buffer, CloseConnection, Exclusive, Peer
+from penstock.server.connection_host import Answer, CloseConnection, Exclusive, Peer
 from penstock.server.context import RequestContext, Services
+from penstock.server.gathered_produce import gather
 from penstock.server.handlers import HANDLERS, advertised_versions
-from penstock.server.metrics.requests import RequestCounts
+from penstock.server.route import PRODUCE, Route
 
 log = logging.getLogger(__name__)
 
 _SIZE = struct.Struct(">i")
-_PRODUCE = 0
 _API_VERSIONS = 18
 _ENVELOPE = 58
 _FORWARD_MS_MAX = 10_000
-_WITHOUT_COPY: dict[int, Callable[[Any, int], list[Buffer]]] = {
-    1: encode_fetch_response,
-    78: encode_share_fetch_response,
-}
-"""APIs whose answers have records in them."""
-
-
-class _Route:
-    """One API, ready to serve."""
-
-    __slots__ = (
-        "counts",
-        "decode",
-        "encode_buffers",
-        "encode_into",
-        "handle",
-        "is_early",
-        "is_exclusive",
-        "is_forwarded",
-        "is_internal",
-        "is_own",
-        "key",
-        "name",
-        "versions",
-    )
-
-    def __init__(self, key: int, requests: RequestCounts) -> None:
-        codec = apis.codec(key)
-        self.key = key
-        self.name = apis.APIS[key].name
-        self.counts = requests.of(self.name)
-        self.versions = HANDLERS[key].versions
-        self.is_exclusive = HANDLERS[key].is_exclusive
-        self.is_forwarded = HANDLERS[key].is_forwarded
-        self.is_early = HANDLERS[key].is_early
-        self.is_internal = HANDLERS[key].is_internal
-        self.decode: Callable[[memoryview, int, int], Any] = codec.decode_request
-        self.encode_buffers = _WITHOUT_COPY.get(key)
-        self.encode_into: Callable[[bytearray, Any, int], None] = codec.encode_response_into
-        handler = importlib.import_module(f"penstock.server.handlers.{HANDLERS[key].module}")
-        self.handle: Callable[[RequestContext, Any], Any] = handler.handle
-        # Of an API that is forwarded: which requests are for the broker that gets them all the same.
-        self.is_own: Callable[[Any], bool] | None = getattr(handler, "is_own", None)
-
-    def encode(self, header: RequestHeader, response: Any) -> Answer:
-        if response is None:  # Produce with acks=0 answers nothing
-            return ()
-        if self.key == _PRODUCE:
-            frame = produce_frame.encode_answer(response, header.api_version, header.correlation_id)
-            if frame is not None:
-                return (frame,)
-        out = bytearray(4)
-        encode_response_header(out, self.key, header.api_version, header.correlation_id)
-        if self.encode_buffers is not None:
-            buffers = self.encode_buffers(response, header.api_version)
-            _SIZE.pack_into(out, 0, len(out) - 4 + sum(len(b) for b in buffers))
-            return [out, *buffers]
-        self.encode_into(out, response, header.api_version)
-        _SIZE.pack_into(out, 0, len(out) - 4)
-        return (out,)
 
 
 class Dispatcher:
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._routes: dict[int, _Route] = {}
+        self._routes: dict[int, Route] = {}
 
     def dispatch(
         self, frame: bytearray, peer: Peer
     ) -> Answer | Completion[Answer] | Awaitable[Answer] | Exclusive:
         """Handle one request; raises `ProtocolError` or `CloseConnection` when the connection cannot go on."""
-        repeated = None if peer.produce_head is None else peer.produce_head.read(frame)
-        if repeated is not None and self._services.is_ready:
-            return self._handle(self._routes[_PRODUCE], repeated[0], repeated[1], frame, peer)
+        head = peer.produce_head
+        records = None if head is None else head.records_in(frame)
+        if head is not None and records is not None and self._services.is_ready:
+            return self._repeat(head, records, frame, peer)
         view = memoryview(frame)
         header, position = decode_request_header(view)
         route = self._routes.get(header.api_key) or self._route(header.api_key, peer)
@@ -125,7 +62,7 @@ class Dispatcher:
         is_elsewhere = route.is_forwarded and not services.controller.is_active
         if is_elsewhere and route.is_own is None:
             return Exclusive(self._forward(bytes(frame), peer))
-        one = produce_frame.decode_one(view, version, position) if route.key == _PRODUCE else None
+        one = produce_frame.decode_one(view, version, position) if route.key == PRODUCE else None
         if one is None:
             request = route.decode(view, version, position)
         else:
@@ -137,8 +74,18 @@ class Dispatcher:
             return self._open_envelope(route, header, request, peer)
         return self._handle(route, header, request, frame, peer)
 
+    def _repeat(
+        self, head: ProduceHead, records: memoryview, frame: bytearray, peer: Peer
+    ) -> Answer | Completion[Answer] | Awaitable[Answer] | Exclusive:
+        """Handle a Produce that begins as the last one."""
+        route = self._routes[PRODUCE]
+        gathered = gather(self._services, route, head, records, frame, peer)
+        if gathered is not None:
+            return gathered
+        return self._handle(route, head.header(frame), head.request(records), frame, peer)
+
     def _handle(
-        self, route: _Route, header: RequestHeader, request: Any, frame: bytearray, peer: Peer
+        self, route: Route, header: RequestHeader, request: Any, frame: bytearray, peer: Peer
     ) -> Answer | Completion[Answer] | Awaitable[Answer] | Exclusive:
         services = self._services
         version = header.api_version
@@ -161,16 +108,14 @@ class Dispatcher:
             return Exclusive(later) if route.is_exclusive else later
         return finish(response)
 
-    def _finish(self, route: _Route, header: RequestHeader, ctx: RequestContext, response: Any) -> Answer:
+    def _finish(self, route: Route, header: RequestHeader, ctx: RequestContext, response: Any) -> Answer:
         """The one way back up: every response of a handler passes here, whenever it comes."""
         services = self._services
         if services.quotas.is_active and not route.is_internal:
             response = services.quotas.settle(ctx, route.key, response)
         answer = route.encode(header, response)
-        counts = route.counts
-        counts.request_bytes += ctx.request_bytes
-        counts.response_bytes += len(answer[0]) if len(answer) == 1 else sum(map(len, answer))
-        counts.seconds.observe((services.clock.monotonic_ms() - ctx.began_ms) / 1000)
+        response_bytes = len(answer[0]) if len(answer) == 1 else sum(map(len, answer))
+        route.counts.answered(ctx.request_bytes, response_bytes, services.clock.monotonic_ms() - ctx.began_ms)
         return answer
 
     async def _decide_or_forward(
@@ -197,7 +142,7 @@ class Dispatcher:
         return (_SIZE.pack(len(answer)), answer)
 
     async def _open_envelope(
-        self, route: _Route, header: RequestHeader, request: EnvelopeRequest, peer: Peer
+        self, route: Route, header: RequestHeader, request: EnvelopeRequest, peer: Peer
     ) -> Answer:
         """Answer what another broker forwards as if its client were connected here."""
         if not self._is_broker(peer):
@@ -235,13 +180,13 @@ class Dispatcher:
             answer = await answer
         return b"".join(answer)[_SIZE.size :]
 
-    def _route(self, key: int, peer: Peer) -> _Route:
+    def _route(self, key: int, peer: Peer) -> Route:
         if key not in HANDLERS:
             raise CloseConnection(f"{peer} sent API key {key}, which this broker does not serve")
-        route = self._routes[key] = _Route(key, self._services.metrics.requests)
+        route = self._routes[key] = Route(key, self._services.metrics.requests)
         return route
 
-    def _refuse_version(self, route: _Route, header: RequestHeader) -> Answer:
+    def _refuse_version(self, route: Route, header: RequestHeader) -> Answer:
         """KIP-511: only ApiVersions is answered in a version we do not know, in v0's form, with what we do know."""
         if route.key != _API_VERSIONS:
             raise CloseConnection(

@@ -1,6 +1,5 @@
 """What the partitions of a Produce are answered."""
 
-from penstock.cluster.gathered import GatheredAppend
 from penstock.cluster.replica import Replica
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.produce import (
@@ -10,9 +9,8 @@ from penstock.protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from penstock.storage.log_errors import AppendRejected, LogError
+from penstock.storage.log_errors import AppendRejected
 from penstock.storage.log_values import Appended
-from penstock.storage.storable_batch import StorableBatch
 
 _NOT_LOOKED_INTO = (ErrorCode.CORRUPT_MESSAGE, ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE)
 """Refusals that, as in Kafka, do not tell where the log starts."""
@@ -49,26 +47,3 @@ def rejected(index: int, leader: Replica, error: AppendRejected) -> PartitionPro
 def answer_of_one(topic: TopicProduceData, response: PartitionProduceResponse) -> ProduceResponse:
     told = TopicProduceResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=[response])
     return ProduceResponse(responses=[told])
-
-
-class GatheredProduce(GatheredAppend):
-    """A request with one batch for one partition, which is appended together with those of others."""
-
-    __slots__ = ("_index", "_leader", "_topic")
-
-    def __init__(self, batch: StorableBatch, leader: Replica, topic: TopicProduceData) -> None:
-        data = topic.partition_data[0]
-        super().__init__(batch, len(data.records or b""))
-        self._leader = leader
-        self._topic = topic
-        self._index = data.index
-
-    def told(self, error: LogError | None) -> None:
-        if error is None:
-            assert self.appended is not None
-            response = stored(self._index, self.appended)
-        elif isinstance(error, AppendRejected):
-            response = rejected(self._index, self._leader, error)
-        else:
-            response = failed(self._index, error.code, str(error))
-        self.resolve(answer_of_one(self._topic, response))

@@ -35,29 +35,29 @@ class Checked:
 
 def check_produced(records: Buffer, rules: ValidationRules, now_ms: int) -> Checked:
     """Check a client's batch, however large; for a thread. Raises `AppendRejected`."""
-    return Checked(rules, prepare_produced(records, rules, now_ms, is_from_client=True))
+    return Checked(rules, [prepare_produced(records, rules, now_ms)])
+
+
+def prepare_own(records: Buffer, rules: ValidationRules, now_ms: int) -> list[StorableBatch]:
+    """Validate what the broker itself appends: one or more batches. Raises `AppendRejected`."""
+    parts = tuple(_split(records))
+    return [prepare_produced(part, rules, now_ms, is_from_client=False) for part in parts]
 
 
 def prepare_produced(
-    records: Buffer, rules: ValidationRules, now_ms: int, *, is_from_client: bool
-) -> list[StorableBatch]:
-    """Validate what a leader was given: one batch from a client, one or more from the broker itself.
+    batch: Buffer, rules: ValidationRules, now_ms: int, *, is_from_client: bool = True
+) -> StorableBatch:
+    """Validate the batch that a leader was given.
 
-    The batches' data is writable and their offsets are not assigned yet. Raises `AppendRejected`, or `CheckElsewhere`
-    where the rules say so.
+    Its data is writable and its offset is not assigned yet. Raises `AppendRejected`, or `CheckElsewhere` where the
+    rules say so.
     """
     try:
-        if is_from_client:
-            return [_prepare(records, rules, now_ms, True)]
-        return [_prepare(part, rules, now_ms, False) for part in tuple(_split(records))]
+        validated = validate_batch(batch, rules, now_ms, is_from_client=is_from_client)
+        data = batch if validated.rewrite is Rewrite.NONE else rewrite_batch(batch, validated, rules)
     except InvalidBatch as error:
         raise AppendRejected(error.code, error.message, error.record_errors) from None
-
-
-def _prepare(batch: Buffer, rules: ValidationRules, now_ms: int, is_from_client: bool) -> StorableBatch:
-    validated = validate_batch(batch, rules, now_ms, is_from_client=is_from_client)
     header = validated.header
-    data = batch if validated.rewrite is Rewrite.NONE else rewrite_batch(batch, validated, rules)
     if data.readonly if isinstance(data, memoryview) else isinstance(data, bytes):
         data = bytearray(data)
     return StorableBatch(data, header, 0, header.last_offset_delta, validated.max_timestamp, len(data))

@@ -22,6 +22,7 @@ from penstock.storage.append import (
     Checked,
     assign_offsets,
     check_produced,
+    prepare_own,
     prepare_produced,
     prepare_replicated,
 )
@@ -84,14 +85,13 @@ class Log(MendableLog):
     def configure(self, config: TopicConfig) -> None:
         """Take new settings; they apply from the next append on."""
         self._config = config
-        self._rules = None
+        self._rules = self._rules_here = None
         self.chain.configure(config)
 
     def _rules_now(self) -> ValidationRules:
         rules = self._rules
         if rules is None:
             rules = self._rules = rules_for(self._config)
-            self._rules_here = msgspec.structs.replace(rules, elsewhere_above_bytes=HERE_BYTES_MAX)
         return rules
 
     # -- appending ------------------------------------------------------------------------------------
@@ -141,14 +141,16 @@ class Log(MendableLog):
             if records.rules is not rules:  # the topic's settings changed meanwhile
                 raise CheckElsewhere
             return records.batches
-        here = self._rules_here if is_from_client else rules
-        assert here is not None
-        return prepare_produced(records, here, now_ms, is_from_client=is_from_client)
+        if is_from_client:
+            return [self.prepare(records, now_ms)]
+        return prepare_own(records, rules, now_ms)
 
     def prepare(self, records: Buffer, now_ms: int) -> StorableBatch:
         """Check a client's batch, for `append_each`. Raises what `append` raises for it."""
-        rules = self._rules if self._rules is not None else self._rules_now()
-        return self._prepared(records, rules, now_ms, True)[0]
+        if self._rules_here is None:
+            here = msgspec.structs.replace(self._rules_now(), elsewhere_above_bytes=HERE_BYTES_MAX)
+            self._rules_here = here
+        return prepare_produced(records, self._rules_here, now_ms)
 
     def append_each(
         self, batches: Sequence[StorableBatch], *, leader_epoch: int, now_ms: int

@@ -13,7 +13,6 @@ import asyncio
 from collections.abc import Awaitable, Mapping
 from functools import partial
 
-from penstock.cluster.gathered import GATHERED_BYTES_MAX
 from penstock.cluster.replica import ALL, Replica
 from penstock.cluster.topic_names import INTERNAL_TOPICS
 from penstock.observability.completion import Completion
@@ -33,7 +32,7 @@ from penstock.security.operations import Operation
 from penstock.server.connection_host import CloseConnection, Exclusive
 from penstock.server.context import RequestContext
 from penstock.server.permissions import denied_topics, may_transactional_id
-from penstock.server.produce_answers import GatheredProduce, answer_of_one, failed, rejected, stored
+from penstock.server.produce_answers import answer_of_one, failed, rejected, stored
 from penstock.server.transactional_produce import (
     Pending,
     Verdicts,
@@ -96,17 +95,7 @@ def _handle_one(
     to wait for, without a time limit.
     """
     data = topic.partition_data[0]
-    found = leader_for(ctx, topic, data.index)
-    records = memoryview(data.records or b"")
-    if (
-        isinstance(found, Replica)
-        and found.is_gathering
-        and request.acks != 0
-        and len(records) <= GATHERED_BYTES_MAX
-        and not _refuse(ctx, request, found, records, _NOTHING_TOLD)
-    ):
-        return _gather(ctx, request, topic, found, records)
-    outcome = _append_to(ctx, request, found, data, _NOTHING_TOLD)
+    outcome = _append(ctx, request, topic, data, _NOTHING_TOLD)
     leader = outcome.leader
     if leader is None or leader.is_replicated or request.acks == 0:
         return _go_on(ctx, request, [(topic, [outcome])])
@@ -123,26 +112,6 @@ def _respond_to_one(
     if error is not None:
         outcome.response = failed(outcome.response.index, error.code, str(error))
     answer.resolve(answer_of_one(topic, outcome.response))
-
-
-def _gather(
-    ctx: RequestContext,
-    request: ProduceRequest,
-    topic: TopicProduceData,
-    leader: Replica,
-    records: memoryview,
-) -> ProduceResponse | Completion[ProduceResponse] | Exclusive | None:
-    """Append it together with what others send now."""
-    index = topic.partition_data[0].index
-    try:
-        batch = leader.log.prepare(records, ctx.broker.clock.now_ms())
-    except CheckElsewhere:
-        return _go_on(ctx, request, [(topic, [_unchecked(index, records)])])
-    except AppendRejected as error:
-        return answer_of_one(topic, rejected(index, leader, error))
-    produce = GatheredProduce(batch, leader, topic)
-    leader.gather(produce)
-    return produce
 
 
 def _denied(ctx: RequestContext, request: ProduceRequest) -> _Denied:

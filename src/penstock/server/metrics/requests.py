@@ -33,6 +33,11 @@ class ApiCounts:
         self.response_bytes = 0
         self.seconds = Histogram(_BOUNDS_SECONDS)
 
+    def answered(self, request_bytes: int, response_bytes: int, took_ms: float) -> None:
+        self.request_bytes += request_bytes
+        self.response_bytes += response_bytes
+        self.seconds.observe(took_ms / 1000)
+
 
 class RequestCounts:
     """Of one broker."""

@@ -1,0 +1,82 @@
+"""One API, ready to serve: its handler, its codec and what is counted of it.
+
+The table of handlers is `handlers.HANDLERS`; a handler module and its message codec are imported when the first
+such request comes, so that a broker starts quickly.
+"""
+
+import importlib
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from penstock.protocol import apis, produce_frame
+from penstock.protocol.fetch_frame import encode_fetch_response
+from penstock.protocol.headers import encode_response_header
+from penstock.protocol.request_header import RequestHeader
+from penstock.protocol.share_fetch_frame import encode_share_fetch_response
+from penstock.server.connection_host import Answer, Buffer
+from penstock.server.context import RequestContext
+from penstock.server.handlers import HANDLERS
+from penstock.server.metrics.requests import RequestCounts
+
+PRODUCE = 0
+
+_SIZE = struct.Struct(">i")
+_WITHOUT_COPY: dict[int, Callable[[Any, int], list[Buffer]]] = {
+    1: encode_fetch_response,
+    78: encode_share_fetch_response,
+}
+"""APIs whose answers have records in them."""
+
+
+class Route:
+    __slots__ = (
+        "counts",
+        "decode",
+        "encode_buffers",
+        "encode_into",
+        "handle",
+        "is_early",
+        "is_exclusive",
+        "is_forwarded",
+        "is_internal",
+        "is_own",
+        "key",
+        "name",
+        "versions",
+    )
+
+    def __init__(self, key: int, requests: RequestCounts) -> None:
+        codec = apis.codec(key)
+        self.key = key
+        self.name = apis.APIS[key].name
+        self.counts = requests.of(self.name)
+        self.versions = HANDLERS[key].versions
+        self.is_exclusive = HANDLERS[key].is_exclusive
+        self.is_forwarded = HANDLERS[key].is_forwarded
+        self.is_early = HANDLERS[key].is_early
+        self.is_internal = HANDLERS[key].is_internal
+        self.decode: Callable[[memoryview, int, int], Any] = codec.decode_request
+        self.encode_buffers = _WITHOUT_COPY.get(key)
+        self.encode_into: Callable[[bytearray, Any, int], None] = codec.encode_response_into
+        handler = importlib.import_module(f"penstock.server.handlers.{HANDLERS[key].module}")
+        self.handle: Callable[[RequestContext, Any], Any] = handler.handle
+        # Of an API that is forwarded: which requests are for the broker that gets them all the same.
+        self.is_own: Callable[[Any], bool] | None = getattr(handler, "is_own", None)
+
+    def encode(self, header: RequestHeader, response: Any) -> Answer:
+        if response is None:  # Produce with acks=0 answers nothing
+            return ()
+        if self.key == PRODUCE:
+            frame = produce_frame.encode_answer(response, header.api_version, header.correlation_id)
+            if frame is not None:
+                return (frame,)
+        out = bytearray(4)
+        encode_response_header(out, self.key, header.api_version, header.correlation_id)
+        if self.encode_buffers is not None:
+            buffers = self.encode_buffers(response, header.api_version)
+            _SIZE.pack_into(out, 0, len(out) - 4 + sum(len(b) for b in buffers))
+            return [out, *buffers]
+        self.encode_into(out, response, header.api_version)
+        _SIZE.pack_into(out, 0, len(out) - 4)
+        return (out,)
