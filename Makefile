@@ -61,7 +61,7 @@ audit: install  ## known vulnerabilities of what is pinned; asks the index, so i
 peers: install  ## get what `penstock bench --peers` compares with: Kafka, NATS, Redis, RabbitMQ
 	$(BIN)/python -m tools.setup_peers
 
-bench: install  ## measure the broker against this machine (QUICK=1: small sizes, docs left alone; BENCH_LOG_GB=5)
+bench: install $(wildcard $(COMPILED)/.installed)  ## measure the broker against this machine (QUICK=1: small sizes, docs left alone; BENCH_LOG_GB=5)
 	$(BIN)/penstock bench $(if $(QUICK),--quick,--write-docs docs/benchmarks.md)
 
 compiled: $(COMPILED)/.installed  ## make .venv-compiled, whose penstock has its hot path compiled by mypyc

@@ -15,13 +15,15 @@ TITLE = "64 concurrent synchronous producers"
 METHOD = (
     "64 connections from one process, each with one 100 B message in flight, on one partition and on 64 partitions, "
     "against one such connection through the same generator. How much one sync for many saves depends on what a sync "
-    "costs: so the same again where each takes a millisecond longer, as on many a network disk."
+    "costs: so the same again where each takes a millisecond longer, as on many a network disk. On 64 partitions there "
+    "is a file to sync for each producer and nothing to share, so that row has no goal."
 )
 _CONNECTIONS = 64
 _GOAL = Goal(side="at least", bound=10)
 _TOPIC = "group"
 _ONE = "1 producer"
 _MANY = "64 producers on 1 partition"
+_APART = "64 producers on 64 partitions"
 _SLOW = ", syncs 1 ms longer"
 _SLOW_SYNC_DELAY_S = 0.001
 
@@ -34,7 +36,7 @@ def run(bench: Bench) -> Section:
     kinds: dict[str, Sequence[bytes]] = {
         _ONE: by_partition[:1],
         _MANY: by_partition[:1] * _CONNECTIONS,
-        "64 producers on 64 partitions": by_partition,
+        _APART: by_partition,
     }
     with bench.brokers({_TOPIC: _CONNECTIONS}) as servers, _on_slow_disks(bench) as slow_servers:
         loads = [
@@ -59,10 +61,9 @@ def run(bench: Bench) -> Section:
                 cells.add(f"{kind}, p99", quantile(latencies, 0.99) * 1e3, "ms")
                 cells.add(f"{kind}, broker CPU", cpu_s / len(latencies) * 1e6, "µs/request")
     ratios = tuple(
-        cells.ratio(f"{kind}{mark} / 1 producer", f"{kind}{mark}", f"{_ONE}{mark}", _GOAL)
+        cells.ratio(f"{kind}{mark} / 1 producer", f"{kind}{mark}", f"{_ONE}{mark}", goal)
         for mark in servers
-        for kind in kinds
-        if kind != _ONE
+        for kind, goal in ((_MANY, _GOAL), (_APART, None))
     ) + tuple(
         cells.ratio(f"{_MANY}{mark} / 1 producer", f"{_MANY}{mark}", f"{_ONE}{mark}", _GOAL)
         for mark in (f"{_SLOW}{build}" for build in slow_servers)
