@@ -1,27 +1,36 @@
 """What clients send while the disk is busy is answered as at any other time."""
 
 import asyncio
+import contextlib
+import itertools
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+from penstock.client.answers import decode_answer
 from penstock.cluster.replica import Replica
+from penstock.observability.completion import Completion
 from penstock.observability.offload import InlineOffload, Then
 from penstock.protocol.compression import Codec
+from penstock.protocol.headers import decode_response_header
 from penstock.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from penstock.protocol.messages.init_producer_id import InitProducerIdRequest
 from penstock.protocol.messages.produce import (
     FLEXIBLE_FROM,
     PartitionProduceResponse,
+    ProduceResponse,
 )
 from penstock.security.acl import AccessControlEntry, PermissionType
 from penstock.security.operations import Operation
+from penstock.security.principal import ANONYMOUS, Principal
 from penstock.security.resources import PatternType, ResourceType
-from penstock.server import dispatch, gathered_produce
+from penstock.server.connection_host import Peer
+from penstock.server.dispatch import Dispatcher
+from penstock.server.route import PRODUCE
 from tests.server.guarded import guarded_broker
 from tests.server.live import (
     PRODUCE_LATEST,
@@ -35,6 +44,7 @@ from tests.server.live import (
     until,
     values_in,
 )
+from tests.server.raw import frame_of
 
 
 class BusyDisk(InlineOffload):
@@ -60,6 +70,15 @@ class BusyDisk(InlineOffload):
             super().call(work, then)
 
 
+@contextlib.contextmanager
+def busy_disk(live: Live) -> Iterator[BusyDisk]:
+    disk = BusyDisk(live)
+    try:
+        yield disk
+    finally:
+        disk.let_go()  # or a test that fails would never end
+
+
 class Scene:
     """A topic with two records, whose disk is busy with the second."""
 
@@ -69,22 +88,6 @@ class Scene:
     replica: Replica
     disk: BusyDisk
     first: "asyncio.Future[Any]"
-
-    @classmethod
-    async def begin(cls, live: Live, configs: dict[str, str] | None = None) -> "Scene":
-        scene = cls()
-        scene.client = await live.connect()
-        scene.topic = await scene.client.create_topic(configs=configs)
-        granted = await scene.client.send(InitProducerIdRequest(transactional_id=None))
-        scene.producer_id = granted.producer_id
-        await scene.client.produce(scene.topic, batch(b"0"))
-        replica = live.services.replicas.get(scene.topic.name, 0)
-        assert replica is not None
-        scene.replica = replica
-        scene.disk = BusyDisk(live)
-        scene.first = scene.send(batch(b"1"))
-        await until(lambda: replica.is_gathering)
-        return scene
 
     def send(
         self,
@@ -101,18 +104,58 @@ class Scene:
         await until(lambda: self.replica.log.log_end_offset == offset)
 
 
-@pytest.fixture
-def short_ways(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Of each request that began as the one before, whether it went the short way."""
-    taken: list[bool] = []
+@contextlib.asynccontextmanager
+async def scene_on(live: Live, configs: dict[str, str] | None = None) -> AsyncIterator[Scene]:
+    scene = Scene()
+    scene.client = await live.connect()
+    scene.topic = await scene.client.create_topic(configs=configs)
+    granted = await scene.client.send(InitProducerIdRequest(transactional_id=None))
+    scene.producer_id = granted.producer_id
+    await scene.client.produce(scene.topic, batch(b"0"))
+    replica = live.services.replicas.get(scene.topic.name, 0)
+    assert replica is not None
+    scene.replica = replica
+    with busy_disk(live) as scene.disk:
+        scene.first = scene.send(batch(b"1"))
+        await until(lambda: replica.is_gathering)
+        yield scene
 
-    def gather(*arguments: Any) -> Any:
-        gathered = gathered_produce.gather(*arguments)
-        taken.append(gathered is not None)
-        return gathered
 
-    monkeypatch.setattr(dispatch, "gather", gather)
-    return taken
+class Writer:
+    """Sends past the network, so that it can be seen which way a request goes."""
+
+    def __init__(self, live: Live, topic: TopicHandle, who: Principal = ANONYMOUS) -> None:
+        self._dispatcher = Dispatcher(live.services)
+        self._peer = Peer("PLAINTEXT", "127.0.0.1", 1)
+        self._peer.principal = who
+        self._topic = topic
+        self._replica = live.services.replicas.get(topic.name, 0)
+
+    def send(self, records: bytes, version: int = PRODUCE_LATEST) -> "Sent":
+        """Whatever goes the long way is appended, or refused, at once."""
+        assert self._replica is not None
+        end_offset = self._replica.log.log_end_offset
+        frame = frame_of(produce_request(self._topic, {0: records}, version=version), version)
+        answer = self._dispatcher.dispatch(bytearray(frame[4:]), self._peer)
+        is_gathered = isinstance(answer, Completion) and self._replica.log.log_end_offset == end_offset
+        return Sent(answer, version, is_gathered)
+
+
+class Sent:
+    def __init__(self, answer: Any, version: int, is_gathered: bool) -> None:
+        self._answer = answer
+        self._version = version
+        self.is_gathered = is_gathered
+
+    async def answer(self) -> ProduceResponse:
+        answer = await self._answer if isinstance(self._answer, Completion) else self._answer
+        data = b"".join(answer)[4:]
+        _, position = decode_response_header(data, PRODUCE, self._version)
+        response: ProduceResponse = decode_answer(data, PRODUCE, self._version, position)
+        return response
+
+    async def partition(self) -> PartitionProduceResponse:
+        return (await self.answer()).responses[0].partition_responses[0]
 
 
 async def answer_to(sent: "asyncio.Future[Any]") -> PartitionProduceResponse:
@@ -121,8 +164,7 @@ async def answer_to(sent: "asyncio.Future[Any]") -> PartitionProduceResponse:
 
 
 async def test_without_acknowledgement_nothing_is_answered(tmp_path: Path) -> None:
-    async with running_broker(tmp_path) as live:
-        scene = await Scene.begin(live)
+    async with running_broker(tmp_path) as live, scene_on(live) as scene:
         scene.client.tell(produce_request(scene.topic, {0: batch(b"2")}, acks=0))
         last = scene.send(batch(b"3"))
         await scene.end_offset_is(4)
@@ -147,8 +189,7 @@ async def test_without_acknowledgement_nothing_is_answered(tmp_path: Path) -> No
     ids=["of no transaction", "acks that do not exist", "cut short", "cut in its header", "nothing"],
 )
 async def test_what_is_wrong_is_refused(tmp_path: Path, records: bytes, acks: int, expected: str) -> None:
-    async with running_broker(tmp_path) as live:
-        scene = await Scene.begin(live)
+    async with running_broker(tmp_path) as live, scene_on(live) as scene:
         bad = [scene.send(records, acks), scene.send(records, acks)]  # the second begins as the first
         good = scene.send(batch(b"2"))
         await scene.end_offset_is(3)
@@ -161,97 +202,83 @@ async def test_what_is_wrong_is_refused(tmp_path: Path, records: bytes, acks: in
 @pytest.mark.parametrize("version", range(FLEXIBLE_FROM, PRODUCE_LATEST + 1))
 @pytest.mark.parametrize("kind", ["CreateTime", "LogAppendTime"])
 async def test_both_ways_give_the_same_answer_and_count_the_same(
-    tmp_path: Path, short_ways: list[bool], version: int, kind: str
+    tmp_path: Path, version: int, kind: str
 ) -> None:
-    async with running_broker(tmp_path) as live:
-        scene = await Scene.begin(live, {"message.timestamp.type": kind})
-        newcomer = await live.connect()
+    settings = {"message.timestamp.type": kind}
+    async with running_broker(tmp_path) as live, scene_on(live, settings) as scene:
+        writer = Writer(live, scene.topic)
         counts = live.services.metrics.requests.of("Produce")
 
-        def counted() -> tuple[int, int, int]:
-            return counts.seconds.count, counts.request_bytes, counts.response_bytes
+        def counted() -> list[int]:
+            return [counts.seconds.count, counts.request_bytes, counts.response_bytes]
 
-        before = counted()
-        long = scene.send(batch(b"2"), version=version, client=newcomer)
-        await scene.end_offset_is(3)
-        short_ways.clear()
-        short = scene.send(batch(b"3"), version=version, client=newcomer)
+        counters = [counted()]
+        long = writer.send(batch(b"2"), version)
+        short = writer.send(batch(b"3"), version)
+        assert (long.is_gathered, short.is_gathered) == (False, True)
         await scene.end_offset_is(4)
-        assert short_ways == [True]
         scene.disk.let_go()
-        answers = [await long, await short]
+        await scene.first
+        answers = [await long.answer(), await short.answer()]
+        counters.append(counted())
         partitions = [answer.responses[0].partition_responses[0] for answer in answers]
         assert [each.base_offset for each in partitions] == [2, 3]
         assert (partitions[1].log_append_time_ms > 0) == (kind == "LogAppendTime")
         alike = [msgspec.structs.replace(each, base_offset=0, log_append_time_ms=0) for each in partitions]
         assert alike[0] == alike[1]
-        assert answers[0].responses[0].name == answers[1].responses[0].name
-        assert answers[0].responses[0].topic_id == answers[1].responses[0].topic_id
-        await scene.first
-        after = counted()
+        topics = [(answer.responses[0].name, answer.responses[0].topic_id) for answer in answers]
+        assert topics[0] == topics[1]
+
         await scene.send(batch(b"1"))
         for _ in range(2):
-            await scene.send(batch(b"2"), version=version, client=newcomer)
-        assert short_ways == [True, False, False, False], "the disk is busy no more"
-        again = counted()
-        assert [end - begin for begin, end in zip(before, after, strict=True)] == [
-            end - begin for begin, end in zip(after, again, strict=True)
-        ]
+            again = writer.send(batch(b"2"), version)
+            assert not again.is_gathered, "the disk is busy no more"
+            await again.answer()
+        counters.append(counted())
+        by_short_way, by_long_way = (
+            [end - begin for begin, end in zip(*pair, strict=True)] for pair in itertools.pairwise(counters)
+        )
+        assert by_short_way == by_long_way
 
 
-async def test_a_topic_that_is_gone_is_told_at_the_next_request(
-    tmp_path: Path, short_ways: list[bool]
-) -> None:
-    async with running_broker(tmp_path) as live:
-        scene = await Scene.begin(live)
+async def test_a_topic_that_is_gone_is_told_at_the_next_request(tmp_path: Path) -> None:
+    async with running_broker(tmp_path) as live, scene_on(live) as scene:
         scene.disk.let_go()
         await scene.first
         await scene.client.send(DeleteTopicsRequest(topics=[DeleteTopicState(topic_id=scene.topic.id)]))
-        short_ways.clear()
-        answer = await answer_to(scene.send(batch(b"2")))
-        assert (code(answer.error_code), short_ways) == ("UNKNOWN_TOPIC_ID", [False])
+        assert code((await answer_to(scene.send(batch(b"2")))).error_code) == "UNKNOWN_TOPIC_ID"
 
 
-async def test_who_may_write_no_more_is_refused_and_who_may_goes_on(
-    tmp_path: Path, short_ways: list[bool]
-) -> None:
+async def test_who_may_write_no_more_is_refused_and_who_may_goes_on(tmp_path: Path) -> None:
     async with guarded_broker(tmp_path) as guarded:
-        topic = await guarded.create_topic()
-        writer = guarded.newcomer()
+        live, topic, somebody = guarded.live, await guarded.create_topic(), Principal("somebody")
         entry = AccessControlEntry(
             resource_type=ResourceType.TOPIC,
             resource_name=topic.name,
             pattern_type=PatternType.LITERAL,
-            principal=writer.name,
+            principal=str(somebody),
             host="*",
             operation=Operation.WRITE,
             permission_type=PermissionType.ALLOW,
         )
         await guarded.allow(entry)
-
-        def write() -> "asyncio.Future[Any]":
-            return asyncio.ensure_future(writer.send(produce_request(topic, {0: batch(b"x")})))
-
-        await write()
-        disk = BusyDisk(guarded.live)
-        busy, gathered = write(), write()
-        await asyncio.sleep(0)
-        assert short_ways == [False, True]
-        disk.let_go()
-        assert [(await answer_to(each)).base_offset for each in (busy, gathered)] == [1, 2]
-        await guarded.forget(writer.peer.principal)
-        disk = BusyDisk(guarded.live)
-        owner = asyncio.ensure_future(guarded.admin.send(produce_request(topic, {0: batch(b"y")})))
-        await asyncio.sleep(0)
-        refused = await answer_to(write())
-        assert (code(refused.error_code), short_ways[-1]) == ("TOPIC_AUTHORIZATION_FAILED", False)
-        disk.let_go()
-        assert (await answer_to(owner)).base_offset == 3
+        await guarded.admin.send(produce_request(topic, {0: batch(b"0")}))
+        writer = Writer(live, topic, somebody)
+        with busy_disk(live):
+            sent = [writer.send(batch(b"x")) for _ in range(2)]
+            assert [each.is_gathered for each in sent] == [False, True]
+        assert [(await each.partition()).base_offset for each in sent] == [1, 2]
+        await guarded.forget(somebody)
+        with busy_disk(live):
+            last = asyncio.ensure_future(guarded.admin.send(produce_request(topic, {0: batch(b"y")})))
+            await asyncio.sleep(0)
+            refused = await writer.send(batch(b"z")).partition()
+            assert code(refused.error_code) == "TOPIC_AUTHORIZATION_FAILED"
+        assert (await answer_to(last)).base_offset == 3
 
 
 async def test_retries_and_gaps_of_a_producer_are_told(tmp_path: Path) -> None:
-    async with running_broker(tmp_path) as live:
-        scene = await Scene.begin(live)
+    async with running_broker(tmp_path) as live, scene_on(live) as scene:
 
         def of_producer(sequence: int) -> bytes:
             return batch(b"p", producer_id=scene.producer_id, epoch=0, sequence=sequence)
@@ -272,8 +299,7 @@ async def test_retries_and_gaps_of_a_producer_are_told(tmp_path: Path) -> None:
 
 
 async def test_settings_that_have_changed_hold_for_what_comes_next(tmp_path: Path) -> None:
-    async with running_broker(tmp_path) as live:
-        scene = await Scene.begin(live)
+    async with running_broker(tmp_path) as live, scene_on(live) as scene:
         log = scene.replica.log
         log.configure(msgspec.structs.replace(log.config, max_message_bytes=80))
         bad, good = scene.send(batch(b"x" * 100)), scene.send(batch(b"2"))
@@ -284,8 +310,7 @@ async def test_settings_that_have_changed_hold_for_what_comes_next(tmp_path: Pat
 
 
 async def test_what_clients_sent_is_counted_and_not_what_the_topic_makes_of_it(tmp_path: Path) -> None:
-    async with running_broker(tmp_path) as live:
-        scene = await Scene.begin(live, {"compression.type": "gzip"})
+    async with running_broker(tmp_path) as live, scene_on(live, {"compression.type": "gzip"}) as scene:
         before = scene.replica.bytes_in
         records = batch(*[b"x" * 100] * 100)
         sent = scene.send(records)
@@ -296,8 +321,7 @@ async def test_what_clients_sent_is_counted_and_not_what_the_topic_makes_of_it(t
 
 
 async def test_a_small_batch_that_unpacks_to_much_is_stored_in_its_turn(tmp_path: Path) -> None:
-    async with running_broker(tmp_path) as live:
-        scene = await Scene.begin(live, {"max.message.bytes": "10000000"})
+    async with running_broker(tmp_path) as live, scene_on(live, {"max.message.bytes": "10000000"}) as scene:
         large = scene.send(batch(bytes(3_000_000), codec=Codec.GZIP))
         last = scene.send(batch(b"3"))
         await scene.end_offset_is(3)  # nothing of its client overtakes it
@@ -312,8 +336,7 @@ async def test_every_request_is_in_the_debug_log(tmp_path: Path, caplog: pytest.
         caplog.set_level(logging.DEBUG, "penstock.server.dispatch")
         for _ in range(3):
             await client.produce(topic, batch(b"x"))
-        disk = BusyDisk(live)
-        sent = [client.send(produce_request(topic, {0: batch(b"x")})) for _ in range(3)]
-        await until(lambda: sum("Produce" in record.getMessage() for record in caplog.records) == 6)
-        disk.let_go()
+        with busy_disk(live):
+            sent = [client.send(produce_request(topic, {0: batch(b"x")})) for _ in range(3)]
+            await until(lambda: sum("Produce" in record.getMessage() for record in caplog.records) == 6)
         await asyncio.gather(*sent)
