@@ -17,6 +17,7 @@ COMPILED = (
     "cluster/gathered.py",
     "cluster/replica.py",
     "cluster/replicas.py",
+    "cluster/waiting.py",
     "observability/completion.py",
     "observability/exposition.py",
     "protocol/headers.py",

@@ -9,7 +9,6 @@ own disk and from what its followers ask for; a follower is told by its leader.
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -22,6 +21,7 @@ from penstock.cluster.replica_errors import (
     NotLeader,
     PartitionGone,
 )
+from penstock.cluster.waiting import Told, WaitingProducers, WaitingReaders
 from penstock.observability.clock import Clock
 from penstock.observability.completion import Completion
 from penstock.protocol.errors import ErrorCode
@@ -35,9 +35,6 @@ from penstock.storage.log_errors import LogCorrupt, LogError, StorageError, is_d
 _log = logging.getLogger(__name__)
 
 ALL = -1  # acks: every in-sync replica
-
-Told = Callable[[LogError | None], None]
-"""Called once, when records are where they were to be, or with why they will not be there."""
 
 
 class Surroundings:
@@ -120,12 +117,11 @@ class Replica:
         self._log: Log | None = None
         self._why_not_opened: LogError | None = None
         self._followers: Followers | None = None
-        # Appends come in offset order, so whoever waits for the lowest offset stands first.
-        self._producers: deque[tuple[int, Told]] = deque()
-        self._own_producers: deque[tuple[int, Told]] = deque()
+        self._producers = WaitingProducers()
+        self._own_producers = WaitingProducers()  # who wait for this broker's disk alone
         self._gathered: list[GatheredAppend] = []
-        self._readers: set[asyncio.Future[None]] = set()
-        self._end_readers: set[asyncio.Future[None]] = set()
+        self._readers = WaitingReaders()
+        self._end_readers = WaitingReaders()
 
     # -- the log --------------------------------------------------------------------------------------
 
@@ -304,7 +300,7 @@ class Replica:
         if log.committed_offset > self.high_watermark:  # the topic waives the wait for the disk
             self._own_log_advanced()
         if self._end_readers:
-            _wake(self._end_readers)
+            self._end_readers.wake()
 
     @property
     def is_gathering(self) -> bool:
@@ -384,15 +380,15 @@ class Replica:
         else:
             self._wait(producers, last_offset, told)
 
-    def _waiter(self, producers: "deque[tuple[int, Told]]", last_offset: int) -> Completion[None]:
+    def _waiter(self, producers: WaitingProducers, last_offset: int) -> Completion[None]:
         waiter: Completion[None] = Completion()
         self._wait(producers, last_offset, waiter.end)
         return waiter
 
-    def _wait(self, producers: "deque[tuple[int, Told]]", last_offset: int, told: Told) -> None:
+    def _wait(self, producers: WaitingProducers, last_offset: int, told: Told) -> None:
         failure = self.log.failure
         if failure is None:
-            producers.append((last_offset, told))
+            producers.add(last_offset, told)
         else:
             told(failure)
 
@@ -429,7 +425,7 @@ class Replica:
             self._surroundings.on_disk_failure(log.failure)
             self._fail_producers(log.failure)
             return
-        _tell(self._own_producers, log.committed_offset)
+        self._own_producers.reached(log.committed_offset)
         if self.is_leader:
             self._advance()
         else:
@@ -454,8 +450,8 @@ class Replica:
             return
         self.high_watermark = high_watermark
         self.log.producers.advance_high_watermark(high_watermark)
-        _tell(self._producers, high_watermark)
-        _wake(self._readers)
+        self._producers.reached(high_watermark)
+        self._readers.wake()
 
     def _refuse_if_too_few(self) -> None:
         """Whoever waits for all in-sync replicas is told at once that they have become too few."""
@@ -466,16 +462,14 @@ class Replica:
             error = NotEnoughReplicasAfterAppend(
                 f"too few replicas of {self.topic}-{self.partition} are in sync to commit"
             )
-            while self._producers:
-                self._producers.popleft()[1](error)
+            self._producers.fail(error)
 
     def _fail_producers(self, failure: LogError) -> None:
         gathered, self._gathered = self._gathered, []
         for produce in gathered:
             produce.told(failure)
-        for producers in (self._producers, self._own_producers):
-            while producers:
-                producers.popleft()[1](failure)
+        self._producers.fail(failure)
+        self._own_producers.fail(failure)
 
     # -- reading --------------------------------------------------------------------------------------
 
@@ -491,8 +485,8 @@ class Replica:
         self._end_readers.discard(reader)
 
     def wake_readers(self) -> None:
-        _wake(self._readers)
-        _wake(self._end_readers)
+        self._readers.wake()
+        self._end_readers.wake()
 
     @property
     def last_stable_offset(self) -> int:
@@ -517,18 +511,6 @@ class Replica:
         return ErrorCode.UNKNOWN_LEADER_EPOCH
 
 
-def _tell(producers: "deque[tuple[int, Told]]", end_offset: int) -> None:
-    while producers and producers[0][0] < end_offset:
-        producers.popleft()[1](None)
-
-
 def _tell_each(gathered: list[GatheredAppend], error: LogError | None) -> None:
     for produce in gathered:
         produce.told(error)
-
-
-def _wake(readers: "set[asyncio.Future[None]]") -> None:
-    for reader in readers:
-        if not reader.done():
-            reader.set_result(None)
-    readers.clear()
