@@ -60,13 +60,15 @@ def test_all_are_told_of_a_failure() -> None:
     assert producers.told == [("a", failure), ("b", failure)]
 
 
-async def test_readers_are_woken_and_forgotten() -> None:
-    loop = asyncio.get_running_loop()
-    readers = WaitingReaders()
-    woken, gone, cancelled = (loop.create_future() for _ in range(3))
-    for each in (woken, gone, cancelled):
-        readers.add(each)
-    readers.discard(gone)
-    cancelled.cancel()
-    readers.wake()
-    assert (woken.done(), gone.done(), len(readers)) == (True, False, 0)
+def test_readers_are_woken_and_forgotten() -> None:
+    async def story() -> None:
+        readers = WaitingReaders()
+        woken, gone, cancelled = (asyncio.get_running_loop().create_future() for _ in range(3))
+        for each in (woken, gone, cancelled):
+            readers.add(each)
+        readers.discard(gone)
+        cancelled.cancel()
+        readers.wake()
+        assert (woken.done(), gone.done(), len(readers)) == (True, False, 0)
+
+    asyncio.run(story())
