@@ -174,7 +174,7 @@ class Replicas:
     def load(self) -> None:
         """Take up what the image assigns to this broker, once, before the first `apply`.
 
-        After a clean stop logs are opened as they are asked for; else all of them are recovered now.
+        After a clean stop logs are opened as they are asked for; else `recover` must come before anybody asks.
         """
         for topic in self._image.topics.values():
             for number, partition in topic.partitions.items():
@@ -183,9 +183,20 @@ class Replicas:
         for name in sorted(self._store.partitions):
             if name.topic != CLUSTER_METADATA and self.get(name.topic, name.partition) is None:
                 self._store.set_aside(name)
-        if not self._store.was_clean:
-            for replica in self:
-                self._open(replica)
+
+    async def recover(self) -> None:
+        """Open the logs of all partitions, if the last stop was not a clean one, with their syncs side by side."""
+        if self._store.was_clean:
+            return
+        syncs = []
+        pace = _Pace(self.surroundings.clock)
+        for replica in list(self):
+            with self._store.leaving_syncs():
+                is_open = self._open(replica)
+            if is_open and replica.log.chain.unsynced:
+                syncs.append(self.surroundings.flusher.sync(replica.log))
+            await pace.breathe()
+        await asyncio.gather(*syncs, return_exceptions=True)  # a log that fails says so itself
 
     async def delete_records(self, replica: Replica, offset: int) -> None:
         """Move the start of a log forward, durably. Raises `LogError`."""

@@ -203,7 +203,7 @@ class Broker:
             self.services, store, metadata, peers, access, clock=self._clock, liveness=self._liveness
         )
         self._cleanup.push_async_callback(partitions.stop)
-        partitions.start(self._cleaner(store, replicas, reads))
+        await partitions.start(self._cleaner(store, replicas, reads))
         self.services.is_ready = True
         if quorum.is_alone:
             await server.start()

@@ -62,9 +62,10 @@ class PartitionService:
             clock,
             interval_ms=lambda: services.config[LOG_SCRUB_INTERVAL_MS],
         )
+        self._is_recovered = asyncio.Event()
         self._cleanup = contextlib.AsyncExitStack()
 
-    def start(self, cleaner: Cleaner) -> None:
+    async def start(self, cleaner: Cleaner) -> None:
         """Take up what the metadata assigns to this broker, and follow it from here on."""
         services = self._services
         services.replicas.surroundings.on_in_sync_change = self._in_sync.note
@@ -73,6 +74,8 @@ class PartitionService:
         services.quotas.follow(self._metadata.image.quotas)
         services.telemetry.follow(self._metadata.image.settings_of(ResourceType.CLIENT_METRICS))
         self._metadata.subscribe(self._follow)
+        await services.replicas.recover()
+        self._is_recovered.set()
         upkeep = Upkeep(self._store, services.replicas, services.controller, cleaner, self._clock)
         self._cleanup.push_async_callback(upkeep.stop)
         upkeep.start()
@@ -102,6 +105,7 @@ class PartitionService:
         self._cleanup.push_async_callback(end)
 
     async def _follow(self, delta: MetadataDelta) -> None:
+        await self._is_recovered.wait()
         services = self._services
         for topic in delta.topics_deleted.values():
             for number in topic.partitions:

@@ -69,6 +69,7 @@ class DurableLog(ReadableLog):
         self._checkpoint: CheckpointJob | None = None
         self._is_new = is_new
         chain.names_unsynced = is_new or not loaded.names_are_synced
+        chain.unsynced = list(loaded.unsynced)
 
     def fail(self, failure: StorageFailure) -> None:
         """Take no more writes: what is on the disk is no longer known. What is known to be durable stays readable."""

@@ -72,6 +72,7 @@ class LogStore:
         self.producer_expiration_ms = producer_expiration_ms
         """How long the logs that are opened from now on remember a producer that has gone quiet."""
         self._lock = lock
+        self._leaves_syncs = False
         self._logs: dict[PartitionName, Log] = {}
         previous_epoch = directory_files.take_clean_mark(files, directory)
         self.was_clean = previous_epoch is not None
@@ -180,6 +181,17 @@ class LogStore:
         log.on_checkpoint_due = partial(self._note_due, log)
         return log
 
+    @contextlib.contextmanager
+    def leaving_syncs(self) -> Iterator[None]:
+        """Logs that are opened meanwhile may be left with records that are not durable: whoever opens many has them
+        synced side by side.
+        """
+        self._leaves_syncs = True
+        try:
+            yield
+        finally:
+            self._leaves_syncs = False
+
     def _create(self, name: PartitionName, topic_id: bytes, config: TopicConfig) -> Log:
         """Not synced here: the first sync of the log includes its directory and this one."""
         path = self._path(name)
@@ -207,6 +219,7 @@ class LogStore:
             checkpointed,
             self._clock.now_ms(),
             producer_expiration_ms=self.producer_expiration_ms,
+            leaves_syncs=self._leaves_syncs,
         )
         # A log that never had a record was never synced, not even by a clean stop: the first sync includes its names.
         return self._log(name, config, loaded, is_new=loaded.log_end_offset == 0)

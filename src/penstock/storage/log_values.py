@@ -58,6 +58,9 @@ class LoadedLog(msgspec.Struct, kw_only=True):
     snapshots: SnapshotFiles
     epochs_are_saved: bool = True
     names_are_synced: bool = True
+    durable_offset: int
+    unsynced: tuple[Segment, ...] = ()
+    """What recovery has written and was told to leave to the log's next sync."""
     damage: tuple[str, ...] = ()
     """What recovery found wrong below the recovery point, and left as it is."""
     damaged: tuple[Damage, ...] = ()

@@ -62,7 +62,7 @@ class ReadableLog:
         self.chain = chain
         self.directory = chain.directory
         self.log_start_offset = loaded.log_start_offset
-        self.durable_offset = loaded.log_end_offset
+        self.durable_offset = loaded.durable_offset
         self.recovery_point = loaded.recovery_point
         self.producers = loaded.producers
         self.epochs = loaded.epochs

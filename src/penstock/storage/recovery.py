@@ -61,6 +61,7 @@ def create_log(
         segments=[segment],
         log_start_offset=0,
         log_end_offset=0,
+        durable_offset=0,
         recovery_point=0,
         producers=ProducerStates(expiration_ms=producer_expiration_ms),
         epochs=LeaderEpochs(),
@@ -76,10 +77,19 @@ def load_log(
     now_ms: int,
     *,
     producer_expiration_ms: int = EXPIRATION_MS_DEFAULT,
+    leaves_syncs: bool = False,
 ) -> LoadedLog:
-    """Open the log in `directory`. Waits for the disk, after a crash for as long as recovery takes."""
+    """Open the log in `directory`. Waits for the disk, after a crash for as long as recovery takes.
+
+    With `leaves_syncs` what recovery has found above the recovery point becomes durable with the log's next sync: those
+    of many logs can run side by side.
+    """
     producers = ProducerStates(expiration_ms=producer_expiration_ms)
-    return _Loader(cache, directory, config, checkpointed, now_ms, producers).load()
+    loader = _Loader(cache, directory, config, checkpointed, now_ms, producers)
+    loaded = loader.load()
+    if loaded.unsynced and not leaves_syncs:
+        loader.sync(loaded)
+    return loaded
 
 
 class _Loader:
@@ -105,6 +115,7 @@ class _Loader:
         self._cut_reason: str | None = None
         self._has_news = False
         """Whether a segment was removed."""
+        self._unsynced: list[Segment] = []
         self._producers = producers
         self._epochs = LeaderEpochs()
         self._segments: list[Segment] = []
@@ -134,6 +145,8 @@ class _Loader:
             segments=self._segments,
             log_start_offset=log_start,
             log_end_offset=end_offset,
+            durable_offset=min(max(point, log_start), end_offset) if self._unsynced else end_offset,
+            unsynced=tuple(self._unsynced),
             recovery_point=min(point, end_offset),
             producers=self._producers,
             epochs=self._epochs,
@@ -241,7 +254,7 @@ class _Loader:
             end_offset = recovery.check(segment, self._begin_of_next(number))
         self._damage += recovery.damage
         self._damaged = recovery.damaged
-        self._make_durable(first, recovery)
+        self._write_again(first, recovery)
         self._snapshots.remove_above(point)
         return end_offset
 
@@ -297,14 +310,15 @@ class _Loader:
         """All that is left lies below the log's start: begin an empty segment there."""
         self._cut_reason = f"the log starts at offset {log_start} and these end at {end_offset}"
         self._remove_from(0)
+        self._unsynced = []
         self._segments.append(
             Segment.create(self._cache, self._directory, log_start, self._config.index_interval_bytes)
         )
         self._files.sync_dir(self._directory)
         self._producers.advance_end_offset(log_start)
 
-    def _make_durable(self, first: int, recovery: SegmentRecovery) -> None:
-        """Sync what lies above the recovery point: a kill may have left it in the page cache only."""
+    def _write_again(self, first: int, recovery: SegmentRecovery) -> None:
+        """Have what lies above the recovery point synced: a kill may have left it in the page cache only."""
         if not (self._has_news or recovery.has_news):
             # Nothing to sync, unless the file's length was set and not synced: left to the next sync.
             self._segments[first].rewrite_from(self._segments[first].size_bytes)
@@ -313,10 +327,17 @@ class _Loader:
         positions = dict(recovery.checked)
         for segment in self._segments[first:]:
             segment.rewrite_from(positions[segment])
-            segment.file().sync()
             if segment is not self._segments[-1]:
                 segment.seal()
+        self._unsynced = self._segments[first:]
+
+    def sync(self, loaded: LoadedLog) -> None:
+        """Make durable what `load` has left."""
+        for segment in loaded.unsynced:
+            segment.file().sync()
         self._files.sync_dir(self._directory)
+        loaded.unsynced = ()
+        loaded.durable_offset = loaded.log_end_offset
 
 
 def _is_segment(name: str) -> bool:

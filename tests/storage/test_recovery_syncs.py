@@ -1,0 +1,92 @@
+"""What recovery finds above the recovery point is durable before anybody relies on it, whoever has it synced."""
+
+import asyncio
+from random import Random
+
+import pytest
+
+from penstock.observability.clock import ManualClock
+from penstock.observability.offload import InlineOffload
+from penstock.storage.flusher import Flusher
+from penstock.storage.log_errors import StorageFailure
+from penstock.storage.log_store import LogStore
+from penstock.testing.disk import FaultyDisk
+from tests.storage.logs import all_values, append, sync
+from tests.storage.test_log_store import open_store, orders
+
+
+class Machine:
+    """A broker's log with a durable record and one in the page cache, whose process was killed."""
+
+    def __init__(self) -> None:
+        self.disk = FaultyDisk(Random(1))
+        log = orders(open_store(self.disk))
+        append(log, "durable")
+        sync(log)
+        append(log, "in the page cache")
+        self.disk = self.disk.kill()
+        self.store = open_store(self.disk)
+
+    def values_after_power_cut(self) -> list[str]:
+        store = open_store(self.disk.crash())
+        return all_values(orders(store))
+
+
+@pytest.fixture
+def machine() -> Machine:
+    return Machine()
+
+
+def flusher() -> Flusher:
+    return Flusher(InlineOffload(), ManualClock())
+
+
+async def close(store: LogStore) -> None:
+    await store.close(flusher())
+
+
+def test_a_log_that_is_opened_for_itself_is_durable(machine: Machine) -> None:
+    log = orders(machine.store)
+    assert (log.durable_offset, log.log_end_offset) == (2, 2)
+    assert machine.values_after_power_cut() == ["durable", "in the page cache"]
+
+
+def test_what_is_left_to_the_next_sync_does_not_count_before_it(machine: Machine) -> None:
+    with machine.store.leaving_syncs():
+        log = orders(machine.store)
+    assert (log.committed_offset, log.log_end_offset) == (0, 2), "all of it was written again"
+    assert machine.values_after_power_cut() == ["durable"], "what had been synced is not put at risk by that"
+
+
+def test_what_is_left_is_durable_after_the_sync(machine: Machine) -> None:
+    with machine.store.leaving_syncs():
+        log = orders(machine.store)
+    sync(log)
+    assert log.committed_offset == 2
+    assert machine.values_after_power_cut() == ["durable", "in the page cache"]
+
+
+def test_who_stops_before_that_sync_leaves_all_durable(machine: Machine) -> None:
+    with machine.store.leaving_syncs():
+        orders(machine.store)
+    asyncio.run(close(machine.store))
+    assert machine.values_after_power_cut() == ["durable", "in the page cache"]
+
+
+def test_only_what_is_opened_meanwhile_is_left(machine: Machine) -> None:
+    with machine.store.leaving_syncs():
+        pass
+    assert orders(machine.store).durable_offset == 2
+
+
+def test_a_sync_that_fails_takes_the_log_offline(machine: Machine) -> None:
+    async def story() -> None:
+        with machine.store.leaving_syncs():
+            log = orders(machine.store)
+        machine.disk.fail("sync")
+        with pytest.raises(StorageFailure):
+            await flusher().sync(log)
+        assert log.failure is not None
+        assert log.committed_offset == 0
+
+    asyncio.run(story())
