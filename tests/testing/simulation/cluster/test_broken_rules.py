@@ -3,16 +3,21 @@
 Which seed does depends on every time that the code takes: so a few are tried.
 """
 
+from collections import deque
+from functools import partial
+
 import pytest
 
 from penstock.cluster.fetching import position
 from penstock.cluster.fetching.position import LogView
 from penstock.cluster.in_sync import Followers, WantedSet
 from penstock.cluster.raft import quorum_state
+from penstock.cluster.replica import Replica, Told, _tell_each
 from penstock.protocol.messages.fetch import FetchPartition
 from penstock.share.state.persister import ClusterPersister
 from penstock.share.values import SharePartitionKey
 from penstock.storage.files import TEMPORARY, FileSystem, write_temporary
+from penstock.storage.log import Log
 from penstock.testing.simulation.cluster.world import run_cluster
 from penstock.testing.simulation.raft.checker import Violation
 
@@ -86,3 +91,27 @@ def test_what_a_share_group_has_done_with_comes_again_unless_it_is_written_down_
 
     monkeypatch.setattr(ClusterPersister, "write", write_nothing)
     assert violation_of(monkeypatch, "crash").invariant == "done once"
+
+
+def test_what_is_gathered_is_lost_if_it_is_acknowledged_before_it_is_synced(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    wait = Replica._wait
+
+    def wait_for_nothing(
+        replica: Replica, producers: "deque[tuple[int, Told]]", last_offset: int, told: Told
+    ) -> None:
+        if isinstance(told, partial) and told.func is _tell_each:
+            told(None)
+        else:
+            wait(replica, producers, last_offset, told)
+
+    monkeypatch.setattr(Replica, "_wait", wait_for_nothing)
+    assert violation_of(monkeypatch, "crash_gathering").invariant in {"acknowledged", "read", "order"}
+
+
+def test_what_is_gathered_twice_is_there_twice_unless_producers_are_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Log, "_verdict", lambda _log, _batch: None)
+    assert violation_of(monkeypatch, "break_connections").invariant in {"acknowledged", "order"}

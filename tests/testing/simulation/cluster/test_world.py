@@ -4,6 +4,7 @@ from functools import lru_cache
 
 import pytest
 
+from penstock.testing.simulation.cluster.plan import SOLO
 from penstock.testing.simulation.cluster.world import SimulatedCluster, run_cluster
 
 SEEDS = [*range(6), 9]
@@ -31,6 +32,28 @@ def test_all_kinds_of_clients_get_on_meanwhile() -> None:
     assert sum(each.shares.done_count for each in histories) > 200
     assert sum(each.shares.again_count for each in histories) > 50
     assert sum(each.committed_shares.done_count for each in histories) > 50
+
+
+@pytest.mark.xdist_group("fixed seeds")
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_a_crowd_sends_to_the_one_broker_of_a_partition_is_gathered(seed: int) -> None:
+    history = run_of(seed).history
+    assert max(history.replicas.groups) > 2
+    assert len(history.records.acknowledged[SOLO, 0]) > 50
+
+
+def test_a_partition_that_one_broker_has_waits_for_it_and_comes_back() -> None:
+    cluster = run_cluster(0, fault_count=4, only=["crash_gathering"])
+    broker = cluster.machines[0].broker
+    assert broker is not None
+    solo = broker.services.controller.image.topics[SOLO]
+    leaders = {
+        epoch: leader
+        for (topic_id, _, epoch), leader in cluster.history.replicas.leaders.items()
+        if topic_id == solo.topic_id
+    }
+    assert len(leaders) > 1  # a crash of its broker begins another
+    assert set(leaders.values()) == set(solo.partitions[0].replicas)
 
 
 @pytest.mark.xdist_group("fixed seeds")

@@ -10,12 +10,13 @@ from penstock.testing.disk import Keep
 from penstock.testing.simulation.cluster.history import History
 from penstock.testing.simulation.cluster.machine import Ending, Machine
 from penstock.testing.simulation.cluster.network_faults import NetworkFaults
-from penstock.testing.simulation.cluster.plan import GOSSIP, LEDGER, ORDERS, ROTTING
+from penstock.testing.simulation.cluster.plan import GOSSIP, LEDGER, ORDERS, ROTTING, SOLO
 from penstock.testing.simulation.loop import SimulatedLoop
 
 Kind = Callable[[Machine], Awaitable[None]]
 _POWER_CUT_OPERATIONS_MAX = 60
 _POWER_CUT_LOOKS = 500
+_GATHERING_SLOWNESS = 100
 _FULL_BYTES_MAX = 4000
 
 
@@ -31,6 +32,7 @@ class Faults:
         self._kinds: list[tuple[Kind, int]] = [
             (self._crash, 4),
             (self._cut_power_at_work, 2),
+            (self._crash_gathering, 2),
             (self._crash_several, 2),
             (self._crash_voter, 2),
             (self._maroon_leader, 2),
@@ -106,6 +108,24 @@ class Faults:
             await machine.end(Ending.POWER_CUT)
             self._start_later(machine, self._random.uniform(0.01, 4))
 
+    async def _crash_gathering(self, machine: Machine) -> None:
+        """Take the power from the one that has a partition alone, while what it has gathered waits for a slow sync."""
+        holder = self._leader_of(SOLO, machine)
+        if holder is None:
+            return
+        self._loop.disk_slowness[holder.name] = _GATHERING_SLOWNESS
+        groups = self._history.replicas.groups
+        group_count = len(groups)
+        for _ in range(_POWER_CUT_LOOKS):
+            if len(groups) > group_count:
+                break
+            await asyncio.sleep(0.001)
+        await asyncio.sleep(self._random.uniform(0.001, 0.05))
+        self._loop.disk_slowness.pop(holder.name, None)
+        if len(groups) > group_count and holder.broker is not None:
+            await holder.end(Ending.POWER_CUT, self._random.choice([None, Keep.NOTHING]))
+            self._start_later(holder, self._random.uniform(0.01, 4))
+
     def _start_later(self, machine: Machine, delay_s: float) -> None:
         def start() -> None:
             if machine.broker is None:
@@ -117,17 +137,22 @@ class Faults:
 
     async def _maroon_leader(self, machine: Machine) -> None:
         """Cut the leader of a partition off from all other nodes, while its clients still see it."""
-        if machine.broker is None or not machine.is_serving:
+        leader = self._leader_of(self._random.choice([GOSSIP, ORDERS, LEDGER]), machine)
+        if leader is None:
             return
-        topics = machine.broker.services.controller.image.topics
-        topic = topics.get(self._random.choice([GOSSIP, ORDERS, LEDGER]))
-        if topic is None or topic.partitions[0].leader < 0:
-            return
-        leader = self._machines[topic.partitions[0].leader - 1]
         others = [each.name for each in self._machines if each is not leader]
         self._loop.network.isolate([leader.name], others)
         await asyncio.sleep(self._random.uniform(2, 5))
         self._loop.network.mend([leader.name], others)
+
+    def _leader_of(self, topic: str, machine: Machine) -> Machine | None:
+        """Who leads its first partition, as `machine` has it."""
+        if machine.broker is None or not machine.is_serving:
+            return None
+        partition = machine.broker.services.controller.image.partition(topic, 0)
+        if partition is None or partition.leader < 0:
+            return None
+        return self._machines[partition.leader - 1]
 
     async def _crash_voter(self, _machine: Machine) -> None:
         """Have the quorum elect another leader, and take the power from who voted for it. See `voted`."""
@@ -170,7 +195,7 @@ class Faults:
 
     async def _fail_disk(self, machine: Machine) -> None:
         """A disk that fails once is not trusted again: whoever runs the node restarts it, some time later."""
-        part = self._random.choice(["orders", "ledger", "gossip", "__cluster_metadata", "__", ""])
+        part = self._random.choice(["orders", "ledger", "gossip", "solo", "__cluster_metadata", "__", ""])
         machine.disk.fail(self._random.choice(["sync", "sync", "write"]), part, times=1)
         machine.has_failing_disk = True
         self._loop.call_later(self._random.uniform(1, 8), self._replace_broker, machine)

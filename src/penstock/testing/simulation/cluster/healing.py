@@ -19,7 +19,7 @@ from penstock.testing.simulation.cluster.clients.member import committed_offset
 from penstock.testing.simulation.cluster.clients.producer import Producer
 from penstock.testing.simulation.cluster.clients.reader import Reader
 from penstock.testing.simulation.cluster.machine import Machine
-from penstock.testing.simulation.cluster.plan import GROUP, LEDGER, ORDERS, PARTITIONS
+from penstock.testing.simulation.cluster.plan import GROUP, LEDGER, ORDERS, PARTITIONS, SOLO
 from penstock.testing.simulation.cluster.usage import Usage
 from penstock.testing.simulation.loop import SimulatedLoop
 from penstock.testing.simulation.raft.checker import Violation
@@ -84,10 +84,10 @@ class Healing:
         return None
 
     async def _write_once_more(self) -> None:
-        for partition in PARTITIONS[ORDERS]:
+        for partition in PARTITIONS[ORDERS] + PARTITIONS[SOLO]:
             try:
                 async with asyncio.timeout(HEALED_S_MAX):
-                    await Producer(self._client, partition).send([b"the last"])
+                    await Producer(self._client, partition).send([b"last"])
             except TimeoutError:
                 raise Violation("liveness", f"{partition} takes no records") from None
 
@@ -126,7 +126,7 @@ class Healing:
         compare(partition, found)
         first = next(iter(found.values()))
         self._history.records.ends_with(partition, first)
-        if partition[0] == ORDERS:
+        if partition[0] in (ORDERS, SOLO):
             self._history.records.is_numbered(partition, first)
 
     async def _check_offsets(self) -> None:

@@ -13,14 +13,19 @@ GOSSIP: Final = "gossip"
 """Written without waiting for followers: logs part."""
 DRAFTS: Final = "drafts"
 """Elections may be unclean: it may lose anything, and must be of one mind all the same."""
+SOLO: Final = "solo"
+"""Held by one broker at a time and written by a crowd, whose batches that broker gathers."""
 
 ROTTING: Final = (ORDERS, LEDGER)
 """Topics of which bits flip, on the disk of one node."""
 
-PARTITION_COUNTS: Final = {ORDERS: 3, LEDGER: 2, GOSSIP: 1, DRAFTS: 1}
+PARTITION_COUNTS: Final = {ORDERS: 3, LEDGER: 2, GOSSIP: 1, DRAFTS: 1, SOLO: 1}
+REPLICA_COUNTS: Final = {SOLO: 1}
+"""Where it is not three."""
 TOPIC_SETTINGS: Final[dict[str, dict[str, str]]] = {
     GOSSIP: {"min_insync_replicas": "1"},
     DRAFTS: {"min_insync_replicas": "1", "unclean_leader_election_enable": "true"},
+    SOLO: {"min_insync_replicas": "1"},
 }
 PARTITIONS: Final[dict[str, list[PartitionName]]] = {
     name: [(name, number) for number in range(count)] for name, count in PARTITION_COUNTS.items()

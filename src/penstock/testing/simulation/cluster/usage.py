@@ -5,6 +5,7 @@ from random import Random
 
 from penstock.testing.simulation.cluster.clients.admin import Admin
 from penstock.testing.simulation.cluster.clients.client import Client
+from penstock.testing.simulation.cluster.clients.crowd import crowd
 from penstock.testing.simulation.cluster.clients.member import GroupOfConsumers
 from penstock.testing.simulation.cluster.clients.producer import CarelessProducer, Producer
 from penstock.testing.simulation.cluster.clients.reader import Reader
@@ -22,6 +23,7 @@ from penstock.testing.simulation.cluster.plan import (
     PARTITIONS,
     REBALANCE_MS,
     SHARE_GROUP,
+    SOLO,
     TOPIC_SETTINGS,
 )
 from penstock.testing.simulation.loop import SimulatedLoop
@@ -40,6 +42,7 @@ class Usage:
         movable = [each for name in PARTITIONS for each in PARTITIONS[name]] + INTERNAL
         self.admin = Admin(client, node_ids, movable, PARTITIONS[DRAFTS][0])
         self.producers = [Producer(client, each) for each in PARTITIONS[ORDERS]]
+        self.crowd = crowd(client, PARTITIONS[SOLO][0])
         self.transactional = [
             TransactionalProducer(client, f"t{number}", PARTITIONS[LEDGER], is_version_2=bool(number))
             for number in range(2)
@@ -63,7 +66,7 @@ class Usage:
         rack = f"rack-{random.choice(node_ids)}"
         self.readers = [
             Reader(client, each, history.records.reads, rack=rack)
-            for each in (PARTITIONS[ORDERS][0], *PARTITIONS[GOSSIP], *PARTITIONS[DRAFTS])
+            for each in (PARTITIONS[ORDERS][0], *PARTITIONS[GOSSIP], *PARTITIONS[DRAFTS], *PARTITIONS[SOLO])
         ] + [
             Reader(client, each, history.transactions.reads, is_committed_only=True)
             for each in PARTITIONS[LEDGER]
@@ -81,6 +84,7 @@ class Usage:
         run = self._loop.run_on
         self._writing = [run(CLIENT, each.run(0.15)) for each in self.producers]
         self._writing += [run(CLIENT, each.run(0.4)) for each in self.transactional]
+        self._writing += [run(CLIENT, each.run(0.4)) for each in self.crowd]
         self._others = [run(CLIENT, each.run(0.3)) for each in self.careless]
         self._others += [run(CLIENT, each.run()) for each in self.readers]
         self._others.append(run(CLIENT, self.admin.run(1.0)))
@@ -90,7 +94,7 @@ class Usage:
 
     async def end(self, within_s: float) -> None:
         """Let all writers finish what they are at; the others just end. Raises `Violation` when they cannot."""
-        writers: list[Producer | TransactionalProducer] = [*self.producers, *self.transactional]
+        writers: list[Producer | TransactionalProducer] = [*self.producers, *self.transactional, *self.crowd]
         for each in writers:
             each.is_stopping = True
         await asyncio.wait(self._writing, timeout=within_s)

@@ -67,6 +67,13 @@ def _of_replicas(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
         cut(replica, end_offset)
         checker.cuts(replica, end_offset, before)
 
+    append_gathered = Replica._append_gathered  # noqa: SLF001
+
+    def appends_gathered(replica: Replica) -> None:
+        if (count := len(replica._gathered)) > 1:  # noqa: SLF001
+            checker.groups.append(count)
+        append_gathered(replica)
+
     delete = Replicas.delete_records
 
     async def deletes(replicas: Replicas, replica: Replica, offset: int) -> None:
@@ -79,6 +86,7 @@ def _of_replicas(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
         (Replica, "_begin_epoch", begins),
         (Replica, "_set_high_watermark", advances),
         (Replica, "truncated", cuts),
+        (Replica, "_append_gathered", appends_gathered),
     ]
 
 

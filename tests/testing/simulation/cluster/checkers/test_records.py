@@ -7,6 +7,7 @@ from penstock.testing.simulation.cluster.checkers.verdict import Verdict
 from penstock.testing.simulation.raft.checker import Violation
 
 P = ("orders", 0)
+Q = ("solo", 0)
 
 
 class Case:
@@ -83,6 +84,29 @@ def test_a_record_that_is_doubled_reordered_or_left_out_is_noticed(
     case: Case, found: list[tuple[int, bytes]]
 ) -> None:
     case.checker.is_numbered(P, found)
+    assert case.invariant == "order"
+
+
+def test_each_of_several_producers_has_an_order_of_its_own(case: Case) -> None:
+    for offset, value in ((3, b"b 1"), (1, b"a 0"), (4, b"a 1")):
+        case.checker.acknowledges(Q, offset, value)
+    case.checker.is_numbered(Q, [(0, b"b 0"), (1, b"a 0"), (3, b"b 1"), (4, b"a 1")])
+    case.verdict.check()
+    case.checker.acknowledges(Q, 2, b"b 2")
+    assert case.invariant == "acknowledged"
+
+
+def test_a_producer_that_is_not_idempotent_may_repeat_itself(case: Case) -> None:
+    case.checker.repeating.add("a")
+    case.checker.is_numbered(Q, [(0, b"a 0"), (1, b"b 0"), (2, b"a 1"), (3, b"a 0")])
+    case.verdict.check()
+    case.checker.is_numbered(Q, [(0, b"a 0"), (1, b"b 0"), (2, b"a 1"), (3, b"b 0")])
+    assert case.invariant == "order"
+
+
+def test_a_producer_that_repeats_itself_leaves_nothing_out(case: Case) -> None:
+    case.checker.repeating.add("a")
+    case.checker.is_numbered(Q, [(0, b"a 0"), (1, b"a 0"), (2, b"a 2"), (3, b"a 1")])
     assert case.invariant == "order"
 
 

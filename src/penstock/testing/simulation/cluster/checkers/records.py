@@ -7,8 +7,17 @@ Found = list[tuple[int, bytes]]
 """The records of a log as it is at the end: offsets and values."""
 
 
+def writer_of(value: bytes) -> tuple[str, str]:
+    """Who wrote a record, and its number."""
+    writer, _, number = value.decode().rpartition(" ")
+    return writer, number
+
+
 class RecordChecker:
-    """Of partitions that each have one producer, which waits for all in-sync replicas and numbers its records."""
+    """Of partitions whose producers wait for all in-sync replicas and number their records.
+
+    Where a partition has several, each puts its name and a space before its numbers.
+    """
 
     def __init__(self, verdict: Verdict) -> None:
         self._verdict = verdict
@@ -16,6 +25,10 @@ class RecordChecker:
         self.read: dict[PartitionName, dict[int, bytes]] = {}
         self.excused: set[str] = set()
         """Topics that may lose records: those whose elections may be unclean."""
+        self.repeating: set[str] = set()
+        """Producers that are not idempotent: what they send again may be there more than once."""
+        self._last: dict[tuple[PartitionName, str], int] = {}
+        """Where the last acknowledged record of each producer is."""
 
     @property
     def acknowledged_count(self) -> int:
@@ -24,15 +37,17 @@ class RecordChecker:
     def acknowledges(self, partition: PartitionName, offset: int, value: bytes) -> None:
         """A producer was told that its record is at this offset."""
         known = self.acknowledged.setdefault(partition, {})
+        writer = (partition, writer_of(value)[0])
         if partition[0] not in self.excused:
             if offset in known:
                 self._fail("acknowledged", partition, f"{known[offset]!r} and {value!r} are both at {offset}")
-            if known and offset < max(known):
+            if offset < self._last.get(writer, 0):
                 self._fail("acknowledged", partition, f"{value!r} is at {offset}, before an earlier record")
             seen = self.read.get(partition, {}).get(offset, value)
             if seen != value:
                 self._fail("acknowledged", partition, f"{value!r} is at {offset}, where {seen!r} was read")
         known[offset] = value
+        self._last[writer] = offset
 
     def reads(self, partition: PartitionName, offset: int, value: bytes) -> None:
         """A consumer was given this: it is committed, and nobody may ever read anything else there."""
@@ -56,10 +71,19 @@ class RecordChecker:
                     self._fail(invariant, partition, f"{values.get(offset)!r} is at {offset}, not {value!r}")
 
     def is_numbered(self, partition: PartitionName, found: Found) -> None:
-        """A producer that numbers its records has each of them there once, in order."""
-        numbers = [int(value) for _, value in found if value.isdigit()]
-        if numbers != list(range(len(numbers))):
-            self._fail("order", partition, f"{numbers} are not in order, each once")
+        """A producer that numbers its records has each of them there once, in order.
+
+        One that repeats itself has each once or more, and for the first time in order.
+        """
+        numbers: dict[str, list[int]] = {}
+        for _, value in found:
+            writer, number = writer_of(value)
+            if number.isdigit():
+                numbers.setdefault(writer, []).append(int(number))
+        for writer, all_of in numbers.items():
+            kept = list(dict.fromkeys(all_of)) if writer in self.repeating else all_of
+            if kept != list(range(len(kept))):
+                self._fail("order", partition, f"{writer} {all_of} are not in order, each once")
 
     def _fail(self, invariant: str, partition: PartitionName, detail: str) -> None:
         self._verdict.fail(invariant, f"{partition[0]}-{partition[1]}: {detail}")

@@ -41,6 +41,8 @@ class ReplicaChecker:
         self._deleted: dict[PartitionId, int] = {}
         """Up to where records were deleted: a follower that hears of it need not have had the same before."""
         self._checked: dict[Replica, int] = {}
+        self.groups: list[int] = []
+        """How many batches of clients were appended together, each time that it was more than one."""
 
     def follows(self, replica: Replica) -> None:
         """A node knows who leads a partition in an epoch."""

@@ -17,6 +17,7 @@ from penstock.protocol.messages import (
 )
 from penstock.testing.simulation.cluster.checkers.records import PartitionName
 from penstock.testing.simulation.cluster.clients.client import Client, NoAnswer
+from penstock.testing.simulation.cluster.plan import REPLICA_COUNTS
 
 _CREATE_TOPICS, _DELETE_TOPICS, _CREATE_PARTITIONS = (19, 5), (20, 5), (37, 2)
 _ELECT_LEADERS, _REASSIGN = (43, 2), (45, 0)
@@ -65,7 +66,10 @@ class Admin:
             for each, value in {"min_insync_replicas": "2", **settings}.items()
         ]
         topic = create_topics.CreatableTopic(
-            name=name, num_partitions=partition_count, replication_factor=3, configs=configs
+            name=name,
+            num_partitions=partition_count,
+            replication_factor=REPLICA_COUNTS.get(name, 3),
+            configs=configs,
         )
         answer = await self._ask(
             _CREATE_TOPICS, create_topics.CreateTopicsRequest(topics=[topic], timeout_ms=_WAIT_MS)
@@ -115,7 +119,7 @@ class Admin:
         """Put a partition on other nodes, or the same in another order, or on fewer."""
         random = self._client.random
         name, number = random.choice(self._partitions)
-        count = random.choice([_REPLICAS_MIN, 3, 3])
+        count = REPLICA_COUNTS.get(name) or random.choice([_REPLICAS_MIN, 3, 3])
         replicas = random.sample(self._node_ids, count)
         partition = reassign.ReassignablePartition(partition_index=number, replicas=replicas)
         request = reassign.AlterPartitionReassignmentsRequest(

@@ -45,6 +45,10 @@ class Client:
         self.random = random
         self.clock = clock
 
+    def another(self) -> "Client":
+        """With connections of its own."""
+        return Client(self._bootstrap, self.history, self.random, self.clock)
+
     @property
     def now_s(self) -> float:
         return self.clock.monotonic_ms() / 1000

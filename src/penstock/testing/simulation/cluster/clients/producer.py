@@ -1,11 +1,12 @@
 """Producers. One is idempotent and waits for all in-sync replicas; the other waits for the leader alone.
 
-The idempotent one has one batch in flight: it sends the same batch until it is acknowledged. Whoever leads must know
-its sequence. One who does not know yet that another leads may refuse it.
+The idempotent one sends the same batch until it is acknowledged. Whoever leads must know its sequence. One who does not
+know yet that another leads may refuse it.
 """
 
 import asyncio
 from collections.abc import Sequence
+from itertools import accumulate
 
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import init_producer_id, produce
@@ -31,16 +32,17 @@ def produce_request(
 
 
 class Producer:
-    def __init__(self, client: Client, partition: PartitionName) -> None:
+    def __init__(self, client: Client, partition: PartitionName, *, is_idempotent: bool = True) -> None:
         self._client = client
         self._partition = partition
+        self._is_idempotent = is_idempotent
         self._sequence = 0
         self._producer_id = -1
         self._producer_epoch = -1
         self._leader: Address | None = None
         self.is_stopping = self.has_stopped = False
         self.refusal = "nobody answers"
-        """Why the batch in flight was not acknowledged the last time."""
+        """Why a batch in flight was not acknowledged the last time."""
 
     async def run(self, interval_s: float) -> None:
         """Write numbered records until it is to stop and the last is acknowledged."""
@@ -50,22 +52,30 @@ class Producer:
             await asyncio.sleep(random.expovariate(1 / interval_s))
         self.has_stopped = True
 
-    async def send(self, values: Sequence[bytes]) -> None:
-        """Write these, however often it takes."""
-        while self._producer_id < 0:
+    async def send(self, *batches: Sequence[bytes]) -> None:
+        """Write these, all of them in flight at once, however often it takes."""
+        while self._is_idempotent and self._producer_id < 0:
             await self._begin()
+        sequences = accumulate(map(len, batches), initial=self._sequence)
+        sending = [self._insist(self._batch(*each)) for each in zip(batches, sequences, strict=False)]
+        for values, offset in zip(batches, await asyncio.gather(*sending), strict=True):
+            self._sequence += len(values)
+            for number, value in enumerate(values):
+                self._client.history.records.acknowledges(self._partition, offset + number, value)
+
+    def _batch(self, values: Sequence[bytes], sequence: int) -> bytes:
         now_ms = self._client.clock.now_ms()  # a producer whose records are old is forgotten
-        records = build_batch(
+        return build_batch(
             [NewRecord(value=value, timestamp=now_ms) for value in values],
             producer_id=self._producer_id,
             producer_epoch=self._producer_epoch,
-            base_sequence=self._sequence,
+            base_sequence=sequence if self._is_idempotent else -1,
         )
+
+    async def _insist(self, records: bytes) -> int:
         while (offset := await self._try(records)) is None:
             await self._client.rest()
-        self._sequence += len(values)
-        for number, value in enumerate(values):
-            self._client.history.records.acknowledges(self._partition, offset + number, value)
+        return offset
 
     async def _begin(self) -> None:
         request = init_producer_id.InitProducerIdRequest(
