@@ -15,8 +15,7 @@ from penstock.cluster.replica import Replica, Surroundings
 from penstock.cluster.replica_errors import PartitionGone
 from penstock.observability.clock import SystemClock
 from penstock.observability.offload import InlineOffload, Then
-from penstock.protocol import produce_frame
-from penstock.protocol.errors import ErrorCode
+from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.headers import decode_request_header, decode_response_header
 from penstock.protocol.messages.produce import (
     PartitionProduceData,
@@ -25,7 +24,7 @@ from penstock.protocol.messages.produce import (
     ProduceResponse,
     TopicProduceData,
 )
-from penstock.protocol.repeated_produce import ProduceHead
+from penstock.protocol.repeated_produce import read_head
 from penstock.server.gathered_produce import GatheredProduce
 from penstock.server.metrics.requests import RequestCounts
 from penstock.server.route import PRODUCE, Route
@@ -33,7 +32,7 @@ from penstock.storage.file_cache import FileCache
 from penstock.storage.flusher import Flusher
 from penstock.storage.log import Log
 from penstock.storage.recovery import create_log
-from penstock.testing.disk import FaultyDisk
+from penstock.testing.disk import FaultyDisk, Operation
 from tests.server.raw import frame_of
 from tests.storage.logs import NOW_MS, all_values, batch_of, config_of
 
@@ -81,11 +80,11 @@ class Stage:
         request = ProduceRequest(topic_data=[TopicProduceData(partition_data=[data])])
         frame = bytearray(frame_of(request, VERSION)[4:])
         header, position = decode_request_header(memoryview(frame))
-        one = produce_frame.decode_one(memoryview(frame), VERSION, position)
-        assert one is not None
-        head = ProduceHead(frame, header, *one)
-        prepared = self.replica.log.prepare(records, NOW_MS)
-        produce = GatheredProduce(prepared, len(records), self.replica, head, frame, ROUTE, SystemClock())
+        read = read_head(frame, header, position)
+        assert read is not None
+        produce = GatheredProduce(self.replica, read[0], frame, ROUTE, SystemClock())
+        produce.batch = self.replica.log.prepare(records, NOW_MS)
+        produce.size_bytes = len(records)
         self.replica.gather(produce)
         return produce
 
@@ -215,6 +214,21 @@ def test_who_is_gathered_when_a_replica_is_added_waits_for_that_one_too() -> Non
     on_stage(story)
 
 
+def test_what_is_committed_is_told_though_others_gathered_with_it_are_not_yet() -> None:
+    async def story(stage: Stage) -> None:
+        stage.append("a")
+        produces = [stage.gather(value) for value in "bc"]
+        stage.replica.follow(state(replicas=(1, 2), isr=(1, 2), leader_epoch=1))
+        stage.syncs.let_go()
+        stage.syncs.let_go()
+        stage.replica.follower_fetched(2, 1, 2)  # it has "b", and not yet "c"
+        assert [each.is_done for each in produces] == [True, False]
+        stage.replica.follow(state(leader=2, leader_epoch=2, replicas=(1, 2), isr=(1, 2)))
+        assert [code_of(each) for each in produces] == [ErrorCode.NONE, ErrorCode.NOT_LEADER_OR_FOLLOWER]
+
+    on_stage(story)
+
+
 def test_who_is_gathered_when_the_partition_is_deleted_is_told_so() -> None:
     async def story(stage: Stage) -> None:
         stage.append("a")
@@ -222,6 +236,22 @@ def test_who_is_gathered_when_the_partition_is_deleted_is_told_so() -> None:
         stage.replica.close(PartitionGone("t-0 is deleted"))
         await asyncio.sleep(0)
         assert code_of(produce) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+    on_stage(story)
+
+
+@pytest.mark.parametrize("operation", ["write", "sync"])
+def test_a_refusal_that_cannot_be_sent_keeps_nobody_else_waiting(operation: Operation) -> None:
+    async def story(stage: Stage) -> None:
+        stage.append("a")
+        stage.disk.fail(operation, error=errno.ENOSPC)
+        odd, even = (stage.gather(value) for value in "bc")
+        odd.head.index = 2**40  # somebody's mistake
+        await asyncio.sleep(0)
+        stage.syncs.let_go()
+        with pytest.raises(ProtocolError):
+            odd.result()
+        assert code_of(even) == ErrorCode.KAFKA_STORAGE_ERROR
 
     on_stage(story)
 

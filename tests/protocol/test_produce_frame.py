@@ -11,9 +11,12 @@ from penstock.protocol import produce_frame
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.headers import encode_response_header
 from penstock.protocol.messages import produce
+from penstock.protocol.repeated_produce import read_head
+from penstock.protocol.request_header import RequestHeader
 from tests.protocol.message_strategies import values
 
 _SETTINGS = settings(max_examples=60, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+HEADER = bytes(10)
 FLEXIBLE = range(produce.FLEXIBLE_FROM, produce.VERSIONS.stop)
 
 
@@ -44,8 +47,10 @@ def outcome(of: Callable[[], Any]) -> Any:
 
 def decoded(buf: bytes | memoryview, version: int) -> produce.ProduceRequest:
     """As the dispatcher does it."""
-    one = produce_frame.decode_one(memoryview(buf), version, 0)
-    return produce.decode_request(buf, version) if one is None else one[0]
+    frame = bytearray(HEADER + buf)
+    header = RequestHeader(api_key=0, api_version=version, correlation_id=1, client_id="")
+    read = read_head(frame, header, len(HEADER))
+    return produce.decode_request(buf, version) if read is None else read[0].request(read[1])
 
 
 def encoded(message: produce.ProduceResponse, version: int) -> bytes:
@@ -68,10 +73,7 @@ def test_one_batch_is_read_and_answered_without_the_generated_codec(
     answer = produce.encode_response(response(**named(version)), version)
     monkeypatch.setattr(produce, "decode_request", None)
     monkeypatch.setattr(produce, "encode_response", None)
-    one = produce_frame.decode_one(memoryview(b"head" + data), version, 4)
-    assert one is not None
-    assert one[0] == request(**named(version))
-    assert (b"head" + data)[one[1] :].startswith(b"\x8f\x02the batch"), "the length of 270 bytes, and one"
+    assert decoded(data, version) == request(**named(version))
     assert encoded(response(**named(version)), version) == answer
 
 

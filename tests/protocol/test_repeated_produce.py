@@ -4,7 +4,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from penstock.protocol import produce_frame
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.headers import (
     decode_request_header,
@@ -12,7 +11,7 @@ from penstock.protocol.headers import (
     encode_response_header,
 )
 from penstock.protocol.messages import produce
-from penstock.protocol.repeated_produce import ProduceHead
+from penstock.protocol.repeated_produce import ProduceHead, read_head
 from penstock.protocol.request_header import RequestHeader
 
 VERSIONS = range(produce.FLEXIBLE_FROM, produce.VERSIONS.stop)
@@ -39,9 +38,9 @@ def read_anew(frame: bytearray) -> tuple[RequestHeader, produce.ProduceRequest]:
 
 def remembered(frame: bytearray) -> ProduceHead:
     header, position = decode_request_header(memoryview(frame))
-    one = produce_frame.decode_one(memoryview(frame), header.api_version, position)
-    assert one is not None
-    return ProduceHead(frame, header, *one)
+    read = read_head(frame, header, position)
+    assert read is not None
+    return read[0]
 
 
 def repeated(head: ProduceHead, frame: bytearray) -> tuple[RequestHeader, produce.ProduceRequest] | None:

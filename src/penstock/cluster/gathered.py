@@ -20,14 +20,15 @@ GATHERED_BYTES_MAX: Final = 16_384
 
 
 class GatheredAppend(Completion[Any]):
-    """A checked batch of a client, and the answer that comes when `told` is called; made by whoever answers."""
+    """A batch of a client, and the answer that comes when `told` is called; made by whoever answers."""
 
     __slots__ = ("appended", "batch", "size_bytes")
 
-    def __init__(self, batch: StorableBatch, size_bytes: int) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.batch = batch
-        self.size_bytes = size_bytes
+        self.batch: StorableBatch
+        """Once it is checked."""
+        self.size_bytes = 0
         """As the client sent it: the topic may store it in another codec."""
         self.appended: Appended | None = None
         """Where it is stored, once it is."""

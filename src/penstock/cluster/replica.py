@@ -10,7 +10,6 @@ own disk and from what its followers ask for; a follower is told by its leader.
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from functools import partial
 
 from penstock.cluster.gathered import GATHERED_MAX, GatheredAppend
 from penstock.cluster.in_sync import Followers, WantedSet
@@ -333,8 +332,6 @@ class Replica:
             _log.exception("appending to %s-%d failed", self.topic, self.partition)
             outcomes = [StorageError(f"the append failed: {error}")] * len(batches)
         self._surroundings.flusher.request(log)
-        stored: list[GatheredAppend] = []
-        last_offset = -1
         for produce, outcome in zip(gathered, outcomes, strict=True):
             if isinstance(outcome, LogError):
                 if isinstance(outcome, StorageError):
@@ -343,13 +340,7 @@ class Replica:
                 continue
             produce.appended = outcome
             self.bytes_in += produce.size_bytes
-            if outcome.last_offset < self.high_watermark:  # sent again
-                produce.told(None)
-                continue
-            stored.append(produce)
-            last_offset = max(last_offset, outcome.last_offset)
-        if stored:
-            self._wait(self._producers, last_offset, partial(_tell_each, stored))
+            self.tell_when_acknowledged(outcome.last_offset, ALL, produce.told)
         self._appended(log)
 
     def _require_in_sync(self, followers: Followers, log: Log) -> None:
@@ -509,8 +500,3 @@ class Replica:
         if current_leader_epoch < self.leader_epoch:
             return ErrorCode.FENCED_LEADER_EPOCH
         return ErrorCode.UNKNOWN_LEADER_EPOCH
-
-
-def _tell_each(gathered: list[GatheredAppend], error: LogError | None) -> None:
-    for produce in gathered:
-        produce.told(error)

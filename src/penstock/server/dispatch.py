@@ -13,12 +13,11 @@ from typing import Any
 from penstock.cluster.controller.decision import Refusal
 from penstock.cluster.controller_access import DecidesHere
 from penstock.observability.completion import Completion
-from penstock.protocol import produce_frame
 from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.headers import decode_request_header
 from penstock.protocol.messages.api_versions import ApiVersionsResponse
 from penstock.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
-from penstock.protocol.repeated_produce import ProduceHead
+from penstock.protocol.repeated_produce import ProduceHead, read_head
 from penstock.protocol.request_header import RequestHeader
 from penstock.security.operations import Operation
 from penstock.security.principal import decode_principal, encode_principal
@@ -49,7 +48,7 @@ class Dispatcher:
         head = peer.produce_head
         records = None if head is None else head.records_in(frame)
         if head is not None and records is not None and self._services.is_ready:
-            return self._repeat(head, records, frame, peer)
+            return self._produce(head, records, frame, peer)
         view = memoryview(frame)
         header, position = decode_request_header(view)
         route = self._routes.get(header.api_key) or self._route(header.api_key, peer)
@@ -62,22 +61,21 @@ class Dispatcher:
         is_elsewhere = route.is_forwarded and not services.controller.is_active
         if is_elsewhere and route.is_own is None:
             return Exclusive(self._forward(bytes(frame), peer))
-        one = produce_frame.decode_one(view, version, position) if route.key == PRODUCE else None
-        if one is None:
-            request = route.decode(view, version, position)
-        else:
-            request = one[0]
-            peer.produce_head = ProduceHead(frame, header, request, one[1])
+        read = read_head(frame, header, position) if route.key == PRODUCE else None
+        if read is not None:
+            peer.produce_head, records = read
+            return self._produce(peer.produce_head, records, frame, peer)
+        request = route.decode(view, version, position)
         if is_elsewhere and route.is_own is not None and not route.is_own(request):
             return Exclusive(self._forward(bytes(frame), peer))
         if route.key == _ENVELOPE:
             return self._open_envelope(route, header, request, peer)
         return self._handle(route, header, request, frame, peer)
 
-    def _repeat(
+    def _produce(
         self, head: ProduceHead, records: memoryview, frame: bytearray, peer: Peer
     ) -> Answer | Completion[Answer] | Awaitable[Answer] | Exclusive:
-        """Handle a Produce that begins as the last one."""
+        """Handle a Produce of one batch."""
         route = self._routes[PRODUCE]
         gathered = gather(self._services, route, head, records, frame, peer)
         if gathered is not None:

@@ -1,9 +1,9 @@
 """The short way of a small Produce through a broker under load.
 
-A request that begins as the one before it, while the partition's disk is busy, says nothing new but its batch. Then
-none of the things are made that a request is made of on its way to a handler and back: the batch is checked and
-gathered, and its answer is written when it is told where it is stored (docs/adr/0017-gathered-appends.md). Whatever
-is not as usual goes the long way, which finds out what to say.
+A request for one batch, while the partition's disk is busy, does not take what a request is made of on its way to a
+handler and back: the batch is checked and gathered, and its answer is written when it is told where it is stored
+(docs/adr/0017-gathered-appends.md). Most of them begin as the one before, and are not even read. Whatever is not as
+usual goes the long way, which finds out what to say.
 """
 
 import logging
@@ -21,12 +21,11 @@ from penstock.security.operations import Operation
 from penstock.security.resources import ResourceType
 from penstock.server.connection_host import Answer, Peer
 from penstock.server.context import Services
-from penstock.server.produce_answers import answer_of_one, failed, rejected
+from penstock.server.produce_answers import failed, rejected
 from penstock.server.route import Route
 from penstock.storage.log_errors import AppendRejected, LogError
-from penstock.storage.storable_batch import StorableBatch
 
-_requests_log = logging.getLogger("penstock.server.dispatch")
+_requests_log = logging.getLogger("penstock.server.dispatch")  # which tells every request, if anybody listens
 _ACKS_GATHERED: Final = (-1, 1)
 _FLAGS_POSITION: Final = ATTRIBUTES_POSITION + 1  # the low byte
 
@@ -34,7 +33,11 @@ _FLAGS_POSITION: Final = ATTRIBUTES_POSITION + 1  # the low byte
 def gather(  # noqa: PLR0917  names are paid for at each call
     services: Services, route: Route, head: ProduceHead, records: memoryview, frame: bytearray, peer: Peer
 ) -> Completion[Answer] | None:
-    """Append the batch together with what others send now; None, with nothing done, if it must go the long way."""
+    """Append the batch together with what others send now; None, with nothing done, if it must go the long way.
+
+    That is where whatever takes more than a look is decided: transactions, internal topics, quotas, batches that are
+    checked on a thread.
+    """
     replicas = services.replicas
     leader = (
         replicas.leader_of(head.name, head.index)
@@ -53,12 +56,16 @@ def gather(  # noqa: PLR0917  names are paid for at each call
         or (services.authorizer.is_enforcing and not _may_write(services, peer, leader.topic))
     ):
         return None
-    clock = services.clock
+    produce = GatheredProduce(leader, head, frame, route, services.clock)
     try:
-        batch = leader.log.prepare(records, clock.now_ms())
-    except (CheckElsewhere, AppendRejected):
+        batch = leader.log.prepare(records, services.clock.now_ms())
+    except CheckElsewhere:
         return None
-    produce = GatheredProduce(batch, len(records), leader, head, frame, route, clock)
+    except AppendRejected as error:
+        produce.told(error)
+        return produce
+    produce.batch = batch
+    produce.size_bytes = len(records)
     leader.gather(produce)
     return produce
 
@@ -70,28 +77,25 @@ def _may_write(services: Services, peer: Peer, topic: str) -> bool:
 class GatheredProduce(GatheredAppend):
     """The answer of one such request, when it comes."""
 
-    __slots__ = ("_began_ms", "_clock", "_frame", "_head", "_leader", "_route")
+    __slots__ = ("_began_ms", "_clock", "_frame", "_leader", "_route", "head")
 
-    def __init__(  # noqa: PLR0917  as above
-        self,
-        batch: StorableBatch,
-        size_bytes: int,
-        leader: Replica,
-        head: ProduceHead,
-        frame: bytearray,
-        route: Route,
-        clock: Clock,
+    def __init__(
+        self, leader: Replica, head: ProduceHead, frame: bytearray, route: Route, clock: Clock
     ) -> None:
-        super().__init__(batch, size_bytes)
+        super().__init__()
         self._leader = leader
-        self._head = head
+        self.head = head
         self._frame = frame
         self._route = route
         self._clock = clock
         self._began_ms = clock.monotonic_ms()
 
     def told(self, error: LogError | None) -> None:
-        answer = self._answer() if error is None else self._refusal(error)
+        try:
+            answer = self._answer() if error is None else self._refusal(error)
+        except Exception as mistake:  # noqa: BLE001  others are told after this one
+            self.fail(mistake)
+            return
         self._route.counts.answered(
             len(self._frame), len(answer[0]), self._clock.monotonic_ms() - self._began_ms
         )
@@ -101,16 +105,15 @@ class GatheredProduce(GatheredAppend):
         stored = self.appended
         assert stored is not None
         return (
-            self._head.answer(
+            self.head.answer(
                 self._frame, stored.base_offset, stored.log_append_time_ms, stored.log_start_offset
             ),
         )
 
     def _refusal(self, error: LogError) -> Answer:
-        head = self._head
+        head = self.head
         if isinstance(error, AppendRejected):
-            response = rejected(head.index, self._leader, error)
+            partition = rejected(head.index, self._leader, error)
         else:
-            response = failed(head.index, error.code, str(error))
-        [topic] = head.request(memoryview(b"")).topic_data
-        return self._route.encode(head.header(self._frame), answer_of_one(topic, response))
+            partition = failed(head.index, error.code, str(error))
+        return self._route.encode(head.header(self._frame), head.response(partition))

@@ -313,16 +313,7 @@ def _append(
     data: PartitionProduceData,
     told: Verdicts,
 ) -> _Outcome:
-    return _append_to(ctx, request, leader_for(ctx, topic, data.index), data, told)
-
-
-def _append_to(
-    ctx: RequestContext,
-    request: ProduceRequest,
-    leader: Replica | ErrorCode,
-    data: PartitionProduceData,
-    told: Verdicts,
-) -> _Outcome:
+    leader = leader_for(ctx, topic, data.index)
     if not isinstance(leader, Replica):
         return _Outcome(failed(data.index, leader))
     records = memoryview(data.records or b"")
@@ -344,18 +335,14 @@ def _append_records(
     try:
         appended = leader.append(records, ctx.broker.clock.now_ms(), acks=request.acks)
     except CheckElsewhere:
-        return _unchecked(index, unchecked)
+        outcome = _Outcome(PartitionProduceResponse(index=index))
+        outcome.unchecked = unchecked
+        return outcome
     except AppendRejected as error:
         return _Outcome(rejected(index, leader, error))
     except LogError as error:
         return _Outcome(failed(index, error.code, str(error)))
     return _Outcome(stored(index, appended), leader, appended.last_offset)
-
-
-def _unchecked(index: int, records: memoryview) -> _Outcome:
-    outcome = _Outcome(PartitionProduceResponse(index=index))
-    outcome.unchecked = records
-    return outcome
 
 
 def _refuse(

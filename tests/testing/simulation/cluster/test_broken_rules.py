@@ -3,16 +3,15 @@
 Which seed does depends on every time that the code takes: so a few are tried.
 """
 
-from collections import deque
-from functools import partial
-
 import pytest
 
 from penstock.cluster.fetching import position
 from penstock.cluster.fetching.position import LogView
+from penstock.cluster.gathered import GatheredAppend
 from penstock.cluster.in_sync import Followers, WantedSet
 from penstock.cluster.raft import quorum_state
-from penstock.cluster.replica import Replica, Told, _tell_each
+from penstock.cluster.replica import Replica
+from penstock.cluster.waiting import Told, WaitingProducers
 from penstock.protocol.messages.fetch import FetchPartition
 from penstock.share.state.persister import ClusterPersister
 from penstock.share.values import SharePartitionKey
@@ -98,10 +97,8 @@ def test_what_is_gathered_is_lost_if_it_is_acknowledged_before_it_is_synced(
 ) -> None:
     wait = Replica._wait
 
-    def wait_for_nothing(
-        replica: Replica, producers: "deque[tuple[int, Told]]", last_offset: int, told: Told
-    ) -> None:
-        if isinstance(told, partial) and told.func is _tell_each:
+    def wait_for_nothing(replica: Replica, producers: WaitingProducers, last_offset: int, told: Told) -> None:
+        if isinstance(getattr(told, "__self__", None), GatheredAppend):
             told(None)
         else:
             wait(replica, producers, last_offset, told)
