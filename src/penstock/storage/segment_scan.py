@@ -18,6 +18,9 @@ from penstock.protocol.records.batch import (
 from penstock.storage.files import Buffer
 
 CHUNK_BYTES: Final = 1 << 20
+_FIRST_CHUNK_BYTES: Final = (
+    1 << 16
+)  # of many a segment there is little to read: the rest is room for batches to come
 _LENGTH_MIN: Final = HEADER_SIZE - LOG_OVERHEAD
 
 
@@ -30,6 +33,7 @@ class SegmentScan:
     __slots__ = (
         "_check_crc",
         "_chunk",
+        "_chunk_bytes",
         "_chunk_position",
         "_read",
         "_size_bytes",
@@ -54,6 +58,7 @@ class SegmentScan:
         self._size_bytes = size_bytes
         self._check_crc = check_crc
         self._chunk: Buffer = b""
+        self._chunk_bytes = _FIRST_CHUNK_BYTES
         self._chunk_position = position
         self.position = position
         self.next_offset = next_offset
@@ -104,7 +109,8 @@ class SegmentScan:
         """Make sure that so many bytes from the current position are in the chunk; gives where they begin."""
         at = self.position - self._chunk_position
         if at + size_bytes > len(self._chunk):
-            wanted = max(size_bytes, min(CHUNK_BYTES, self._size_bytes - self.position))
+            wanted = max(size_bytes, min(self._chunk_bytes, self._size_bytes - self.position))
+            self._chunk_bytes = min(2 * self._chunk_bytes, CHUNK_BYTES)
             self._chunk = self._read(wanted, self.position)
             self._chunk_position = self.position
             return 0

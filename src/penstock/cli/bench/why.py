@@ -17,8 +17,7 @@ REASONS: Final[Mapping[str, str]] = {
     "c": (
         "One sync serves some 25 of 64 requests, so the disk is no longer what is waited for: the broker's processor "
         "is busy all the time, and (z) shows with what. The interpreter's part is spread over all layers, none above "
-        "three tenths. Where a sync takes longer the disk is what one producer waits for, and the ratio is larger. On "
-        "64 partitions each round syncs up to 64 files instead of one, which the kernel's workers do."
+        "three tenths. Where a sync takes longer the disk is what one producer waits for, and the ratio is larger."
     ),
     "l": (
         "As (b). Redis syncs on its only thread, between reading the request and answering it, and so has one sleep "
