@@ -186,17 +186,22 @@ class Replicas:
 
     async def recover(self) -> None:
         """Open the logs of all partitions, if the last stop was not a clean one, with their syncs side by side."""
-        if self._store.was_clean:
+        replicas = list(self)
+        if self._store.was_clean or not replicas:
             return
+        log.info("the last stop was not a clean one: looking through %d partition(s)", len(replicas))
+        clock = self.surroundings.clock
+        began_ms = clock.monotonic_ms()
         syncs = []
-        pace = _Pace(self.surroundings.clock)
-        for replica in list(self):
+        pace = _Pace(clock)
+        for replica in replicas:
             with self._store.leaving_syncs():
                 is_open = self._open(replica)
             if is_open and replica.log.chain.unsynced:
                 syncs.append(self.surroundings.flusher.sync(replica.log))
             await pace.breathe()
         await asyncio.gather(*syncs, return_exceptions=True)  # a log that fails says so itself
+        log.info("that took %.1f s", (clock.monotonic_ms() - began_ms) / 1000)
 
     async def delete_records(self, replica: Replica, offset: int) -> None:
         """Move the start of a log forward, durably. Raises `LogError`."""

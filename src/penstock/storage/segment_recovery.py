@@ -191,7 +191,7 @@ class SegmentRecovery:
         self.was_cut = True
         count = file_size_bytes - scan.position
         if scan.is_zeros:
-            _log.info("%s: cut %d bytes of room that was not used", segment.log_path, count)
+            _log.debug("%s: cut %d bytes of room that was not used", segment.log_path, count)
         else:
             _log.warning(
                 "%s: cut %d bytes from offset %d on, which a crash left unfinished: %s",
