@@ -1,11 +1,15 @@
 """After a kill a broker recovers all its partitions before it serves, with their syncs side by side."""
 
+import asyncio
+import contextlib
 import shutil
 import threading
 from pathlib import Path
 
+from penstock.config.broker import BrokerConfig
+from penstock.server.broker import Broker
 from penstock.storage.files import RealFileSystem
-from tests.server.live import batch, running_broker, values_in
+from tests.server.live import Live, TopicHandle, batch, running_broker, values_in
 
 PARTITIONS = 4
 
@@ -40,3 +44,61 @@ async def test_partitions_are_made_durable_side_by_side(tmp_path: Path) -> None:
         for partition in range(PARTITIONS):
             found = await client.fetch(topic, 0, partition=partition)
             assert (values_in(found), found.high_watermark) == ([b"%d" % partition], 1)
+
+
+class Held(RealFileSystem):
+    """Syncs of a topic's directories wait to be let go."""
+
+    def __init__(self, topic: str) -> None:
+        self._topic = topic
+        self.has_begun = threading.Event()
+        self.let_go = threading.Event()
+
+    def sync_dir(self, path: str) -> None:
+        if self._topic in path:
+            self.has_begun.set()
+            self.let_go.wait(60)
+        super().sync_dir(path)
+
+
+async def killed_broker(tmp_path: Path) -> tuple[Broker, Held]:
+    running, killed = tmp_path / "running", tmp_path / "killed"
+    async with running_broker(running) as live:
+        client = await live.connect()
+        topic = await client.create_topic()
+        await client.produce(topic, batch(b"0"))
+        shutil.copytree(running, killed)
+    files = Held(topic.name)
+    config = BrokerConfig({"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": str(killed), "node.id": "1"})
+    return Broker(config, files=files), files
+
+
+async def test_decisions_do_not_wait_for_partitions_that_are_being_recovered(tmp_path: Path) -> None:
+    """The node that recovers may be the controller of a whole cluster."""
+    broker, files = await killed_broker(tmp_path)
+    starting = asyncio.ensure_future(broker.start())
+    try:
+        await asyncio.to_thread(files.has_begun.wait, 60)
+        created = await asyncio.wait_for(broker.services.controller.auto_create_topic("meanwhile"), 30)
+    finally:
+        files.let_go.set()
+        await starting
+    try:
+        client = await Live(broker).connect()
+        answer = await client.produce(TopicHandle(created.name, created.topic_id), batch(b"1"))
+        assert answer.error_code == 0
+        await client.close()
+    finally:
+        await broker.stop()
+
+
+async def test_a_start_that_is_given_up_while_partitions_are_recovered_ends(tmp_path: Path) -> None:
+    broker, files = await killed_broker(tmp_path)
+    starting = asyncio.ensure_future(broker.start())
+    await asyncio.to_thread(files.has_begun.wait, 60)
+    starting.cancel()
+    files.let_go.set()
+    with contextlib.suppress(asyncio.CancelledError):
+        await starting
+    async with running_broker(tmp_path / "killed") as live:
+        assert live.services.is_ready

@@ -185,6 +185,23 @@ def test_gaps_that_compaction_left_are_not_taken_for_losses_when_the_recovery_po
     assert store.text() == compacted
 
 
+@pytest.mark.parametrize("power_is_cut", [False, True])
+def test_gaps_are_not_taken_for_losses_after_a_second_crash_either(power_is_cut: bool) -> None:
+    """Nothing has written the recovery point down between the two."""
+    store = KeyedStore(1, segment_bytes=250)
+    store.put("a=0 b=1 x=2 c=3 y=4 x=5 d=6 e=7 y=8 f=9 g=10 x=11 h=12 i=13 j=14 k=15")
+    while store.compact():
+        pass
+    compacted = store.text()
+    store.disk = store.disk.kill()
+    store.disk.remove(f"/data/{RECOVERY_POINTS}")
+    store.disk.sync_dir("/data")
+    for _ in range(3):
+        store.open()
+        assert store.text() == compacted
+        store.disk = store.disk.crash() if power_is_cut else store.disk.kill()
+
+
 def test_a_gap_above_all_that_is_known_to_be_durable_is_a_loss() -> None:
     store = new_store(1)
     store.run(store.store.checkpoint())

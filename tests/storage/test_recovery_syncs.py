@@ -1,6 +1,7 @@
 """What recovery finds above the recovery point is durable before anybody relies on it, whoever has it synced."""
 
 import asyncio
+import contextlib
 from random import Random
 
 import pytest
@@ -90,3 +91,42 @@ def test_a_sync_that_fails_takes_the_log_offline(machine: Machine) -> None:
         assert log.committed_offset == 0
 
     asyncio.run(story())
+
+
+@pytest.mark.parametrize("is_left", [False, True])
+@pytest.mark.parametrize("appends", [False, True])
+def test_a_log_whose_process_was_killed_before_its_first_sync_keeps_its_name(
+    is_left: bool, appends: bool
+) -> None:
+    disk = FaultyDisk(Random(1))
+    append(orders(open_store(disk)), "in the page cache")
+    disk = disk.kill()
+    store = open_store(disk)
+    with store.leaving_syncs() if is_left else contextlib.nullcontext():
+        log = orders(store)
+    if appends:
+        append(log, "another")
+    if is_left or appends:
+        sync(log)
+        assert disk.unsynced_bytes("/data/orders-0/partition.metadata") == 0
+    assert log.durable_offset == log.log_end_offset
+    again = orders(open_store(disk.crash()))
+    assert all_values(again) == ["in the page cache", "another"][: log.durable_offset]
+
+
+def test_a_sync_is_not_left_that_would_hold_too_many_files_open() -> None:
+    """The recovery point may be lost, and a log have more segments than the process may open files."""
+    disk = FaultyDisk(Random(1))
+    log = orders(open_store(disk), segment_records=1)
+    values = [str(number) for number in range(20)]
+    append(log, values[0])
+    sync(log)
+    for value in values[1:]:
+        append(log, value)
+    disk = disk.kill()
+    store = open_store(disk)
+    with store.leaving_syncs():
+        log = orders(store, segment_records=1)
+    assert len(log.chain.unsynced) <= 3
+    sync(log)
+    assert all_values(orders(open_store(disk.crash()), segment_records=1)) == values

@@ -159,6 +159,10 @@ class Replica:
         saved = self._saved_high_watermark or 0
         return max(opened.log_start_offset, min(saved, opened.committed_offset))
 
+    def recovered(self) -> None:
+        """What recovery had to leave to a sync is durable now: what was known to be committed is so again."""
+        self._set_high_watermark(self._first_high_watermark(self.log))
+
     @property
     def is_open(self) -> bool:
         return self._log is not None

@@ -192,15 +192,18 @@ class Replicas:
         log.info("the last stop was not a clean one: looking through %d partition(s)", len(replicas))
         clock = self.surroundings.clock
         began_ms = clock.monotonic_ms()
-        syncs = []
+        syncs: dict[Replica, asyncio.Future[None]] = {}
         pace = _Pace(clock)
         for replica in replicas:
             with self._store.leaving_syncs():
                 is_open = self._open(replica)
             if is_open and replica.log.chain.unsynced:
-                syncs.append(self.surroundings.flusher.sync(replica.log))
+                syncs[replica] = self.surroundings.flusher.sync(replica.log)
             await pace.breathe()
-        await asyncio.gather(*syncs, return_exceptions=True)  # a log that fails says so itself
+        if syncs:
+            await asyncio.wait(syncs.values())  # unlike `gather` it leaves them to others if it is cancelled
+        for replica in syncs:
+            replica.recovered()  # or its log has failed, and says so itself
         log.info("that took %.1f s", (clock.monotonic_ms() - began_ms) / 1000)
 
     async def delete_records(self, replica: Replica, offset: int) -> None:

@@ -62,7 +62,8 @@ class PartitionService:
             clock,
             interval_ms=lambda: services.config[LOG_SCRUB_INTERVAL_MS],
         )
-        self._is_recovered = asyncio.Event()
+        self._missed: list[MetadataDelta] | None = []
+        """What changed while the partitions were recovered: whoever decided it, for others too, does not wait."""
         self._cleanup = contextlib.AsyncExitStack()
 
     async def start(self, cleaner: Cleaner) -> None:
@@ -75,7 +76,6 @@ class PartitionService:
         services.telemetry.follow(self._metadata.image.settings_of(ResourceType.CLIENT_METRICS))
         self._metadata.subscribe(self._follow)
         await services.replicas.recover()
-        self._is_recovered.set()
         upkeep = Upkeep(self._store, services.replicas, services.controller, cleaner, self._clock)
         self._cleanup.push_async_callback(upkeep.stop)
         upkeep.start()
@@ -94,6 +94,9 @@ class PartitionService:
         self._run(self._mender.run(), "mending")
         self._cleanup.push_async_callback(self._fetchers.stop)
         self._fetchers.follow(services.replicas)
+        while self._missed:
+            await self._take_in(self._missed.pop(0))
+        self._missed = None
 
     def _run(self, work: Coroutine[Any, Any, None], name: str) -> None:
         task = asyncio.get_running_loop().create_task(work, name=name)
@@ -105,7 +108,12 @@ class PartitionService:
         self._cleanup.push_async_callback(end)
 
     async def _follow(self, delta: MetadataDelta) -> None:
-        await self._is_recovered.wait()
+        if self._missed is None:
+            await self._take_in(delta)
+        else:
+            self._missed.append(delta)
+
+    async def _take_in(self, delta: MetadataDelta) -> None:
         services = self._services
         for topic in delta.topics_deleted.values():
             for number in topic.partitions:

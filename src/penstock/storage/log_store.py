@@ -79,6 +79,8 @@ class LogStore:
         self.broker_epoch = -1 if previous_epoch is None else previous_epoch
         """What this broker is registered with: until it is anew, what it was when it last stopped cleanly."""
         self._unopened = set(self._find_logs())
+        if self._unopened and not self.was_clean:
+            files.sync_dir(directory)  # a kill may have left the names of new logs in memory only
         self._offsets = OffsetCheckpoints(files, directory, self._unopened)
         self._due: dict[Log, None] = {}  # in the order they came: a simulation repeats itself
         self._tasks: set[asyncio.Task[None]] = set()
@@ -222,7 +224,9 @@ class LogStore:
             leaves_syncs=self._leaves_syncs,
         )
         # A log that never had a record was never synced, not even by a clean stop: the first sync includes its names.
-        return self._log(name, config, loaded, is_new=loaded.log_end_offset == 0)
+        # Nor, for all we know, was one that has no recovery point, if it was a kill that ended its first sync.
+        is_new = loaded.log_end_offset == 0 or not (self.was_clean or checkpointed.recovery_point)
+        return self._log(name, config, loaded, is_new=is_new)
 
     def delete(self, topic: str, partition: int) -> None:
         """Take the log of this partition out of the directory; its files are removed in the background."""

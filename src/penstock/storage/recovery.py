@@ -35,6 +35,8 @@ from penstock.storage.snapshot_files import SnapshotFiles
 _TEMPORARY = ".tmp"
 _LEFTOVERS = (compaction_swap.CLEANED, compaction_swap.SWAP, compaction_swap.DELETED, _TEMPORARY)
 
+_LEFT_SEGMENTS_MAX = 3  # a sync holds all of them open at once, and many syncs run side by side
+
 _log = logging.getLogger(__name__)
 
 
@@ -82,12 +84,12 @@ def load_log(
     """Open the log in `directory`. Waits for the disk, after a crash for as long as recovery takes.
 
     With `leaves_syncs` what recovery has found above the recovery point becomes durable with the log's next sync: those
-    of many logs can run side by side.
+    of many logs can run side by side. Not if it is in more files than a sync should hold open.
     """
     producers = ProducerStates(expiration_ms=producer_expiration_ms)
     loader = _Loader(cache, directory, config, checkpointed, now_ms, producers)
     loaded = loader.load()
-    if loaded.unsynced and not leaves_syncs:
+    if loaded.unsynced and not (leaves_syncs and len(loaded.unsynced) <= _LEFT_SEGMENTS_MAX):
         loader.sync(loaded)
     return loaded
 
@@ -242,6 +244,7 @@ class _Loader:
             committed_offset=self._checkpointed.committed_offset,
         )
         end_offset = recovery.check(self._segments[first], self._begin_of_next(first))
+        vouched_until = point
         if end_offset < point:
             self._report_missing(first, end_offset, point)
         for number in range(first + 1, len(self._segments)):
@@ -251,11 +254,14 @@ class _Loader:
                 self._cut_reason = f"it begins at offset {segment.base_offset} where {end_offset} belongs"
                 self._remove_from(number)
                 break
+            if is_missing and self._snapshots.newest is not None:
+                vouched_until = self._snapshots.newest
             end_offset = recovery.check(segment, self._begin_of_next(number))
         self._damage += recovery.damage
         self._damaged = recovery.damaged
         self._write_again(first, recovery)
-        self._snapshots.remove_above(point)
+        # A snapshot by which gaps were told from losses stays until the recovery point is above them again.
+        self._snapshots.remove_above(vouched_until if vouched_until <= end_offset else point)
         return end_offset
 
     def _is_compacted_away(self, end_offset: int, following: Segment) -> bool:
@@ -318,7 +324,7 @@ class _Loader:
         self._producers.advance_end_offset(log_start)
 
     def _write_again(self, first: int, recovery: SegmentRecovery) -> None:
-        """Have what lies above the recovery point synced: a kill may have left it in the page cache only."""
+        """Write what lies above the recovery point once more, for a sync: a kill may have left it in the page cache only."""
         if not (self._has_news or recovery.has_news):
             # Nothing to sync, unless the file's length was set and not synced: left to the next sync.
             self._segments[first].rewrite_from(self._segments[first].size_bytes)

@@ -187,7 +187,7 @@ class ShareRead:
         if code or state is None or not data.records or records_max <= 0:
             return failed(name, code or led.failure), 0
         limit = asked.fetch_offset + state.settings.record_locks_max + records_max
-        positions, batches = _batches_in(data.records, limit)
+        positions, batches = _batches_in(data.records, limit, data.high_watermark)
         acquired = state.acquire(
             self._request.member_id or "",
             fetch_offset=asked.fetch_offset,
@@ -228,18 +228,23 @@ class ShareRead:
         if not data.aborted_transactions or not isinstance(leader, Replica):
             return []
         aborted = leader.log.aborted_transactions(batches[0].first_offset, batches[-1].last_offset + 1)
-        return aborted_ranges((header for _, header in iter_batches(records)), aborted)
+        found = aborted_ranges((header for _, header in iter_batches(records)), aborted)
+        first_offsets = {each.first_offset for each in found}
+        return [each for each in batches if each.first_offset in first_offsets]
 
 
 def failed(name: TopicPartition, code: ErrorCode) -> PartitionData:
     return PartitionData(partition_index=name.partition, error_code=code, records=b"")
 
 
-def _batches_in(records: RecordsBuffer, offset_limit: int) -> tuple[list[int], list[OffsetRange]]:
+def _batches_in(
+    records: RecordsBuffer, offset_limit: int, end_offset: int
+) -> tuple[list[int], list[OffsetRange]]:
     """Where the batches begin (and, one more, where the last one ends), and their offsets.
 
     Those behind `offset_limit` are left out: more records than may be in flight cannot be acquired. Not the first:
-    compaction may have left nothing before it.
+    compaction may have left nothing before it. A batch that has rotted may claim offsets of those behind it, or beyond
+    `end_offset`, where the log ends for readers: it is not given them.
     """
     positions = [0]
     batches: list[OffsetRange] = []
@@ -248,10 +253,18 @@ def _batches_in(records: RecordsBuffer, offset_limit: int) -> tuple[list[int], l
         base_offset, length, last_delta = _BATCH_HEAD.unpack_from(records, position)
         if batches and base_offset > offset_limit:
             break
+        if batches and batches[-1].last_offset >= base_offset:
+            batches[-1] = _up_to(batches[-1], base_offset)
         position += LOG_OVERHEAD + length
         positions.append(position)
         batches.append(OffsetRange(base_offset, base_offset + last_delta))
+    if batches:
+        batches[-1] = _up_to(batches[-1], end_offset)
     return positions, batches
+
+
+def _up_to(batch: OffsetRange, end_offset: int) -> OffsetRange:
+    return OffsetRange(batch.first_offset, max(batch.first_offset, min(batch.last_offset, end_offset - 1)))
 
 
 _first_offset = attrgetter("first_offset")
