@@ -324,7 +324,7 @@ class _Loader:
         self._producers.advance_end_offset(log_start)
 
     def _write_again(self, first: int, recovery: SegmentRecovery) -> None:
-        """Write what lies above the recovery point once more, for a sync: a kill may have left it in the page cache only."""
+        """Write what lies above the recovery point once more, to be synced: a kill may have left it in memory only."""
         if not (self._has_news or recovery.has_news):
             # Nothing to sync, unless the file's length was set and not synced: left to the next sync.
             self._segments[first].rewrite_from(self._segments[first].size_bytes)
