@@ -117,8 +117,10 @@ class Scripted:
         self.leaders: dict[TopicPartition, int] = {}
         self.answers: dict[int, asyncio.Future[dict[TopicPartition, FetchedPartition]]] = {}
         self.asked: list[tuple[int, set[int]]] = []
+        self.takes_ms = 0
 
     async def leader(self, where: TopicPartition) -> Partition:
+        self.clock.advance(self.takes_ms)
         if where not in self.leaders:
             raise Retry("no leader")
         return Partition(index=where.partition, leader_id=self.leaders[where])
@@ -165,6 +167,28 @@ async def test_a_partition_without_a_leader_does_not_hold_up_the_others() -> Non
     assert client.asked[-1] == (2, {1})
     client.answers[2].set_result({B: fetched(0)})
     assert list(await reading) == [B]
+    await reader.close()
+
+
+async def test_a_pause_that_ends_while_others_are_asked_is_noticed() -> None:
+    client = Scripted()
+    client.leaders = {B: 2}
+    reader = Reader(client, LIMITS)  # type: ignore[arg-type]  # as much of a client as is used
+    reader.assign({A: 0, B: 0})
+    reading = asyncio.create_task(reader.next())
+    await turn()
+    client.answers[2].set_result({B: fetched(0)})
+    assert list(await reading) == [B]
+    client.leaders[A] = 1
+    client.takes_ms = 200  # to say who leads B: meanwhile A's pause is over
+    reading = asyncio.create_task(reader.next())
+    await turn()
+    client.takes_ms = 0
+    client.clock.advance(0)
+    await turn()
+    assert client.asked[-1] == (1, {0})
+    client.answers[1].set_result({A: fetched(0)})
+    assert list(await reading) == [A]
     await reader.close()
 
 

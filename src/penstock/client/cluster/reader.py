@@ -61,8 +61,8 @@ class Reader:
         `BrokerError` when a topic is gone or may not be read.
         """
         while True:
-            await self._ask()
-            await self._something_happens()
+            looked_ms = await self._ask()
+            await self._something_happens(looked_ms)
             found = self._taken()
             if found:
                 return found
@@ -74,8 +74,8 @@ class Reader:
                 await each.answer
         await self._client.close()
 
-    async def _ask(self) -> None:
-        """Have a fetch under way at every leader that has none."""
+    async def _ask(self) -> float:
+        """Have a fetch under way at every leader that has none; gives when it was looked who is paused."""
         busy = {where for each in self._under_way.values() for where in each.asked}
         now_ms = self._client.clock.monotonic_ms()
         by_leader: dict[int, dict[TopicPartition, int]] = {}
@@ -92,20 +92,21 @@ class Reader:
             if node not in self._under_way:
                 fetch = self._client.fetch_of(node, asked, self._limits)
                 self._under_way[node] = _UnderWay(asked, asyncio.create_task(fetch))
+        return now_ms
 
-    async def _something_happens(self) -> None:
+    async def _something_happens(self, looked_ms: float) -> None:
         """A fetch is answered, a partition is added, or the time of one that is paused has come."""
         self._changed = asyncio.get_running_loop().create_future()
         waited: list[asyncio.Future[Any]] = [each.answer for each in self._under_way.values()]
         waited.append(self._changed)
         alarm = None
-        now_ms = self._client.clock.monotonic_ms()
-        # One whose time has come already waits for its broker to answer what it was asked before.
+        # One whose time had come by then waits for its broker to answer what it was asked before.
         due_ms = min(
-            (pause.until_ms for pause in self._paused.values() if pause.until_ms > now_ms), default=None
+            (pause.until_ms for pause in self._paused.values() if pause.until_ms > looked_ms), default=None
         )
         if due_ms is not None:
-            alarm = asyncio.ensure_future(self._client.clock.sleep(due_ms - now_ms))
+            left_ms = max(0.0, due_ms - self._client.clock.monotonic_ms())
+            alarm = asyncio.ensure_future(self._client.clock.sleep(left_ms))
             waited.append(alarm)
         try:
             await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
