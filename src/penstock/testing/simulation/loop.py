@@ -52,6 +52,9 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         """What went over the network, and when: two runs of one seed have the same."""
         self.disk_slowness: dict[str, float] = {}
         """How many times longer than usual the work that waits for a disk takes, by machine."""
+        self.slow_work_chance = 0.0
+        """That work off the loop takes tens or hundreds of milliseconds."""
+        self._ended_lives: dict[str, int] = {}
         self._now_s = 0.0
         self._clock_resolution = 1e-9
         self._selector = _Selector(self)
@@ -163,9 +166,14 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         context.run(current_node.set, node)
         return context.run(self.create_task, work)
 
+    def life_of(self, node: str) -> int:
+        """Changes when the machine's process ends: work that was begun before has nobody to return to."""
+        return self._ended_lives.get(node, 0)
+
     def power_off(self, node: str) -> None:
         """The machine is gone: its connections break, its listeners close, its tasks end. Its disk is the caller's."""
         self.note(f"power off {node}")
+        self._ended_lives[node] = self.life_of(node) + 1
         for transport in [each for each in self._transports if each.node == node]:
             transport.vanish()
         for listener in [each for each in self._listeners.values() if each.node == node]:

@@ -6,6 +6,8 @@ from typing import Any
 
 from penstock.cluster.metadata.state import Partition
 from penstock.cluster.quorum import Quorum
+from penstock.cluster.raft.applying import Applier, Work
+from penstock.cluster.raft.effects import InstallSnapshot
 from penstock.cluster.raft.quorum_state import QuorumStateFile
 from penstock.cluster.raft.values import Election
 from penstock.cluster.replica import Replica
@@ -24,7 +26,9 @@ def watching(history: History, on_vote: OnVote) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         for owner, name, watched in (
             *_of_replicas(history),
+            *_of_logs(history),
             *_of_quorum(history),
+            (Applier, "_apply", _applying(history)),
             (QuorumStateFile, "write", _voting(on_vote)),
         ):
             original = getattr(owner, name)
@@ -43,10 +47,20 @@ def _voting(on_vote: OnVote) -> Callable[..., None]:
     return watched
 
 
+def _applying(history: History) -> Callable[..., Any]:
+    apply = Applier._apply  # noqa: SLF001
+
+    async def watched(applier: Applier, work: Work) -> None:
+        if isinstance(work, InstallSnapshot) and applier.applied_offset > 0:
+            history.metadata.installs()
+        await apply(applier, work)
+
+    return watched
+
+
 def _of_replicas(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
     checker = history.replicas
     follow, begin, advance = Replica.follow, Replica._begin_epoch, Replica._set_high_watermark  # noqa: SLF001
-    cut = Replica.truncated
 
     def follows(replica: Replica, state: Partition) -> None:
         follow(replica, state)
@@ -61,11 +75,6 @@ def _of_replicas(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
         advance(replica, high_watermark)
         if replica.high_watermark > before:
             checker.commits(replica)
-
-    def cuts(replica: Replica, end_offset: int) -> None:
-        before = replica.high_watermark
-        cut(replica, end_offset)
-        checker.cuts(replica, end_offset, before)
 
     append_gathered = Replica._append_gathered  # noqa: SLF001
 
@@ -85,9 +94,42 @@ def _of_replicas(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
         (Replica, "follow", follows),
         (Replica, "_begin_epoch", begins),
         (Replica, "_set_high_watermark", advances),
-        (Replica, "truncated", cuts),
         (Replica, "_append_gathered", appends_gathered),
     ]
+
+
+def _of_logs(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
+    """What is dropped from the logs of replicas, whoever decided that."""
+    checker = history.replicas
+    truncate, restart, advance = Log.truncate_to, Log.truncate_fully_and_start_at, Log.advance_log_start
+
+    def truncates(log: Log, offset: int, *, now_ms: int) -> int:
+        if (replica := _replica_of(log)) is not None:
+            checker.cuts(replica, offset)
+        return truncate(log, offset, now_ms=now_ms)
+
+    def restarts(log: Log, offset: int) -> None:
+        if (replica := _replica_of(log)) is not None:
+            checker.cuts(replica, offset)
+        restart(log, offset)
+
+    def advances(log: Log, offset: int) -> None:
+        before, replica = log.log_start_offset, _replica_of(log)
+        advance(log, offset)
+        if replica is not None:
+            checker.starts(replica, before)
+
+    return [
+        (Log, "truncate_to", truncates),
+        (Log, "truncate_fully_and_start_at", restarts),
+        (Log, "advance_log_start", advances),
+    ]
+
+
+def _replica_of(log: Log) -> Replica | None:
+    """None for the log of the metadata."""
+    owner = getattr(log.on_durable, "__self__", None)
+    return owner if isinstance(owner, Replica) else None
 
 
 def _of_quorum(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
