@@ -1,13 +1,14 @@
 """Leaders that change at the wrong moment: while logs have parted, while metadata is behind, while replicas are few."""
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from random import Random
 
 from penstock.testing.simulation.cluster.checkers.records import PartitionName
 from penstock.testing.simulation.cluster.clients.admin import Admin
-from penstock.testing.simulation.cluster.history import History
-from penstock.testing.simulation.cluster.machine import Ending, Machine
+from penstock.testing.simulation.cluster.clients.client import Client
+from penstock.testing.simulation.cluster.machine import PORT, Ending, Machine
 from penstock.testing.simulation.cluster.plan import (
     GOSSIP,
     INTERNAL,
@@ -19,6 +20,7 @@ from penstock.testing.simulation.cluster.plan import (
 )
 from penstock.testing.simulation.loop import SimulatedLoop
 
+_ANSWER_S_MAX = 0.5
 _SLOW_DISK = (20, 200)
 _LAGGING_S = (0.3, 0.9)
 """Less than a follower may lag behind before it leaves the in-sync set: it may lead again."""
@@ -30,14 +32,14 @@ class ElectionFaults:
         loop: SimulatedLoop,
         machines: Sequence[Machine],
         random: Random,
-        history: History,
-        admin: Admin,
+        client: Client,
     ) -> None:
         self._loop = loop
         self._machines = machines
         self._random = random
-        self._history = history
-        self._admin = admin
+        self._history = client.history
+        self._client = client
+        self._admins: dict[str, Admin] = {}
         self.kinds: list[tuple[Callable[[Machine], Awaitable[None]], int]] = [
             (self._flip_leader, 4),
             (self._strand, 4),
@@ -55,21 +57,40 @@ class ElectionFaults:
         leader = self._leader_of(partitions[0], machine)
         if leader is None:
             return
-        first, second = leader, self._random.choice([each for each in self._machines if each is not leader])
-        others = [each.name for each in self._machines if each is not leader]
-        await self._admin.hand_over(partitions, leader.node_id)
-        self._loop.network.isolate([leader.name], others)
+        others = [each for each in self._machines if each is not leader]
+        first, second = leader, self._random.choice(others)
+        names = [each.name for each in others]
+        await self._hand_over(second, partitions, leader)
+        self._loop.network.isolate([leader.name], names)
         await asyncio.sleep(self._random.uniform(*_LAGGING_S))
-        await self._admin.hand_over(partitions, second.node_id)
+        await self._hand_over(second, partitions, second)
         self._loop.disk_slowness[leader.name] = self._random.uniform(*_SLOW_DISK)
-        self._loop.network.mend([leader.name], others)
+        self._loop.network.mend([leader.name], names)
         for _ in range(self._random.randint(1, 3)):
-            await asyncio.sleep(self._random.uniform(0.02, 0.3))
-            count = self._random.randint(1, len(partitions))
-            await self._admin.hand_over(self._random.sample(partitions, count), first.node_id)
+            await asyncio.sleep(self._random.uniform(0.02, 0.2))
+            chosen = self._random.sample(partitions, self._random.randint(1, len(partitions)))
+            await self._hand_over(self._random.choice(others), chosen, first)
             first, second = second, first
-        await asyncio.sleep(self._random.uniform(0, 0.5))
-        self._loop.disk_slowness.pop(leader.name, None)
+        self._loop.call_later(
+            self._random.uniform(0, 0.5), self._loop.disk_slowness.pop, leader.name, None
+        )
+
+    async def _hand_over(self, asked: Machine, partitions: Sequence[PartitionName], to: Machine) -> None:
+        await self._in_time(self._admin_at(asked).hand_over(partitions, to.node_id))
+
+    async def _in_time(self, asking: Awaitable[object]) -> None:
+        """Nobody waits for who does not answer: the moment would pass."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_ANSWER_S_MAX):
+                await asking
+
+    def _admin_at(self, machine: Machine) -> Admin:
+        admin = self._admins.get(machine.name)
+        if admin is None:
+            client = self._client.only_at((machine.name, PORT))
+            node_ids = [each.node_id for each in self._machines]
+            admin = self._admins[machine.name] = Admin(client, node_ids, INTERNAL, name=machine.name)
+        return admin
 
     async def _strand(self, machine: Machine) -> None:
         """Cut a node off from who leads the quorum until a snapshot has to bring it up to date.
@@ -89,15 +110,17 @@ class ElectionFaults:
         )
         self._loop.network.isolate([stranded.name], far or [controller.name])
         for _ in range(self._random.randint(2, 4)):
-            await self._admin.churn()
+            await self._in_time(self._admin_at(controller).churn())
+        await asyncio.sleep(self._random.uniform(0, 0.5))
         second = self._random.choice([each for each in self._machines if each is not stranded])
-        await self._admin.hand_over(INTERNAL, second.node_id)
+        await self._hand_over(controller, INTERNAL, second)
         self._loop.network.mend([stranded.name], far or [controller.name])
-        await asyncio.sleep(self._random.uniform(0, 1))
 
     async def _crash_in_turn(self, machine: Machine) -> None:
         """Crash the replicas of a partition one by one, its leader last, and start them as they went."""
         partition = self._random.choice([*PARTITIONS[PAIR] * 3, *PARTITIONS[RELAXED], *PARTITIONS[LEDGER]])
+        if self._leader_of(partition, machine) is None:
+            partition = PARTITIONS[LEDGER][0]
         leader = self._leader_of(partition, machine)
         if leader is None or machine.broker is None:
             return
@@ -106,8 +129,8 @@ class ElectionFaults:
         for each in [*(follower for follower in followers if follower is not leader), leader]:
             if each.broker is not None:
                 await each.end(self._random.choice([Ending.POWER_CUT, Ending.KILLED, Ending.STOPPED]))
-                self._start_later(each, self._random.uniform(4, 7))
-            await asyncio.sleep(self._random.uniform(0.2, 4))
+                self._start_later(each, self._random.uniform(3, 5))
+            await asyncio.sleep(self._random.uniform(0.2, 2))
 
     def _start_later(self, machine: Machine, delay_s: float) -> None:
         def start() -> None:

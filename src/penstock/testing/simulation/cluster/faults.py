@@ -7,9 +7,8 @@ from random import Random
 
 from penstock.cluster.raft.values import Election
 from penstock.testing.disk import Keep
-from penstock.testing.simulation.cluster.clients.admin import Admin
+from penstock.testing.simulation.cluster.clients.client import Client
 from penstock.testing.simulation.cluster.election_faults import ElectionFaults
-from penstock.testing.simulation.cluster.history import History
 from penstock.testing.simulation.cluster.machine import Ending, Machine
 from penstock.testing.simulation.cluster.network_faults import NetworkFaults
 from penstock.testing.simulation.cluster.plan import GOSSIP, LEDGER, ORDERS, ROTTING, SOLO
@@ -28,13 +27,12 @@ class Faults:
         loop: SimulatedLoop,
         machines: list[Machine],
         random: Random,
-        history: History,
-        admin: Admin,
+        client: Client,
     ) -> None:
         self._loop = loop
         self._machines = machines
         self._random = random
-        self._history = history
+        self._history = client.history
         self._network = NetworkFaults(loop, [each.name for each in machines], random)
         self._kinds: list[tuple[Kind, int]] = [
             (self._crash, 4),
@@ -49,7 +47,7 @@ class Faults:
             (self._slow_disk, 2),
             (self._cool_disk, 2),
             (self._rot, 3),
-            *ElectionFaults(loop, machines, random, history, admin).kinds,
+            *ElectionFaults(loop, machines, random, client).kinds,
             *self._network.kinds,
         ]
         self.only: frozenset[str] = frozenset()

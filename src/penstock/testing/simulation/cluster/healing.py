@@ -1,7 +1,7 @@
 """What must be so when no more faults come: within a bounded time all is up, in sync and the same everywhere."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -24,6 +24,7 @@ from penstock.testing.simulation.cluster.plan import (
     GROUP,
     INTERNAL,
     LEDGER,
+    MAIN,
     ORDERS,
     PAIR,
     PARTITIONS,
@@ -39,7 +40,11 @@ HEALED_S_MAX = 60.0
 
 
 class Healing:
-    def __init__(self, loop: SimulatedLoop, machines: list[Machine], client: Client) -> None:
+    def __init__(
+        self, loop: SimulatedLoop, machines: list[Machine], client: Client, side_topics: Sequence[str]
+    ) -> None:
+        """`side_topics` are those of `SIDES` that there are."""
+        self._topics = [*MAIN, *side_topics]
         self._loop = loop
         self._machines = machines
         self._history = client.history
@@ -63,7 +68,7 @@ class Healing:
             self._history.metadata.ends_with(machine.name, image)
         for partition in self._stored():
             self._check_bytes(partition)
-        for partition in [each for name in PARTITIONS for each in PARTITIONS[name] if name != RENEWED]:
+        for partition in [each for name in self._topics for each in PARTITIONS[name] if name != RENEWED]:
             self._check_records(partition)
         self._history.check()
         await self._check_offsets()
@@ -94,7 +99,8 @@ class Healing:
         return None
 
     async def _write_once_more(self) -> None:
-        for partition in PARTITIONS[ORDERS] + PARTITIONS[SOLO] + PARTITIONS[PAIR] + PARTITIONS[FLEETING]:
+        wanted = [name for name in (ORDERS, SOLO, PAIR, FLEETING) if name in self._topics]
+        for partition in [each for name in wanted for each in PARTITIONS[name]]:
             try:
                 async with asyncio.timeout(HEALED_S_MAX):
                     await Producer(self._client, partition).send([b"last"])

@@ -35,7 +35,7 @@ ROTTING: Final = (ORDERS, LEDGER)
 PARTITION_COUNTS: Final = {
     ORDERS: 3,
     LEDGER: 2,
-    GOSSIP: 3,
+    GOSSIP: 2,
     DRAFTS: 1,
     SOLO: 1,
     PAIR: 1,
@@ -44,6 +44,8 @@ PARTITION_COUNTS: Final = {
     JOURNAL: 1,
     RENEWED: 1,
 }
+SIDES: Final = ((PAIR, RELAXED), (FLEETING, JOURNAL, RENEWED))
+"""Topics of which a run has some, besides all others: more would take longer."""
 REPLICA_COUNTS: Final = {SOLO: 1, PAIR: 2}
 """Where it is not three."""
 TOPIC_SETTINGS: Final[dict[str, dict[str, str]]] = {
@@ -104,6 +106,8 @@ SETTINGS: Final = (
     "share.coordinator.cold.partition.snapshot.interval.ms=3000",
 )
 
+MAIN: Final = tuple(name for name in PARTITION_COUNTS if not any(name in each for each in SIDES))
+
 _CHECKPOINT_INTERVALS_MS: Final = (250, 1000, 60_000)
 _SNAPSHOT_BYTES: Final = (600, 2000, 6000)
 
@@ -116,6 +120,11 @@ def settings_of(seed: int) -> tuple[str, ...]:
         f"log.flush.offset.checkpoint.interval.ms={random.choice(_CHECKPOINT_INTERVALS_MS)}",
         f"metadata.log.max.record.bytes.between.snapshots={random.choice(_SNAPSHOT_BYTES)}",
     )
+
+
+def side_of(seed: int) -> tuple[str, ...]:
+    """The topics of this run besides `MAIN`."""
+    return randomness(seed, "side").choice(SIDES)
 
 
 def slow_work_chance_of(seed: int) -> float:

@@ -21,6 +21,7 @@ from penstock.testing.simulation.cluster.plan import (
     RENEWED,
     SESSION_MS,
     settings_of,
+    side_of,
     slow_work_chance_of,
     weather_of,
 )
@@ -58,8 +59,8 @@ class SimulatedCluster:
             SimulatedClock(loop),
         )
         self.usage = Usage(loop, self.client, [each.node_id for each in self.machines], self.random)
-        self.side_usage = SideUsage(loop, self.client, self.usage.admin)
-        self.faults = Faults(loop, self.machines, self.random, self.history, self.usage.admin)
+        self.side_usage = SideUsage(loop, self.client, self.usage.admin, side_of(seed))
+        self.faults = Faults(loop, self.machines, self.random, self.client)
         self.faults.only = frozenset(only)
         losses = Losses(self.machines, self.history.replicas, [RELAXED])
         for machine in self.machines:
@@ -83,7 +84,7 @@ class SimulatedCluster:
             self.usage.steady()
             await self._settle_settings()
             await asyncio.sleep(_STEADY_S)
-            healing = Healing(self.loop, self.machines, self.client)
+            healing = Healing(self.loop, self.machines, self.client, self.side_usage.topics)
             await healing.settle(self.usage)
             await self.usage.end(HEALED_S_MAX)
             await self.side_usage.end(HEALED_S_MAX)
@@ -113,6 +114,7 @@ class SimulatedCluster:
                 for each in others:
                     await each.start(((first.name, PORT),))
                 await self.usage.create_topics()
+                await self.side_usage.create_topics()
         except TimeoutError:
             raise Violation("liveness", f"no cluster was formed in {_FORMING_S_MAX} s") from None
 

@@ -20,15 +20,15 @@ from penstock.protocol.messages import (
 )
 from penstock.testing.simulation.cluster.checkers.records import PartitionName
 from penstock.testing.simulation.cluster.clients.client import Client, NoAnswer
-from penstock.testing.simulation.cluster.plan import REPLICA_COUNTS
+from penstock.testing.simulation.cluster.plan import PARTITION_COUNTS, REPLICA_COUNTS, TOPIC_SETTINGS
 
 _CREATE_TOPICS, _DELETE_TOPICS, _CREATE_PARTITIONS = (19, 5), (20, 5), (37, 2)
 _ELECT_LEADERS, _REASSIGN = (43, 2), (45, 0)
 _PREFERRED, _UNCLEAN = 0, 1
 _WAIT_MS = 3000
 _REPLICAS_MIN = 2
-_MANY_PARTITIONS = 9
-_HAND_OVER_TRIES = 3
+_PARTITIONS_MAX = 4
+_EXTRA_MAX = 3
 
 
 class Admin:
@@ -38,12 +38,15 @@ class Admin:
         node_ids: Sequence[int],
         partitions: Sequence[PartitionName],
         losing: PartitionName | None = None,
+        *,
+        name: str = "extra",
     ) -> None:
-        """`partitions` may be moved about; `losing` is elected uncleanly now and then."""
+        """`partitions` may be moved about; `losing` is elected uncleanly now and then. Its topics have its `name`."""
         self._client = client
         self._node_ids = node_ids
-        self._partitions = partitions
+        self.partitions = list(partitions)
         self._losing = losing
+        self._name = name
         self._names: list[str] = []
         self._number = 0
         self.counts: Counter[str] = Counter()
@@ -88,18 +91,25 @@ class Admin:
             self._client.history.metadata.created(name, partition_count)
         return is_made
 
+    async def create_by_plan(self, name: str) -> None:
+        """However often it takes."""
+        while not await self.create(name, PARTITION_COUNTS[name], **TOPIC_SETTINGS.get(name, {})):
+            await self._client.rest()
+
     async def _create(self) -> bool:
+        if len(self._names) >= _EXTRA_MAX:
+            return await self._delete()
         self._number += 1
-        name = f"extra-{self._number}"
-        is_made = await self.create(name, self._client.random.choice([1, 1, _MANY_PARTITIONS]))
+        name = f"{self._name}-{self._number}"
+        is_made = await self.create(name, self._client.random.choice([1, 1, _PARTITIONS_MAX]))
         if is_made:
             self._names.append(name)
         return is_made
 
     async def churn(self) -> None:
-        """Have much decided: topics with many partitions come, and others go."""
-        await self._create()
+        """Have much decided: topics come and go."""
         await self._delete()
+        await self._create()
 
     async def _delete(self) -> bool:
         return bool(self._names) and await self.delete(self._names.pop(0))
@@ -119,7 +129,7 @@ class Admin:
             return False
         name = self._client.random.choice(self._names)
         known = self._client.history.metadata.topics.get(name, 1)
-        count = known + self._client.random.randint(1, 2)
+        count = min(known + 1, _PARTITIONS_MAX)
         topic = create_partitions.CreatePartitionsTopic(name=name, count=count, assignments=None)
         request = create_partitions.CreatePartitionsRequest(topics=[topic], timeout_ms=_WAIT_MS)
         answer = await self._ask(_CREATE_PARTITIONS, request)
@@ -131,7 +141,7 @@ class Admin:
     async def _move(self) -> bool:
         """Put a partition on other nodes, or the same in another order, or on fewer; or several at once."""
         random = self._client.random
-        chosen = random.sample(self._partitions, random.choice([1, 1, 3]))
+        chosen = random.sample(self.partitions, random.choice([1, 1, 3]))
         return await self._reassign({each: self._place(each[0]) for each in chosen})
 
     def _place(self, topic: str) -> list[int]:
@@ -157,23 +167,21 @@ class Admin:
 
     async def hand_over(self, partitions: Sequence[PartitionName], node_id: int) -> bool:
         """Have a node lead partitions: it becomes the first of their replicas, and is elected if it is in sync."""
-        for _ in range(_HAND_OVER_TRIES):
-            try:
-                known = {each: list((await self._client.find(each)).replicas) for each in partitions}
-            except NoAnswer:
-                continue
-            held = {name: nodes for name, nodes in known.items() if node_id in nodes}
-            places = {
-                name: [node_id, *(each for each in nodes if each != node_id)] for name, nodes in held.items()
-            }
-            if not held or (await self._reassign(places) and await self._elect(_PREFERRED, *held)):
-                return bool(held)
-        return False
+        try:
+            known = {each: list((await self._client.find(each)).replicas) for each in partitions}
+        except NoAnswer:
+            return False
+        places = {
+            name: [node_id, *(each for each in nodes if each != node_id)]
+            for name, nodes in known.items()
+            if node_id in nodes
+        }
+        return bool(places) and await self._reassign(places) and await self._elect(_PREFERRED, *places)
 
     async def _elect_preferred(self) -> bool:
         random = self._client.random
-        count = random.choice([1, 1, len(self._partitions)])
-        return await self._elect(_PREFERRED, *random.sample(self._partitions, count))
+        count = random.choice([1, 1, len(self.partitions)])
+        return await self._elect(_PREFERRED, *random.sample(self.partitions, count))
 
     async def _elect_uncleanly(self) -> bool:
         return self._losing is not None and await self._elect(_UNCLEAN, self._losing)

@@ -49,6 +49,10 @@ class Client:
         """With connections of its own, and perhaps another history."""
         return Client(self._bootstrap, history or self.history, self.random, self.clock)
 
+    def only_at(self, address: Address) -> "Client":
+        """One that asks this node alone."""
+        return Client([address], self.history, self.random, self.clock)
+
     @property
     def now_s(self) -> float:
         return self.clock.monotonic_ms() / 1000

@@ -7,7 +7,7 @@ created again under its name. When no more faults come, `settle` makes everythin
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from penstock.cluster.controller.alter_configs import Operation
 from penstock.cluster.metadata.image import ResourceType
@@ -35,27 +35,33 @@ _MIN_ISR, _MESSAGE_BYTES = "min.insync.replicas", "max.message.bytes"
 _MESSAGE_BYTES_MIN, _MESSAGE_BYTES_MAX = 100, 400
 
 
+Kind = Callable[[], Awaitable[bool]]
+
+
 class SettingsAdmin:
-    def __init__(self, client: Client, admin: Admin) -> None:
+    def __init__(self, client: Client, admin: Admin, topics: Sequence[str]) -> None:
+        """`topics` are those of `SIDES` that there are."""
         self._client = client
+        self._topics = topics
         self._admin = admin
         self.counts: Counter[str] = Counter()
         self._is_settling = False
 
     async def run(self, interval_s: float) -> None:
-        kinds: list[tuple[Callable[[], Awaitable[bool]], int]] = [
-            (self._change_min_isr, 5),
-            (self._change_default_min_isr, 2),
-            (self._change_other_min_isr, 1),
-            (self._change_flushing, 2),
-            (self._change_retention, 2),
-            (self._change_elections, 1),
-            (self._refuse_coordinators, 2),
-            (self._delete_records, 4),
-            (self._renew_topic, 2),
+        kinds: list[tuple[str | None, Kind, int]] = [
+            (PAIR, self._change_min_isr, 5),
+            (None, self._change_default_min_isr, 2),
+            (None, self._change_other_min_isr, 1),
+            (RELAXED, self._change_flushing, 2),
+            (FLEETING, self._change_retention, 2),
+            (None, self._change_elections, 1),
+            (None, self._refuse_coordinators, 2),
+            (JOURNAL, self._delete_records, 4),
+            (RENEWED, self._renew_topic, 2),
         ]
         random = self._client.random
-        choices, weights = zip(*kinds, strict=True)
+        here = [(kind, weight) for topic, kind, weight in kinds if topic is None or topic in self._topics]
+        choices, weights = zip(*here, strict=True)
         while not self._is_settling:
             await asyncio.sleep(random.expovariate(1 / interval_s))
             (kind,) = random.choices(choices, weights)
@@ -67,7 +73,7 @@ class SettingsAdmin:
         self._is_settling = True
         for topic, _ in INTERNAL:
             await self._insist(ResourceType.TOPIC, topic, _MESSAGE_BYTES, None)
-        if RENEWED not in self._client.history.metadata.topics:
+        if RENEWED in self._topics and RENEWED not in self._client.history.metadata.topics:
             while not await self._admin.create(RENEWED, 1):
                 await self._client.rest()
 
