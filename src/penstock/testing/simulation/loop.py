@@ -135,6 +135,9 @@ class SimulatedLoop(asyncio.BaseEventLoop):
 
     # -- what BaseEventLoop leaves to its subclasses --------------------------------------------------
 
+    def _write_to_self(self) -> None:
+        pass
+
     def run_in_executor(  # type: ignore[override]  # any callable, as asyncio has it
         self, _executor: Any, func: Callable[..., T], *args: Any
     ) -> "asyncio.Future[T]":

@@ -8,6 +8,7 @@ from random import Random
 from penstock.testing.simulation.cluster.checkers.records import PartitionName
 from penstock.testing.simulation.cluster.clients.admin import Admin
 from penstock.testing.simulation.cluster.clients.client import Client
+from penstock.testing.simulation.cluster.clients.settings import SettingsAdmin
 from penstock.testing.simulation.cluster.machine import PORT, Ending, Machine
 from penstock.testing.simulation.cluster.plan import (
     GOSSIP,
@@ -40,6 +41,7 @@ class ElectionFaults:
         self._history = client.history
         self._client = client
         self._admins: dict[str, Admin] = {}
+        self._settings = SettingsAdmin(client)
         self.kinds: list[tuple[Callable[[Machine], Awaitable[None]], int]] = [
             (self._flip_leader, 4),
             (self._strand, 4),
@@ -71,9 +73,7 @@ class ElectionFaults:
             chosen = self._random.sample(partitions, self._random.randint(1, len(partitions)))
             await self._hand_over(self._random.choice(others), chosen, first)
             first, second = second, first
-        self._loop.call_later(
-            self._random.uniform(0, 0.5), self._loop.disk_slowness.pop, leader.name, None
-        )
+        self._loop.call_later(self._random.uniform(0, 0.5), self._loop.disk_slowness.pop, leader.name, None)
 
     async def _hand_over(self, asked: Machine, partitions: Sequence[PartitionName], to: Machine) -> None:
         await self._in_time(self._admin_at(asked).hand_over(partitions, to.node_id))
@@ -117,7 +117,10 @@ class ElectionFaults:
         self._loop.network.mend([stranded.name], far or [controller.name])
 
     async def _crash_in_turn(self, machine: Machine) -> None:
-        """Crash the replicas of a partition one by one, its leader last, and start them as they went."""
+        """Crash the replicas of a partition one by one, its leader last, and start them as they went.
+
+        An administrator sees that writers wait for replicas that are gone, and lets them write with what is left.
+        """
         partition = self._random.choice([*PARTITIONS[PAIR] * 3, *PARTITIONS[RELAXED], *PARTITIONS[LEDGER]])
         if self._leader_of(partition, machine) is None:
             partition = PARTITIONS[LEDGER][0]
@@ -125,12 +128,21 @@ class ElectionFaults:
         if leader is None or machine.broker is None:
             return
         known = machine.broker.services.controller.image.partition(*partition)
-        followers = [] if known is None else [self._machines[each - 1] for each in known.replicas]
-        for each in [*(follower for follower in followers if follower is not leader), leader]:
-            if each.broker is not None:
-                await each.end(self._random.choice([Ending.POWER_CUT, Ending.KILLED, Ending.STOPPED]))
-                self._start_later(each, self._random.uniform(3, 5))
-            await asyncio.sleep(self._random.uniform(0.2, 2))
+        replicas = [] if known is None else [self._machines[each - 1] for each in known.replicas]
+        for each in replicas:
+            if each is not leader:
+                await self._end(each)
+                await asyncio.sleep(self._random.uniform(0.2, 2.5))
+        if self._random.random() < 0.7:
+            for count in self._random.choice([(1,), (1, 2)]):
+                await self._in_time(self._settings.set_min_isr(partition[0], count))
+                await asyncio.sleep(self._random.uniform(0.2, 0.8))
+        await self._end(leader)
+
+    async def _end(self, machine: Machine) -> None:
+        if machine.broker is not None:
+            await machine.end(self._random.choice([Ending.POWER_CUT, Ending.KILLED, Ending.STOPPED]))
+            self._start_later(machine, self._random.uniform(3, 5))
 
     def _start_later(self, machine: Machine, delay_s: float) -> None:
         def start() -> None:

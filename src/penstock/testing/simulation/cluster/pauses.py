@@ -1,7 +1,8 @@
 """Pauses that a broker makes by the clock: in a simulation the seed decides when, and how much happens meanwhile.
 
-While a broker takes in a change of the metadata it lets the event loop serve others after every few milliseconds. Nothing
-takes any time on a simulated loop, so there would be no such pause at all, and nothing would ever come in between.
+While a broker takes in a change of the metadata it lets the event loop serve others after every few milliseconds.
+Nothing takes any time on a simulated loop, so there would be no such pause at all, and nothing would ever come in
+between.
 """
 
 import asyncio

@@ -9,7 +9,7 @@ from penstock.testing.simulation.cluster.clients.client import Client
 from penstock.testing.simulation.cluster.clients.fleeting import FleetingReader
 from penstock.testing.simulation.cluster.clients.producer import CarelessProducer, Producer
 from penstock.testing.simulation.cluster.clients.reader import Reader
-from penstock.testing.simulation.cluster.clients.settings import SettingsAdmin
+from penstock.testing.simulation.cluster.clients.settings import RestlessAdmin
 from penstock.testing.simulation.cluster.clients.transactional import TransactionalProducer
 from penstock.testing.simulation.cluster.history import History
 from penstock.testing.simulation.cluster.plan import (
@@ -36,7 +36,7 @@ class SideUsage:
         self._client = client
         self._admin = admin
         self.topics = topics
-        self.settings = SettingsAdmin(client, admin, topics)
+        self.settings = RestlessAdmin(client, admin, topics)
         history = client.history
         # Records of its transactions are deleted: only that none is read that was aborted holds of them.
         aside = client.another(History(SESSION_MS / 1000, REBALANCE_MS / 1000, history.verdict))
@@ -48,8 +48,12 @@ class SideUsage:
         self._careless = [
             CarelessProducer(client, each) for each in PARTITIONS[GOSSIP][1:] + self._here(RELAXED, RENEWED)
         ]
-        self._readers: list[Reader] = [Reader(client, each, history.records.reads) for each in self._here(PAIR)]
-        self._readers += [FleetingReader(client, each, history.records.reads) for each in self._here(FLEETING)]
+        self._readers: list[Reader] = [
+            Reader(client, each, history.records.reads) for each in self._here(PAIR)
+        ]
+        self._readers += [
+            FleetingReader(client, each, history.records.reads) for each in self._here(FLEETING)
+        ]
         self._readers += [
             FleetingReader(aside, each, aside.history.transactions.reads, is_committed_only=True)
             for each in self._here(JOURNAL)

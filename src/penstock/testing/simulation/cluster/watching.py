@@ -109,7 +109,8 @@ def _of_logs(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
         return truncate(log, offset, now_ms=now_ms)
 
     def restarts(log: Log, offset: int) -> None:
-        if (replica := _replica_of(log)) is not None:
+        replica, is_empty = _replica_of(log), log.log_start_offset == log.log_end_offset
+        if replica is not None and not is_empty:
             checker.cuts(replica, offset)
         restart(log, offset)
 

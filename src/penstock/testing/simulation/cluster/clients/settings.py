@@ -39,9 +39,46 @@ Kind = Callable[[], Awaitable[bool]]
 
 
 class SettingsAdmin:
-    def __init__(self, client: Client, admin: Admin, topics: Sequence[str]) -> None:
-        """`topics` are those of `SIDES` that there are."""
+    """Changes what it is asked to."""
+
+    def __init__(self, client: Client) -> None:
         self._client = client
+
+    async def set_min_isr(self, topic: str, count: int) -> bool:
+        return await self._set(ResourceType.TOPIC, topic, _MIN_ISR, str(count))
+
+    async def _insist(self, kind: ResourceType, resource: str, name: str, value: str | None) -> None:
+        while not await self._set(kind, resource, name, value):
+            await self._client.rest()
+
+    async def _set(self, kind: ResourceType, resource: str, name: str, value: str | None) -> bool:
+        """Set a setting, or with None leave it to its default; whether that was acknowledged."""
+        metadata = self._client.history.metadata
+        metadata.setting(kind, resource, name)
+        operation = Operation.DELETE if value is None else Operation.SET
+        config = alter.AlterableConfig(name=name, config_operation=operation, value=value)
+        request = alter.IncrementalAlterConfigsRequest(
+            resources=[
+                alter.AlterConfigsResource(resource_type=kind, resource_name=resource, configs=[config])
+            ]
+        )
+        try:
+            answer = await self._client.ask_anybody(_ALTER_CONFIGS, request)
+        except NoAnswer:
+            return False
+        code = ErrorCode(answer.responses[0].error_code)
+        if code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            return True  # a coordinator's topic that nobody has needed yet
+        if code is ErrorCode.NONE:
+            metadata.set(kind, resource, name, value)
+        return code is ErrorCode.NONE
+
+
+class RestlessAdmin(SettingsAdmin):
+    """`topics` are those of `SIDES` that there are."""
+
+    def __init__(self, client: Client, admin: Admin, topics: Sequence[str]) -> None:
+        super().__init__(client)
         self._topics = topics
         self._admin = admin
         self.counts: Counter[str] = Counter()
@@ -76,9 +113,6 @@ class SettingsAdmin:
         if RENEWED in self._topics and RENEWED not in self._client.history.metadata.topics:
             while not await self._admin.create(RENEWED, 1):
                 await self._client.rest()
-
-    async def set_min_isr(self, topic: str, count: int) -> bool:
-        return await self._set(ResourceType.TOPIC, topic, _MIN_ISR, str(count))
 
     # -- settings -------------------------------------------------------------------------------------
 
@@ -123,32 +157,6 @@ class SettingsAdmin:
         await asyncio.sleep(random.uniform(0.1, 1.5))
         await self._insist(ResourceType.TOPIC, topic, _MESSAGE_BYTES, None)
         return is_changed
-
-    async def _insist(self, kind: ResourceType, resource: str, name: str, value: str | None) -> None:
-        while not await self._set(kind, resource, name, value):
-            await self._client.rest()
-
-    async def _set(self, kind: ResourceType, resource: str, name: str, value: str | None) -> bool:
-        """Set a setting, or with None leave it to its default; whether that was acknowledged."""
-        metadata = self._client.history.metadata
-        metadata.setting(kind, resource, name)
-        operation = Operation.DELETE if value is None else Operation.SET
-        config = alter.AlterableConfig(name=name, config_operation=operation, value=value)
-        request = alter.IncrementalAlterConfigsRequest(
-            resources=[
-                alter.AlterConfigsResource(resource_type=kind, resource_name=resource, configs=[config])
-            ]
-        )
-        try:
-            answer = await self._client.ask_anybody(_ALTER_CONFIGS, request)
-        except NoAnswer:
-            return False
-        code = ErrorCode(answer.responses[0].error_code)
-        if code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-            return True  # a coordinator's topic that nobody has needed yet
-        if code is ErrorCode.NONE:
-            metadata.set(kind, resource, name, value)
-        return code is ErrorCode.NONE
 
     # -- records --------------------------------------------------------------------------------------
 
