@@ -89,7 +89,7 @@ class Stage:
         return produce
 
     def append(self, value: str) -> None:
-        self.replica.append(batch_of(value), NOW_MS)
+        self.replica.append(batch_of(value), NOW_MS, leader_epoch=self.replica.leader_epoch)
 
     def values(self) -> list[str]:
         return all_values(self.replica.log)

@@ -25,7 +25,11 @@ def test_who_waits_for_a_partition_that_moves_away_is_told_to_look_elsewhere(tmp
             replica = replicas.leader_of(name, 0)
             assert isinstance(replica, Replica)
             waiting = replica.committed(
-                replica.append(bytearray(batch(b"v")), live.services.clock.now_ms()).last_offset
+                replica.append(
+                    bytearray(batch(b"v")),
+                    live.services.clock.now_ms(),
+                    leader_epoch=replica.leader_epoch,
+                ).last_offset
             )
             assert waiting is not None
             await _move_away(live, name)

@@ -73,7 +73,8 @@ def test_a_crash_around_a_truncation_never_brings_dropped_records_back_behind_ne
     def act(store: KeyedStore) -> None:
         if is_checkpointed:
             store.run(store.store.checkpoint())
-        store.run(store.store.truncate(store.log, offset))
+        store.run(store.store.allow_truncation(store.log, offset))
+        store.log.truncate_to(offset, now_ms=store.clock.now_ms())
         store.put("new=1")
         store.sync()
 

@@ -9,11 +9,13 @@ import pytest
 
 from penstock.cluster.replica import Replica
 from penstock.protocol.errors import ErrorCode
-from penstock.transactions.admission import Admission, Admissions, told_to_producer
+from penstock.storage.transaction_permit import TransactionPermit
+from penstock.transactions.admission import Admission, Admissions, Question, told_to_producer
 from penstock.transactions.guards import Guards
 from penstock.transactions.markers import LocalMarkers, Marker
 from penstock.transactions.state import Producer, TopicPartition
 from tests.server.live import Live, batch, running_broker
+from tests.storage.logs import AnyTransaction
 
 ME = Producer(1000, 0)
 NOW_MS = 1_700_000_000_000
@@ -62,14 +64,16 @@ class Desk:
 
     async def _go(self, admission: Admission, sequence: int, adds: bool) -> ErrorCode:
         try:
-            code = (await admission.outcome(self.coordinator, "app", adds=adds))[self.target]
-            if not code:
-                self.append(sequence)
+            question = Question.ADD if adds else Question.VERIFY
+            verdict = (await admission.outcome(self.coordinator, "app", question))[self.target]
+            if isinstance(verdict, ErrorCode):
+                return verdict
+            self.append(sequence, verdict)
         finally:
             admission.close()
-        return code
+        return ErrorCode.NONE
 
-    def append(self, sequence: int) -> None:
+    def append(self, sequence: int, permit: TransactionPermit) -> None:
         records = batch(
             b"%d" % sequence,
             timestamp=NOW_MS,
@@ -78,7 +82,7 @@ class Desk:
             sequence=sequence,
             is_transactional=True,
         )
-        self.leader.append(bytearray(records), NOW_MS)
+        self.leader.append(bytearray(records), NOW_MS, leader_epoch=self.leader.leader_epoch, permit=permit)
 
 
 def at_a_desk(tmp_path: Path, scenario: "Any") -> None:
@@ -97,12 +101,12 @@ def at_a_desk(tmp_path: Path, scenario: "Any") -> None:
 
 def test_records_go_in_once_the_coordinator_agrees_and_the_next_need_not_ask(tmp_path: Path) -> None:
     async def scenario(desk: Desk) -> None:
-        assert not desk.admissions.is_admitted(desk.leader, ME)
+        assert desk.admissions.permit(desk.leader, ME) is None
         first = await desk.ask(0)
         assert not first.done()
         desk.coordinator.answers[0].set_result(ErrorCode.NONE)
         assert await first is ErrorCode.NONE
-        assert desk.admissions.is_admitted(desk.leader, ME)
+        assert desk.admissions.permit(desk.leader, ME) is not None
         assert len(desk.guards) == 0
 
     at_a_desk(tmp_path, scenario)
@@ -126,12 +130,12 @@ def test_none_overtakes_those_that_wait_when_the_first_of_them_is_in(tmp_path: P
         first, second = await desk.ask(0), await desk.ask(1)
         desk.coordinator.answers[0].set_result(ErrorCode.NONE)
         assert await first is ErrorCode.NONE
-        assert not desk.admissions.is_admitted(desk.leader, ME)
+        assert desk.admissions.permit(desk.leader, ME) is None
         third = await desk.ask(2)
         desk.coordinator.answers[2].set_result(ErrorCode.NONE)
         desk.coordinator.answers[1].set_result(ErrorCode.NONE)
         assert [await second, await third] == [ErrorCode.NONE, ErrorCode.NONE]
-        assert desk.admissions.is_admitted(desk.leader, ME)
+        assert desk.admissions.permit(desk.leader, ME) is not None
         assert len(desk.guards) == 0
 
     at_a_desk(tmp_path, scenario)
@@ -140,11 +144,13 @@ def test_none_overtakes_those_that_wait_when_the_first_of_them_is_in(tmp_path: P
 def test_while_an_earlier_request_waits_none_overtakes_it(tmp_path: Path) -> None:
     async def scenario(desk: Desk) -> None:
         first = await desk.ask(0)
-        desk.append(0)  # its transaction is open meanwhile, say by a retry
-        assert not desk.admissions.is_admitted(desk.leader, ME)
+        desk.append(
+            0, AnyTransaction(desk.leader.leader_epoch)
+        )  # its transaction is open meanwhile, say by a retry
+        assert desk.admissions.permit(desk.leader, ME) is None
         desk.coordinator.answers[0].set_result(ErrorCode.NONE)
         await first
-        assert desk.admissions.is_admitted(desk.leader, ME)
+        assert desk.admissions.permit(desk.leader, ME) is not None
 
     at_a_desk(tmp_path, scenario)
 
@@ -154,7 +160,7 @@ def test_records_are_refused_when_the_transaction_ended_while_the_coordinator_wa
 ) -> None:
     async def scenario(desk: Desk) -> None:
         late = await desk.ask(0)
-        desk.guards.forget_ended(desk.target, ME.producer_id, ME.epoch)  # as the marker does
+        desk.guards.revoke_ended(desk.target, ME.producer_id, ME.epoch)  # as the marker does
         desk.coordinator.answers[0].set_result(ErrorCode.NONE)
         assert await late is ErrorCode.INVALID_TXN_STATE
         assert desk.leader.log.log_end_offset == 0

@@ -4,6 +4,9 @@ The high watermark is the offset below which records are committed: synced here 
 and held by every in-sync replica. Producers wait for it, consumers never see beyond it. A leader works it out from its
 own disk and from what its followers ask for; a follower is told by its leader.
 
+Who writes to a replica names the leader epoch in which it decided to, because it may have waited since: for the disk,
+for a thread, for another broker. A write of another epoch is refused here, whatever the caller has checked before.
+
     not held ──> follower <──> leader      by what the metadata says; a new leader epoch begins each time
 """
 
@@ -17,6 +20,7 @@ from penstock.cluster.metadata.state import NO_LEADER, Partition
 from penstock.cluster.replica_errors import (
     NotEnoughReplicas,
     NotEnoughReplicasAfterAppend,
+    NotFollower,
     NotLeader,
     PartitionGone,
 )
@@ -30,10 +34,13 @@ from penstock.storage.files import Buffer
 from penstock.storage.flusher import Flusher
 from penstock.storage.log import Appended, Log, Origin
 from penstock.storage.log_errors import LogCorrupt, LogError, StorageError, is_disk_failure
+from penstock.storage.log_store import LogStore
+from penstock.storage.transaction_permit import TransactionPermit
 
 _log = logging.getLogger(__name__)
 
 ALL = -1  # acks: every in-sync replica
+_NO_EPOCH = -1
 
 
 class Surroundings:
@@ -105,7 +112,7 @@ class Replica:
         self.partition = partition
         self.is_leader = False
         self.leader_id = NO_LEADER
-        self.leader_epoch = -1
+        self.leader_epoch = _NO_EPOCH
         self.high_watermark = 0
         self.bytes_in = 0  # of clients, since the start
         self.bytes_out = 0
@@ -194,6 +201,8 @@ class Replica:
     def close(self, reason: PartitionGone | NotLeader) -> None:
         """The partition is deleted or handed over: nobody waits for it any more."""
         self._why_not_opened = reason  # opening it would make it anew
+        self.is_leader = False
+        self.leader_epoch = _NO_EPOCH
         self._fail_producers(self._why_not_opened)
         self.wake_readers()
 
@@ -280,9 +289,23 @@ class Replica:
     # -- writing --------------------------------------------------------------------------------------
 
     def append(
-        self, records: Buffer | Checked, now_ms: int, origin: Origin = Origin.CLIENT, acks: int = ALL
+        self,
+        records: Buffer | Checked,
+        now_ms: int,
+        *,
+        leader_epoch: int,
+        origin: Origin = Origin.CLIENT,
+        acks: int = ALL,
+        permit: TransactionPermit | None = None,
     ) -> Appended:
-        """Append as the leader. Raises `LogError`, and `CheckElsewhere` as the log does."""
+        """Append as the leader of this epoch. Transactional batches need a permit of the same epoch.
+
+        Raises `LogError`, `NotLeader` among others, and `CheckElsewhere` as the log does.
+        """
+        if leader_epoch != self.leader_epoch or not self.is_leader:
+            raise self._not_leader_of(leader_epoch)
+        if permit is not None and permit.leader_epoch != leader_epoch:
+            raise self._not_leader_of(permit.leader_epoch)
         log = self._log if self._log is not None else self.log
         if self._gathered:  # they came first
             self._append_gathered()
@@ -290,7 +313,9 @@ class Replica:
         if followers is not None and acks == ALL:
             self._require_in_sync(followers, log)
         try:
-            appended = log.append(records, leader_epoch=self.leader_epoch, now_ms=now_ms, origin=origin)
+            appended = log.append(
+                records, leader_epoch=leader_epoch, now_ms=now_ms, origin=origin, permit=permit
+            )
         except StorageError as error:
             self._refused(error)
             raise
@@ -298,6 +323,14 @@ class Replica:
         self.bytes_in += records.size_bytes if isinstance(records, Checked) else len(records)
         self._appended(log)
         return appended
+
+    def _not_leader_of(self, leader_epoch: int) -> LogError:
+        if self._why_not_opened is not None:
+            return self._why_not_opened
+        return NotLeader(
+            f"this broker does not lead {self.topic}-{self.partition} in leader epoch {leader_epoch}; the partition is "
+            f"in leader epoch {self.leader_epoch} and led by broker {self.leader_id}"
+        )
 
     def _appended(self, log: Log) -> None:
         if log.committed_offset > self.high_watermark:  # the topic waives the wait for the disk
@@ -387,8 +420,11 @@ class Replica:
         else:
             told(failure)
 
-    def append_fetched(self, records: Buffer, now_ms: int) -> Appended | None:
-        """Store what the leader gave, as a follower; synced like anything else. Raises `LogError`."""
+    # -- following ------------------------------------------------------------------------------------
+
+    def append_fetched(self, records: Buffer, now_ms: int, *, leader_epoch: int) -> Appended | None:
+        """Store what the leader of this epoch gave, as its follower; synced like anything else. Raises `LogError`."""
+        self._require_follower(leader_epoch)
         try:
             appended = self.log.append_replicated(records, now_ms=now_ms)
         except StorageError as error:
@@ -402,14 +438,46 @@ class Replica:
         if is_disk_failure(error):
             self._surroundings.on_disk_failure(error)
 
-    def leader_told(self, high_watermark: int) -> None:
-        """Take over the leader's high watermark, as far as the records are here and synced."""
-        self._set_high_watermark(min(high_watermark, self.log.committed_offset))
+    def follow_offsets(self, high_watermark: int, log_start_offset: int, *, leader_epoch: int) -> None:
+        """Take over the high watermark and the log start of the leader of this epoch.
 
-    def truncated(self, end_offset: int) -> None:
-        """The log was cut: after an unclean election even what had been committed may be gone."""
-        self.high_watermark = min(self.high_watermark, end_offset)
-        self.log.producers.advance_high_watermark(self.high_watermark)  # the markers were replayed
+        The high watermark only as far as the records are here and synced, the start only as far as that. Raises
+        `LogError`.
+        """
+        self._require_follower(leader_epoch)
+        self._set_high_watermark(min(high_watermark, self.log.committed_offset))
+        start = min(log_start_offset, self.high_watermark)
+        if start > self.log.log_start_offset:
+            self.log.advance_log_start(start)
+
+    async def truncate(self, store: LogStore, offset: int, *, leader_epoch: int) -> None:
+        """Drop the records from `offset` on, which the leader of this epoch does not have. Raises `LogError`.
+
+        Waits for the disk. Whoever leads or follows another leader by then keeps its records.
+        """
+        self._require_follower(leader_epoch)
+        await store.allow_truncation(self.log, offset)
+        self._require_follower(leader_epoch)
+        end_offset = self.log.truncate_to(offset, now_ms=self._surroundings.clock.now_ms())
+        # After an unclean election even records that had been committed may be gone.
+        self._truncated(min(self.high_watermark, end_offset))
+
+    def start_over(self, offset: int, *, leader_epoch: int) -> None:
+        """Drop all records and go on at `offset`, the log start of the leader of this epoch. Raises `LogError`."""
+        self._require_follower(leader_epoch)
+        self.log.truncate_fully_and_start_at(offset)
+        self._truncated(offset)
+
+    def _truncated(self, high_watermark: int) -> None:
+        self.high_watermark = high_watermark
+        self.log.producers.advance_high_watermark(high_watermark)  # the markers were replayed
+
+    def _require_follower(self, leader_epoch: int) -> None:
+        if self.is_leader or leader_epoch != self.leader_epoch:
+            raise self._why_not_opened or NotFollower(
+                f"this broker does not follow the leader of {self.topic}-{self.partition} in leader epoch "
+                f"{leader_epoch} any more; the partition is in leader epoch {self.leader_epoch}"
+            )
 
     # -- the high watermark ---------------------------------------------------------------------------
 

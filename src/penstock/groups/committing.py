@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
-from penstock.cluster.coordination.partition import CoordinatorError
+from penstock.cluster.coordination.partition import CoordinatorError, InTransaction
 from penstock.groups.classic import membership
 from penstock.groups.classic.group import ClassicGroup
 from penstock.groups.consumer.commits import check_commit, check_fetch
@@ -48,10 +48,9 @@ def commit(
     groups: GroupCoordinator,
     committer: Committer,
     commits: Commits,
-    *,
-    producer: tuple[int, int] | None = None,
+    transaction: InTransaction | None = None,
 ) -> ErrorCode | Completion[ErrorCode]:
-    """Keep offsets; those of a transactional `producer`, its id and epoch, count once its transaction commits."""
+    """Keep offsets; those of a transaction count once it commits."""
     shard = groups.find(committer.group_id)
     if isinstance(shard, ErrorCode):
         return shard
@@ -65,10 +64,10 @@ def commit(
             committer.member_id,
             committer.generation,
             [(value.topic_id, key.partition) for key, value in commits],
-            knows_epochs=committer.version >= _KNOWS_MISSING_GROUPS or producer is not None,
-            is_transactional=producer is not None,
+            knows_epochs=committer.version >= _KNOWS_MISSING_GROUPS or transaction is not None,
+            is_transactional=transaction is not None,
         )
-        return code or _keep(shard, commits, moment, producer)
+        return code or _keep(shard, commits, moment, transaction)
     group = shard.state.groups.get(committer.group_id)
     if group is None:
         if committer.generation >= 0:
@@ -80,26 +79,26 @@ def commit(
         committer.member_id,
         committer.instance_id,
         committer.generation,
-        is_transactional=producer is not None,
+        is_transactional=transaction is not None,
     )
     if code:
         return code
     membership.note_commit(group, committer.member_id, moment)
     groups.perform(shard, group)
-    return _keep(shard, commits, moment, producer)
+    return _keep(shard, commits, moment, transaction)
 
 
 def _keep(
-    shard: Shard, commits: Commits, moment: Moment, producer: tuple[int, int] | None
+    shard: Shard, commits: Commits, moment: Moment, transaction: InTransaction | None
 ) -> ErrorCode | Completion[ErrorCode]:
     if not commits:
         return ErrorCode.NONE
     try:
-        if producer is None:
+        if transaction is None:
             return _code_when(shard.submit(shard.state.commit(commits, moment)))
-        shard.check_producer(*producer)
-        records = shard.state.commit(commits, moment, producer[0])
-        return _code_when(shard.write_in_transaction(records, *producer))
+        shard.check_producer(transaction.producer_id, transaction.producer_epoch)
+        records = shard.state.commit(commits, moment, transaction.producer_id)
+        return _code_when(shard.write_in_transaction(records, transaction))
     except CoordinatorError as error:
         return error.code
 

@@ -37,6 +37,7 @@ from penstock.storage.producer_state import Duplicate
 from penstock.storage.segment_chain import Discard, SegmentChain
 from penstock.storage.storable_batch import StorableBatch
 from penstock.storage.transaction_index import AbortedTransaction
+from penstock.storage.transaction_permit import TransactionPermit
 
 __all__ = ["Appended", "Cold", "Log", "LogSlice", "Origin"]
 
@@ -97,9 +98,15 @@ class Log(MendableLog):
     # -- appending ------------------------------------------------------------------------------------
 
     def append(
-        self, records: Buffer | Checked, *, leader_epoch: int, now_ms: int, origin: Origin = Origin.CLIENT
+        self,
+        records: Buffer | Checked,
+        *,
+        leader_epoch: int,
+        now_ms: int,
+        origin: Origin = Origin.CLIENT,
+        permit: TransactionPermit | None = None,
     ) -> Appended:
-        """Store batches as the leader: all of them or, with an exception, none.
+        """Store batches as the leader: all of them or, with an exception, none. Transactional ones need a permit.
 
         They are visible to `read` at once, and durable when `durable_offset` has passed them. Writes the offsets
         into `records` when it is writable. Raises `AppendRejected`, `StorageError` or `StorageFailure`. A client's
@@ -110,7 +117,7 @@ class Log(MendableLog):
         rules = self._rules if self._rules is not None else self._rules_now()
         is_from_client = origin is Origin.CLIENT
         batches = self._prepared(records, rules, now_ms, is_from_client)
-        duplicate = check_producers(self.producers, batches, is_from_client=is_from_client)
+        duplicate = check_producers(self.producers, batches, is_from_client=is_from_client, permit=permit)
         if duplicate is not None:
             return self._known(duplicate)
         base_offset = self.chain.end_offset
@@ -271,7 +278,7 @@ class Log(MendableLog):
         """Drop the records from `offset` on, as a follower must after a change of leaders; gives the new end.
 
         Batches are dropped whole. Waits for the disk, and longer when producers must be read from the log again.
-        Use `LogStore.truncate`, which lowers the recovery point on disk first. Raises `StorageFailure`.
+        Await `LogStore.allow_truncation` first, which lowers the recovery point on disk. Raises `StorageFailure`.
         """
         if offset >= self.chain.end_offset:
             # A leader that wrote nothing has an epoch here that nobody else knows of.

@@ -357,17 +357,17 @@ class LogStore:
             await self._offload.run(job.run_noting_failure)
             log.finish_checkpoint(job, job.failure)
 
-    async def truncate(self, log: Log, offset: int) -> int:
-        """Drop the records from `offset` on; gives the new end offset. Raises `StorageError`, `StorageFailure`.
+    async def allow_truncation(self, log: Log, offset: int) -> None:
+        """Lower the recovery point on disk, so that `Log.truncate_to` may drop the records from `offset` on.
 
-        The recovery point goes down on disk first: what is appended here later must not pass for checked.
+        Records appended in their place later must not pass for checked ones. Whoever truncates does so as soon as this
+        returns, and first checks again whether it still may. Raises `StorageError`.
         """
         name = PartitionName(log.topic, log.partition)
         while offset < log.recovery_point or offset < self._offsets.recovery_points.get(name, 0):
             log.lower_recovery_point(offset)
             if not await self.save_offsets():
                 raise StorageError(f"{log.directory} is not truncated: its recovery point cannot be written")
-        return log.truncate_to(offset, now_ms=self._clock.now_ms())
 
     async def secure(self, log: Log) -> int:
         """Move the recovery point of one log to its end; gives the one that is on disk then.

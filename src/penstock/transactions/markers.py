@@ -79,7 +79,7 @@ class LocalMarkers:
             return leader.committed(leader.log.log_end_offset - 1) or ErrorCode.NONE
         if refused is not None:
             return refused
-        self._guards.forget_ended(target, marker.producer_id, marker.ended_epoch)
+        self._guards.revoke_ended(target, marker.producer_id, marker.ended_epoch)
         now_ms = self._clock.now_ms()
         batch = build_end_txn_batch(
             EndTxnMarker(is_commit=marker.is_commit, coordinator_epoch=marker.coordinator_epoch),
@@ -93,7 +93,9 @@ class LocalMarkers:
                 if not isinstance(shard, CoordinatorPartition):
                     return ErrorCode.NOT_LEADER_OR_FOLLOWER  # loading: the sender tries again
                 return shard.end_transaction(batch, marker.producer_id, is_commit=marker.is_commit)
-            appended = leader.append(bytearray(batch), now_ms, Origin.COORDINATOR)
+            appended = leader.append(
+                bytearray(batch), now_ms, leader_epoch=leader.leader_epoch, origin=Origin.COORDINATOR
+            )
         except (LogError, CoordinatorError) as error:
             return error.code
         return leader.committed(appended.last_offset) or ErrorCode.NONE

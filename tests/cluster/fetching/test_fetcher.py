@@ -123,7 +123,7 @@ class Stage:
     def holds(self, *batches: bytes) -> None:
         """What the follower has before it begins, synced."""
         for each in batches:
-            self.replica.append_fetched(each, self.clock.now_ms())
+            self.replica.append_fetched(each, self.clock.now_ms(), leader_epoch=self.replica.leader_epoch)
 
     async def asked(self, count: int) -> FetchRequest:
         """The request that comes as number `count`."""

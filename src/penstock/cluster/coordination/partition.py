@@ -15,6 +15,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Generic, Protocol, TypeVar
 
+import msgspec
+
 from penstock.cluster.replica import Replica
 from penstock.cluster.replica_errors import NotEnoughReplicasAfterAppend
 from penstock.observability.clock import Clock
@@ -28,6 +30,7 @@ from penstock.protocol.records.record import Record, iter_records
 from penstock.protocol.wire import Buffer
 from penstock.storage.log_errors import LogError
 from penstock.storage.log_values import Appended, Origin
+from penstock.storage.transaction_permit import TransactionPermit
 
 _READ_BYTES = 64 * 1024  # what is replayed, in some 6 ms, before others get their turn
 _COMMIT_RETRY_MS = 100
@@ -53,6 +56,14 @@ class CoordinatorError(Exception):
     def __init__(self, code: ErrorCode) -> None:
         super().__init__(code.name)
         self.code = code
+
+
+class InTransaction(msgspec.Struct, frozen=True):
+    """The transaction that records belong to, and what permits them to be appended."""
+
+    producer_id: int
+    producer_epoch: int
+    permit: TransactionPermit
 
 
 class _Batch:
@@ -228,7 +239,7 @@ class CoordinatorPartition(Generic[S]):
         return self._in_flight[-1].wait() if self._in_flight else None
 
     def write_in_transaction(
-        self, records: Sequence[NewRecord], producer_id: int, producer_epoch: int
+        self, records: Sequence[NewRecord], transaction: InTransaction
     ) -> Completion[None]:
         """Like `submit`, for records that count once `end_transaction` commits them: in batches of their own.
 
@@ -240,18 +251,21 @@ class CoordinatorPartition(Generic[S]):
         batch = _Batch()
         for record in records:
             if len(batch.builder) and batch.builder.size_bytes + _size(record) > self._size_bytes_max:
-                self._append_for(batch, producer_id, producer_epoch)
+                self._append_for(batch, transaction)
                 batch = _Batch()
             batch.builder.append(record.key, record.value, timestamp=record.timestamp)
         written = batch.wait()
-        self._append_for(batch, producer_id, producer_epoch)
+        self._append_for(batch, transaction)
         return written
 
-    def _append_for(self, batch: _Batch, producer_id: int, producer_epoch: int) -> None:
+    def _append_for(self, batch: _Batch, transaction: InTransaction) -> None:
         built = batch.builder.build(
-            codec=self._codec, producer_id=producer_id, producer_epoch=producer_epoch, is_transactional=True
+            codec=self._codec,
+            producer_id=transaction.producer_id,
+            producer_epoch=transaction.producer_epoch,
+            is_transactional=True,
         )
-        self._append(batch, built)
+        self._append(batch, built, transaction.permit)
 
     def check_producer(self, producer_id: int, producer_epoch: int) -> None:
         """Raise `CoordinatorError` when the log knows a newer epoch of this producer."""
@@ -268,7 +282,7 @@ class CoordinatorPartition(Generic[S]):
             raise CoordinatorError(ErrorCode.NOT_COORDINATOR)
         batch = _Batch()
         written = _future_of(batch.wait())
-        appended = self.replica.append(bytearray(marker_batch), self._clock.now_ms(), Origin.COORDINATOR)
+        appended = self._append_to_log(marker_batch)
         self.state.end_transaction(producer_id, is_commit=is_commit)
         self._when_appended(batch, appended)
         return written
@@ -278,9 +292,18 @@ class CoordinatorPartition(Generic[S]):
         if batch is not None:
             self._append(batch, batch.builder.build(codec=self._codec))
 
-    def _append(self, batch: _Batch, records: bytes) -> None:
+    def _append_to_log(self, records: bytes, permit: TransactionPermit | None = None) -> Appended:
+        return self.replica.append(
+            bytearray(records),
+            self._clock.now_ms(),
+            leader_epoch=self.leader_epoch,
+            origin=Origin.COORDINATOR,
+            permit=permit,
+        )
+
+    def _append(self, batch: _Batch, records: bytes, permit: TransactionPermit | None = None) -> None:
         try:
-            appended = self.replica.append(bytearray(records), self._clock.now_ms(), Origin.COORDINATOR)
+            appended = self._append_to_log(records, permit)
         except LogError as error:
             self._fail(batch, error)
         else:

@@ -138,7 +138,8 @@ class StoredRaftLog:
 
     async def truncate(self, end_offset: int) -> None:
         """Raises `LogError`."""
-        await self._store.truncate(self._log, end_offset)
+        await self._store.allow_truncation(self._log, end_offset)
+        self._log.truncate_to(end_offset, now_ms=self._clock.now_ms())
 
     # -- snapshots ------------------------------------------------------------------------------------
 

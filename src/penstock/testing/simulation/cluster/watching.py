@@ -46,7 +46,7 @@ def _voting(on_vote: OnVote) -> Callable[..., None]:
 def _of_replicas(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
     checker = history.replicas
     follow, begin, advance = Replica.follow, Replica._begin_epoch, Replica._set_high_watermark  # noqa: SLF001
-    cut = Replica.truncated
+    cut = Replica._truncated  # noqa: SLF001
 
     def follows(replica: Replica, state: Partition) -> None:
         follow(replica, state)
@@ -62,10 +62,10 @@ def _of_replicas(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
         if replica.high_watermark > before:
             checker.commits(replica)
 
-    def cuts(replica: Replica, end_offset: int) -> None:
+    def cuts(replica: Replica, high_watermark: int) -> None:
         before = replica.high_watermark
-        cut(replica, end_offset)
-        checker.cuts(replica, end_offset, before)
+        cut(replica, high_watermark)
+        checker.cuts(replica, replica.log.log_end_offset, before)
 
     append_gathered = Replica._append_gathered  # noqa: SLF001
 
@@ -85,7 +85,7 @@ def _of_replicas(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
         (Replica, "follow", follows),
         (Replica, "_begin_epoch", begins),
         (Replica, "_set_high_watermark", advances),
-        (Replica, "truncated", cuts),
+        (Replica, "_truncated", cuts),
         (Replica, "_append_gathered", appends_gathered),
     ]
 
