@@ -43,7 +43,7 @@ class SlowReplica:
                 return LogSlice(each, header.next_offset)
         raise AssertionError(f"nothing at {offset}")
 
-    def append(self, records: bytearray, now_ms: int, origin: object) -> Appended:
+    def append(self, records: bytearray, now_ms: int, **_how: object) -> Appended:
         if self.refusal is not None:
             raise self.refusal
         ((_, header),) = iter_batches(records)

@@ -177,13 +177,14 @@ class Fetcher:
         await sleep_or(self._clock, max(1.0, min(resting) - self._clock.monotonic_ms()), self._news)
 
     async def _take(self, response: FetchResponse, asking: Mapping[PartitionKey, _Followed]) -> None:
-        """Act on an answer for those who asked, which may have a successor in `_followed` by now."""
+        """Act on an answer for those who asked, as long as they have no successor."""
         storing: list[tuple[_Followed, Append, Completion[None]]] = []
         for topic in response.responses:
             for data in topic.partitions:
-                followed = asking.get((topic.topic_id, data.partition_index))
-                if followed is None:
-                    continue
+                key = (topic.topic_id, data.partition_index)
+                followed = asking.get(key)
+                if followed is None or self._followed.get(key) is not followed:
+                    continue  # the partition moved on while the answer was under way
                 reaction = position.react(data)
                 if isinstance(reaction, Append):
                     stored = self._append(followed, reaction)
