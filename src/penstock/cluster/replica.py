@@ -377,7 +377,7 @@ class Replica:
                 continue
             produce.appended = outcome
             self.bytes_in += produce.size_bytes
-            self.tell_when_acknowledged(outcome.last_offset, ALL, produce.told)
+            self.notify_when_acknowledged(outcome, ALL, produce.told)
         self._appended(log)
 
     def _require_in_sync(self, followers: Followers, log: Log) -> None:
@@ -388,8 +388,15 @@ class Replica:
                 f"min.insync.replicas is {wanted}"
             )
 
-    def committed(self, last_offset: int) -> Completion[None] | None:
-        """What to wait for before records up to `last_offset` count for all; None when they do."""
+    def committed(self, last_offset: int, *, leader_epoch: int) -> Completion[None] | None:
+        """What to wait for before records up to `last_offset` count for all; None when they do.
+
+        It fails when this broker does not lead in that epoch any more: other records may have these offsets.
+        """
+        if leader_epoch != self.leader_epoch or not self.is_leader:
+            refused: Completion[None] = Completion()
+            refused.fail(self._not_leader_of(leader_epoch))
+            return refused
         return None if self.high_watermark > last_offset else self._waiter(self._producers, last_offset)
 
     def stored(self, last_offset: int) -> Completion[None] | None:
@@ -397,16 +404,23 @@ class Replica:
         is_stored = self.log.committed_offset > last_offset
         return None if is_stored else self._waiter(self._own_producers, last_offset)
 
-    def tell_when_acknowledged(self, last_offset: int, acks: int, told: Told) -> None:
-        """What a producer waits for: all in-sync replicas, or with acks=1 this one's disk. It may be told at once."""
+    def notify_when_acknowledged(self, appended: Appended, acks: int, callback: Told) -> None:
+        """Wait for what a producer waits for: all in-sync replicas, or with acks=1 this one's disk.
+
+        Calls back at once when that is so already, or when this broker does not lead in the epoch of the append.
+        """
+        last_offset = appended.last_offset
+        if appended.leader_epoch != self.leader_epoch or not self.is_leader:
+            callback(self._not_leader_of(appended.leader_epoch))
+            return
         if acks == ALL or self._followers is None:
             producers, end_offset = self._producers, self.high_watermark
         else:
             producers, end_offset = self._own_producers, self.log.committed_offset
         if end_offset > last_offset:
-            told(None)
+            callback(None)
         else:
-            self._wait(producers, last_offset, told)
+            self._wait(producers, last_offset, callback)
 
     def _waiter(self, producers: WaitingProducers, last_offset: int) -> Completion[None]:
         waiter: Completion[None] = Completion()

@@ -119,7 +119,7 @@ class Log(MendableLog):
         batches = self._prepared(records, rules, now_ms, is_from_client)
         duplicate = check_producers(self.producers, batches, is_from_client=is_from_client, permit=permit)
         if duplicate is not None:
-            return self._known(duplicate)
+            return self._known(duplicate, leader_epoch)
         base_offset = self.chain.end_offset
         assign_offsets(batches, base_offset, leader_epoch)
         self._store(batches, now_ms)
@@ -128,14 +128,16 @@ class Log(MendableLog):
         return Appended(
             base_offset=base_offset,
             last_offset=self.chain.end_offset - 1,
+            leader_epoch=leader_epoch,
             log_append_time_ms=now_ms if rules.is_log_append_time else -1,
             log_start_offset=self.log_start_offset,
         )
 
-    def _known(self, duplicate: Duplicate) -> Appended:
+    def _known(self, duplicate: Duplicate, leader_epoch: int) -> Appended:
         return Appended(
             base_offset=duplicate.first_offset,
             last_offset=duplicate.last_offset,
+            leader_epoch=leader_epoch,
             log_append_time_ms=duplicate.timestamp if self._rules_now().is_log_append_time else -1,
             log_start_offset=self.log_start_offset,
             duplicate=True,
@@ -176,7 +178,7 @@ class Log(MendableLog):
                     stored += self._store_each(together, leader_epoch, now_ms)
                     together = []
                     producer_ids.clear()
-                verdict = self._verdict(batch)
+                verdict = self._verdict(batch, leader_epoch)
                 producer_ids.add(producer_id)
             verdicts.append(verdict)
             if verdict is None:
@@ -187,7 +189,7 @@ class Log(MendableLog):
         rest = iter(stored)
         return [next(rest) if verdict is None else verdict for verdict in verdicts]
 
-    def _verdict(self, batch: StorableBatch) -> Appended | LogError | None:
+    def _verdict(self, batch: StorableBatch, leader_epoch: int) -> Appended | LogError | None:
         """What a producer is told without storing its batch; None if that is to be stored."""
         if self.failure is not None:  # `_store_each` tells it
             return None
@@ -195,7 +197,7 @@ class Log(MendableLog):
             duplicate = check_producers(self.producers, (batch,), is_from_client=True)
         except AppendRejected as rejected:
             return rejected
-        return None if duplicate is None else self._known(duplicate)
+        return None if duplicate is None else self._known(duplicate, leader_epoch)
 
     def _store_each(
         self, batches: list[StorableBatch], leader_epoch: int, now_ms: int
@@ -222,6 +224,7 @@ class Log(MendableLog):
             Appended(
                 base_offset=batch.base_offset,
                 last_offset=batch.last_offset,
+                leader_epoch=leader_epoch,
                 log_append_time_ms=_append_time_ms(batch),
                 log_start_offset=log_start_offset,
             )
@@ -247,6 +250,7 @@ class Log(MendableLog):
         return Appended(
             base_offset=batches[0].base_offset,
             last_offset=batches[-1].last_offset,
+            leader_epoch=batches[-1].header.leader_epoch,
             log_append_time_ms=-1,
             log_start_offset=self.log_start_offset,
         )

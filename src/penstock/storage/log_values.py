@@ -23,10 +23,14 @@ class Origin(enum.Enum):
 
 
 class Appended(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What became of an append. `duplicate`: the records were there already, at these offsets."""
+    """What became of an append. `duplicate`: the records were there already, at these offsets.
+
+    The offsets mean these records only in the leader epoch of the append: a later leader may have truncated them.
+    """
 
     base_offset: int
     last_offset: int
+    leader_epoch: int
     log_append_time_ms: int
     log_start_offset: int
     duplicate: bool = False

@@ -77,8 +77,9 @@ class Admission:
             target = TopicPartition(leader.topic, leader.partition)
             self._leaders[target] = leader
             guard = guards.raise_for(target, producer, sequence, leader.leader_epoch)
-            if guard.last_admission is not None:
-                self._before.append(guard.last_admission)
+            before = guard.last_admission
+            if before is not None and before is not self._done:  # its own where a partition is named twice
+                self._before.append(before)
             guard.last_admission = self._done
             self._held[target] = guard, sequence
 

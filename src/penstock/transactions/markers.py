@@ -76,7 +76,8 @@ class LocalMarkers:
             return leader
         refused = _judge(leader, marker)
         if refused is ErrorCode.NONE:  # it is there, but it may not be on the disks of the others yet
-            return leader.committed(leader.log.log_end_offset - 1) or ErrorCode.NONE
+            last_offset = leader.log.log_end_offset - 1
+            return leader.committed(last_offset, leader_epoch=leader.leader_epoch) or ErrorCode.NONE
         if refused is not None:
             return refused
         self._guards.revoke_ended(target, marker.producer_id, marker.ended_epoch)
@@ -98,7 +99,7 @@ class LocalMarkers:
             )
         except (LogError, CoordinatorError) as error:
             return error.code
-        return leader.committed(appended.last_offset) or ErrorCode.NONE
+        return leader.committed(appended.last_offset, leader_epoch=appended.leader_epoch) or ErrorCode.NONE
 
 
 def _judge(leader: Replica, marker: Marker) -> ErrorCode | None:

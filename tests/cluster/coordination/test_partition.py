@@ -53,11 +53,12 @@ class SlowReplica:
         return Appended(
             base_offset=base,
             last_offset=self.log.log_end_offset - 1,
+            leader_epoch=0,
             log_append_time_ms=-1,
             log_start_offset=0,
         )
 
-    def committed(self, last_offset: int) -> Completion[None] | None:
+    def committed(self, last_offset: int, *, leader_epoch: int) -> Completion[None] | None:
         if self.high_watermark > last_offset:
             return None
         self.waiting.append((last_offset, Completion()))

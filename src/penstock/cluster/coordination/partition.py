@@ -169,7 +169,7 @@ class CoordinatorPartition(Generic[S]):
 
     async def _until_committed(self, last_offset: int) -> None:
         """What an earlier leader left behind counts once it is held by all, however long too few are in sync."""
-        while (committed := self.replica.committed(last_offset)) is not None:
+        while (committed := self.replica.committed(last_offset, leader_epoch=self.leader_epoch)) is not None:
             try:
                 await committed
             except NotEnoughReplicasAfterAppend:
@@ -310,7 +310,7 @@ class CoordinatorPartition(Generic[S]):
             self._when_appended(batch, appended)
 
     def _when_appended(self, batch: _Batch, appended: Appended) -> None:
-        committed = self.replica.committed(appended.last_offset)
+        committed = self.replica.committed(appended.last_offset, leader_epoch=appended.leader_epoch)
         if committed is None:
             batch.succeed()
         else:

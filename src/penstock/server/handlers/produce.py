@@ -31,7 +31,7 @@ from penstock.protocol.records.rules import CheckElsewhere
 from penstock.security.operations import Operation
 from penstock.server.connection_host import CloseConnection, Exclusive
 from penstock.server.context import RequestContext
-from penstock.server.permissions import denied_topics, may_transactional_id
+from penstock.server.permissions import may_transactional_id, refused_topics
 from penstock.server.produce_answers import answer_of_one, failed, rejected, stored
 from penstock.server.transactional_produce import (
     Pending,
@@ -45,6 +45,7 @@ from penstock.server.transactional_produce import (
 )
 from penstock.storage.append import Checked
 from penstock.storage.log_errors import AppendRejected, LogError
+from penstock.storage.log_values import Appended
 from penstock.storage.transaction_permit import TransactionPermit
 from penstock.transactions.state import TopicPartition
 
@@ -69,15 +70,18 @@ class _Unchecked:
 class _Outcome:
     """What one partition will be answered, and what that waits for."""
 
-    __slots__ = ("is_settled", "last_offset", "leader", "response", "unchecked")
+    __slots__ = ("appended", "is_settled", "leader", "response", "unchecked")
 
     def __init__(
-        self, response: PartitionProduceResponse, leader: Replica | None = None, last_offset: int = -1
+        self,
+        response: PartitionProduceResponse,
+        leader: Replica | None = None,
+        appended: Appended | None = None,
     ) -> None:
         self.response = response
         self.leader = leader
-        """Who says when what was appended, up to `last_offset`, may be acknowledged; None when nothing was."""
-        self.last_offset = last_offset
+        """Who says when what was appended may be acknowledged; None when nothing was."""
+        self.appended = appended
         self.is_settled = False
         self.unchecked: _Unchecked | None = None
 
@@ -110,13 +114,11 @@ def _handle_one(
     """
     data = topic.partition_data[0]
     outcome = _append(ctx, request, topic, data, _NO_VERDICTS)
-    leader = outcome.leader
-    if leader is None or leader.is_replicated or request.acks == 0:
+    leader, appended = outcome.leader, outcome.appended
+    if leader is None or appended is None or leader.is_replicated or request.acks == 0:
         return _go_on(ctx, request, [(topic, [outcome])])
     answer: Completion[ProduceResponse] = Completion()
-    leader.tell_when_acknowledged(
-        outcome.last_offset, request.acks, partial(_respond_to_one, answer, topic, outcome)
-    )
+    leader.notify_when_acknowledged(appended, request.acks, partial(_respond_to_one, answer, topic, outcome))
     return answer
 
 
@@ -140,7 +142,7 @@ def _denied(ctx: RequestContext, request: ProduceRequest) -> _Denied:
         and has_transactional_records(request)
     ):
         return dict.fromkeys(topics, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-    return dict.fromkeys(denied_topics(ctx, Operation.WRITE, topics), ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    return refused_topics(ctx, Operation.WRITE, topics)
 
 
 async def _handle_later(
@@ -260,9 +262,10 @@ class _Waiting:
         acks = request.acks
         others = []
         for outcome in waiting:
-            leader = outcome.leader
+            leader, appended = outcome.leader, outcome.appended
             assert leader is not None
-            leader.tell_when_acknowledged(outcome.last_offset, acks, partial(self._settle, outcome))
+            assert appended is not None
+            leader.notify_when_acknowledged(appended, acks, partial(self._settle, outcome))
             if acks == ALL and leader.is_replicated and not outcome.is_settled:
                 others.append(outcome)
         if others:
@@ -356,7 +359,7 @@ def _append_records(  # noqa: PLR0917  names are paid for at each call
         return _Outcome(rejected(index, leader, error))
     except LogError as error:
         return _Outcome(failed(index, error.code, str(error)))
-    return _Outcome(stored(index, appended), leader, appended.last_offset)
+    return _Outcome(stored(index, appended), leader, appended)
 
 
 def _judge(
@@ -373,5 +376,6 @@ def _judge(
     if attributes & TRANSACTIONAL_FLAG:
         if request.transactional_id is None:
             return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-        return found.get(TopicPartition(leader.topic, leader.partition))
+        # A partition that was not led here when the request came was not asked about.
+        return found.get(TopicPartition(leader.topic, leader.partition), ErrorCode.NOT_LEADER_OR_FOLLOWER)
     return None
