@@ -404,6 +404,14 @@ class Replica:
         is_stored = self.log.committed_offset > last_offset
         return None if is_stored else self._waiter(self._own_producers, last_offset)
 
+    def synced(self) -> Completion[None] | None:
+        """What to wait for before all that the log has now is on this broker's disk; None when it is."""
+        log = self.log
+        waiting = self.stored(log.log_end_offset - 1)
+        if waiting is not None:
+            self._surroundings.flusher.request(log)
+        return waiting
+
     def notify_when_acknowledged(self, appended: Appended, acks: int, callback: Told) -> None:
         """Wait for what a producer waits for: all in-sync replicas, or with acks=1 this one's disk.
 
@@ -483,6 +491,7 @@ class Replica:
         self._truncated(offset)
 
     def _truncated(self, high_watermark: int) -> None:
+        self._own_producers.fail(NotFollower(f"{self.topic}-{self.partition} was truncated"))
         self.high_watermark = high_watermark
         self.log.producers.advance_high_watermark(high_watermark)  # the markers were replayed
 

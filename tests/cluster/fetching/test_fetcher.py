@@ -14,7 +14,7 @@ from penstock.cluster.replica import Replica, Surroundings
 from penstock.cluster.throttle import MeanRate, ReplicationThrottle
 from penstock.config.topic import LONG_MAX, TopicConfig
 from penstock.observability.clock import ManualClock
-from penstock.observability.offload import InlineOffload
+from penstock.observability.offload import InlineOffload, Then
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.fetch import (
     EpochEndOffset,
@@ -87,6 +87,12 @@ class HeldDisk(InlineOffload):
         self.is_free.set()
         self.waiting_count = 0
 
+    def call(self, work: Callable[[], object], then: Then) -> None:
+        if self.is_free.is_set():
+            super().call(work, then)
+        else:
+            asyncio.ensure_future(self.run(work)).add_done_callback(lambda done: then(done.result(), None))
+
     async def run(self, work: Callable[[], T]) -> T:
         self.waiting_count += 1
         await self.is_free.wait()
@@ -108,7 +114,8 @@ class Stage:
             clock=self.clock,
             offload=self.disk,
         )
-        self._surroundings = Surroundings(2, self.clock, Flusher(InlineOffload(), self.clock))
+        self.syncs = HeldDisk()
+        self._surroundings = Surroundings(2, self.clock, Flusher(self.syncs, self.clock))
         self.bytes_per_second_max = LONG_MAX
         throttle = ReplicationThrottle(
             2,
@@ -186,6 +193,7 @@ def run(directory: Path, scenario: Callable[[Stage], Awaitable[None]]) -> None:
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)
             stage.disk.is_free.set()
+            stage.syncs.is_free.set()
             await stage.store.close()
 
     asyncio.run(played())

@@ -3,7 +3,10 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from penstock.cluster.replica import Replica
+from penstock.cluster.replica_errors import NotFollower
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.fetch import (
     EpochEndOffset,
@@ -11,7 +14,7 @@ from penstock.protocol.messages.fetch import (
     FetchResponse,
     PartitionData,
 )
-from tests.cluster.fetching.test_fetcher import TOPIC_ID, Stage, records, run
+from tests.cluster.fetching.test_fetcher import TOPIC_ID, Stage, records, run, wanted
 from tests.storage.logs import all_values, batch_of
 
 
@@ -122,5 +125,40 @@ def test_records_of_an_earlier_leader_are_not_stored_behind_those_of_the_next(tm
         stage.disk.is_free.set()
         await stage.taken()
         assert (all_values(other.log), other.high_watermark) == ([], 0)
+
+    run(tmp_path, scenario)
+
+
+def test_the_next_leader_is_asked_only_beyond_what_is_on_the_disk(tmp_path: Path) -> None:
+    """A fetch offset is a promise by which a leader commits: it holds for records of the leader before, too."""
+
+    async def scenario(stage: Stage) -> None:
+        stage.fetcher.follow(stage.replica)
+        await stage.asked(1)
+        stage.syncs.is_free.clear()
+        stage.leader.answer(records=records(0, "a", "b"), high_watermark=0)
+        await stage.taken()
+        stage.lead(stage.replica, 5)
+        stage.fetcher.follow(stage.replica)
+        await stage.taken()
+        assert (stage.replica.log.log_end_offset, stage.replica.log.committed_offset) == (2, 0)
+        assert len(stage.leader.requests) == 1
+        stage.syncs.is_free.set()
+        assert wanted(await stage.asked(2)) == [(0, 2, 3)]
+        assert stage.replica.log.committed_offset == 2
+
+    run(tmp_path, scenario)
+
+
+def test_who_waits_for_records_that_are_truncated_does_not_wait_for_ever(tmp_path: Path) -> None:
+    async def scenario(stage: Stage) -> None:
+        replica = stage.replica
+        stage.syncs.is_free.clear()
+        replica.append_fetched(records(0, "a", "b"), stage.clock.now_ms(), leader_epoch=3)
+        waiting = replica.stored(1)
+        assert waiting is not None
+        await replica.truncate(stage.store, 1, leader_epoch=3)
+        with pytest.raises(NotFollower, match="was truncated"):
+            await waiting
 
     run(tmp_path, scenario)

@@ -8,6 +8,7 @@ not the leader, the disk refuses) rests or waits for the metadata; the others go
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Protocol
 
 from penstock.client.connection import Disconnected
@@ -56,11 +57,12 @@ class FetcherSettings(Protocol):
 class _Followed:
     """A partition while it is followed in one leader epoch."""
 
-    __slots__ = ("leader_epoch", "replica", "resting_until_ms")
+    __slots__ = ("awaits_disk", "leader_epoch", "replica", "resting_until_ms")
 
     def __init__(self, replica: Replica) -> None:
         self.replica = replica
         self.leader_epoch = replica.leader_epoch
+        self.awaits_disk = False
         self.resting_until_ms = 0.0
 
 
@@ -95,9 +97,12 @@ class Fetcher:
         known = self._followed.get(key)
         if known is None or known.replica is not replica or known.leader_epoch != replica.leader_epoch:
             self._followed[key] = _Followed(replica)
-            self._news.set()
-            if self._polling is not None:
-                self._polling.cancel()
+            self._ask_anew()
+
+    def _ask_anew(self) -> None:
+        self._news.set()
+        if self._polling is not None:
+            self._polling.cancel()
 
     def leave(self, topic_id: bytes, number: int) -> None:
         self._followed.pop((topic_id, number), None)
@@ -153,12 +158,17 @@ class Fetcher:
         now_ms = self._clock.monotonic_ms()
         wanted = {}
         for key, followed in self._followed.items():
-            if followed.resting_until_ms > now_ms:
+            if followed.resting_until_ms > now_ms or followed.awaits_disk:
                 continue
             try:
                 view = _view(followed.replica)
+                synced = followed.replica.synced()
             except (LogError, OSError) as error:
                 self._rest(followed, f"its log cannot be opened ({error})")
+                continue
+            if synced is not None:  # another leader's records, or its own: the fetch offset is a promise
+                followed.awaits_disk = True
+                synced.then(partial(self._on_synced, followed))
                 continue
             if self._throttle.holds_back(followed.replica, self._session.broker_id):
                 self._rest(followed, "it is throttled")
@@ -168,9 +178,14 @@ class Fetcher:
             )
         return wanted
 
+    def _on_synced(self, followed: _Followed, _done: Completion[None]) -> None:
+        """Ask for the partition now, or find out why its log cannot be synced."""
+        followed.awaits_disk = False
+        self._ask_anew()
+
     async def _pause(self) -> None:
         """Nothing to fetch: wait for a partition to come, or for one to have rested."""
-        resting = [each.resting_until_ms for each in self._followed.values()]
+        resting = [each.resting_until_ms for each in self._followed.values() if not each.awaits_disk]
         if not resting:
             await self._news.wait()
             return
