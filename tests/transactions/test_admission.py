@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 from penstock.cluster.replica import Replica
+from penstock.cluster.replica_errors import NotLeader
 from penstock.protocol.errors import ErrorCode
 from penstock.storage.transaction_permit import TransactionPermit
 from penstock.transactions.admission import Admission, Admissions, Question, told_to_producer
 from penstock.transactions.guards import Guards
 from penstock.transactions.markers import LocalMarkers, Marker
 from penstock.transactions.state import Producer, TopicPartition
-from tests.server.live import Live, batch, running_broker
+from tests.server.live import Live, batch, begin_epoch, running_broker
 from tests.storage.logs import AnyTransaction
 
 ME = Producer(1000, 0)
@@ -240,3 +241,35 @@ def test_a_refusal_that_is_final_leaves_no_guard_behind(tmp_path: Path) -> None:
 def test_a_producer_is_told_in_words_that_its_version_knows(code: str, by_version: dict[int, str]) -> None:
     for version, told in by_version.items():
         assert told_to_producer(ErrorCode[code], version).name == told
+
+
+def test_a_verification_does_not_outlive_the_leadership_in_which_it_was_asked_for(tmp_path: Path) -> None:
+    """The marker may have been written by another leader, who has not heard of the guard here."""
+
+    async def scenario(desk: Desk) -> None:
+        leader = desk.leader
+        late = await desk.ask(0)
+        begin_epoch(leader, leader.leader_epoch + 2)
+        desk.coordinator.answers[0].set_result(ErrorCode.NONE)
+        with pytest.raises(NotLeader):
+            await late
+        assert leader.log.log_end_offset == 0
+        again = await desk.ask(0)
+        desk.coordinator.answers[1].set_result(ErrorCode.NONE)
+        assert await again is ErrorCode.NONE
+
+    at_a_desk(tmp_path, scenario)
+
+
+def test_a_partition_that_a_request_names_twice_does_not_wait_for_itself(tmp_path: Path) -> None:
+    async def scenario(desk: Desk) -> None:
+        admission = desk.admissions.enter(ME, [(desk.leader, 0), (desk.leader, 1)])
+        asked = asyncio.ensure_future(admission.outcome(desk.coordinator, "app", Question.VERIFY))
+        await asyncio.sleep(0)
+        desk.coordinator.answers[0].set_result(ErrorCode.NONE)
+        async with asyncio.timeout(20):
+            verdicts = await asked
+        assert not isinstance(verdicts[desk.target], ErrorCode)
+        admission.close()
+
+    at_a_desk(tmp_path, scenario)

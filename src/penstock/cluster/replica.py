@@ -448,7 +448,7 @@ class Replica:
         """Store what the leader of this epoch gave, as its follower; synced like anything else. Raises `LogError`."""
         self._require_follower(leader_epoch)
         try:
-            appended = self.log.append_replicated(records, now_ms=now_ms)
+            appended = self.log.append_replicated(records, now_ms=now_ms, leader_epoch=leader_epoch)
         except StorageError as error:
             self._refused(error)
             raise

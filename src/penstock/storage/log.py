@@ -19,6 +19,7 @@ from penstock.protocol.records.batch import ATTRIBUTES_POSITION, LOG_APPEND_TIME
 from penstock.protocol.records.rules import CheckElsewhere, ValidationRules, rules_for
 from penstock.storage.append import (
     HERE_BYTES_MAX,
+    LEADER_EPOCH_MAX,
     Checked,
     assign_offsets,
     check_produced,
@@ -235,11 +236,13 @@ class Log(MendableLog):
         """What checks a client's batch however large it is; to be called where it may take its time."""
         return partial(check_produced, records, self._rules_now(), now_ms)
 
-    def append_replicated(self, records: Buffer, *, now_ms: int) -> Appended | None:
-        """Store batches fetched from the leader, with the offsets they have; None when there is no whole one."""
+    def append_replicated(
+        self, records: Buffer, *, now_ms: int, leader_epoch: int = LEADER_EPOCH_MAX
+    ) -> Appended | None:
+        """Store batches from the leader of an epoch, with the offsets they have; None when there is no whole one."""
         if self.failure is not None:
             raise self.failure.with_traceback(None)
-        batches = prepare_replicated(records, self.chain.end_offset)
+        batches = prepare_replicated(records, self.chain.end_offset, leader_epoch)
         if not batches:
             return None
         self._store(batches, now_ms)

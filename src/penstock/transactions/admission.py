@@ -81,7 +81,7 @@ class Admission:
             if before is not None and before is not self._done:  # its own where a partition is named twice
                 self._before.append(before)
             guard.last_admission = self._done
-            self._held[target] = guard, sequence
+            self._held.setdefault(target, (guard, sequence))
 
     async def outcome(
         self, verifier: Verifier, transactional_id: str, question: Question
