@@ -4,11 +4,11 @@ A member that nobody hears of must give up its partitions when its session ends:
 that was answered, the coordinator from when it came, which is not before. So their times may be compared: the
 simulation has one clock.
 
-That holds for one coordinator. A new coordinator gives every member a session from the moment at which it has loaded the
-group. The old coordinator answers heartbeats until it hears that it was replaced: a heartbeat that changes nothing is
-answered without a write to the log, and the new coordinator never learns of it (seed 43144). Kafka does the same:
+That holds for one coordinator. A new coordinator gives every member a session from the moment at which it has loaded
+the group. The old coordinator answers heartbeats until it hears that it was replaced: a heartbeat that changes nothing
+is answered without a write to the log, and the new coordinator never learns of it (seed 43144). Kafka does the same:
 `CoordinatorRuntime` completes an operation without records at once, and `GroupMetadataManager.onLoaded` starts every
-session again. So the answer of a replaced coordinator counts at most from when the first newer one had loaded the group.
+session again. So the answer of a replaced coordinator counts at most from when the first newer one had loaded.
 
 A member that is to give something up is removed when it has not said that it did within the rebalance timeout, which
 the coordinator counts from when it decided so (KIP-848, and so does Kafka). The first answer that said so may be lost,
