@@ -6,6 +6,7 @@ What blocks is handed out as a job, to be run on a thread and given back to `fin
 import logging
 import os
 from collections.abc import Callable
+from functools import partial
 
 from penstock.config.topic import TopicConfig
 from penstock.observability.offload import Offload
@@ -13,7 +14,7 @@ from penstock.storage.directory_files import PARTITION_METADATA
 from penstock.storage.file_cache import FileCache
 from penstock.storage.leader_epochs import encode_checkpoint
 from penstock.storage.log_errors import StorageFailure
-from penstock.storage.log_sync import CheckpointJob, SyncJob
+from penstock.storage.log_sync import CheckpointJob, Encode, SyncJob
 from penstock.storage.log_values import LEADER_EPOCHS, LoadedLog
 from penstock.storage.producer_snapshot import encode_snapshot
 from penstock.storage.readable_log import ReadableLog
@@ -176,9 +177,11 @@ class DurableLog(ReadableLog):
                 return None  # recovery makes the indexes anew as long as it starts below them
             index_paths += paths
         sync = self.begin_sync()
-        contents = {self._snapshots.path(end_offset): encode_snapshot(self.producers.snapshot())}
+        contents: dict[str, Encode] = {
+            self._snapshots.path(end_offset): partial(encode_snapshot, self.producers.snapshot())
+        }
         if not self._epochs_are_saved:
-            contents[f"{self.directory}/{LEADER_EPOCHS}"] = encode_checkpoint(self.epochs.entries)
+            contents[f"{self.directory}/{LEADER_EPOCHS}"] = partial(encode_checkpoint, self.epochs.entries)
             self._epochs_are_saved = True
         self._wait_for_next_checkpoint()
         self._checkpoint = CheckpointJob(self._cache.files, sync, index_paths, contents)

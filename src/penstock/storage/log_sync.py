@@ -2,10 +2,12 @@
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from penstock.storage.file_cache import Handle
 from penstock.storage.files import TEMPORARY, FileSystem, write_temporary
+
+Encode = Callable[[], bytes]
 
 
 class SyncJob:
@@ -100,8 +102,9 @@ class CheckpointJob:
     __slots__ = ("_contents", "_files", "_index_paths", "error", "failure", "is_abandoned", "sync")
 
     def __init__(
-        self, files: FileSystem, sync: SyncJob, index_paths: Sequence[str], contents: dict[str, bytes]
+        self, files: FileSystem, sync: SyncJob, index_paths: Sequence[str], contents: dict[str, Encode]
     ) -> None:
+        """`contents` are encoded where the job runs: those of many producers would hold up the loop."""
         self._files = files
         self._index_paths = index_paths
         self._contents = contents
@@ -139,8 +142,8 @@ class CheckpointJob:
 
     def _replace_files(self) -> None:
         """Like `write_atomically` for each, with one sync of the directory for all."""
-        for path, content in self._contents.items():
-            write_temporary(self._files, path, content)
+        for path, encode in self._contents.items():
+            write_temporary(self._files, path, encode())
         for path in self._contents:
             self._files.rename(path + TEMPORARY, path)
         self._files.sync_dir(os.path.dirname(path))

@@ -1,5 +1,6 @@
 """Shows the checkers what nodes do: all nodes, over all their lives, by stepping in between their own methods."""
 
+import asyncio
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -10,6 +11,8 @@ from penstock.cluster.raft.quorum_state import QuorumStateFile
 from penstock.cluster.raft.values import Election
 from penstock.cluster.replica import Replica
 from penstock.cluster.replicas import Replicas
+from penstock.groups.consumer.service import ConsumerGroups
+from penstock.groups.vigil import Shard
 from penstock.protocol.wire import Buffer
 from penstock.storage.log import Log
 from penstock.testing.simulation.cluster.history import History
@@ -25,6 +28,7 @@ def watching(history: History, on_vote: OnVote) -> Iterator[None]:
         for owner, name, watched in (
             *_of_replicas(history),
             *_of_quorum(history),
+            (ConsumerGroups, "begin", _coordinating(history)),
             (QuorumStateFile, "write", _voting(on_vote)),
         ):
             original = getattr(owner, name)
@@ -39,6 +43,17 @@ def _voting(on_vote: OnVote) -> Callable[..., None]:
     def watched(state: QuorumStateFile, election: Election) -> None:
         write(state, election)
         on_vote(current_node.get(), election)
+
+    return watched
+
+
+def _coordinating(history: History) -> Callable[..., None]:
+    begin = ConsumerGroups.begin
+
+    def watched(groups: ConsumerGroups, shard: Shard) -> None:
+        now_s = asyncio.get_running_loop().time()
+        history.group.is_loaded(current_node.get(), shard.leader_epoch, now_s)
+        begin(groups, shard)
 
     return watched
 
