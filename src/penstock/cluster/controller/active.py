@@ -31,6 +31,7 @@ class ActiveController:
             log.debug("this node is the active controller")
             loop = asyncio.get_running_loop()
             duties: list[tuple[str, Awaitable[None]]] = [
+                ("settings", self._controller.review_settings()),
                 ("sessions", self.membership.watch()),
                 ("leader balance", self._balance()),
             ]
