@@ -25,6 +25,7 @@ from penstock.cluster.replica_errors import (
     PartitionGone,
 )
 from penstock.cluster.waiting import Told, WaitingProducers, WaitingReaders
+from penstock.config.topic import TopicConfig
 from penstock.observability.clock import Clock
 from penstock.observability.completion import Completion
 from penstock.protocol.errors import ErrorCode
@@ -197,6 +198,17 @@ class Replica:
         if await self.log.settle_doubt(now_ms=self._surroundings.clock.now_ms()):
             self.log.producers.advance_high_watermark(self.high_watermark)
             self.wake_readers()
+
+    def configure(self, config: TopicConfig) -> None:
+        """Take new settings of the topic. What they allow to commit, or do not any more, is settled at once."""
+        log = self._log
+        if log is None:
+            return
+        log.configure(config)
+        if log.has_unsynced:
+            self._surroundings.flusher.request(log)  # `flush.messages` may be 1 now
+        self._refuse_if_too_few()
+        self._advance()
 
     def close(self, reason: PartitionGone | NotLeader) -> None:
         """The partition is deleted or handed over: nobody waits for it any more."""
@@ -382,10 +394,11 @@ class Replica:
 
     def _require_in_sync(self, followers: Followers, log: Log) -> None:
         wanted = log.config.min_insync_replicas
-        if len(followers.in_sync) < wanted:
+        if not followers.may_commit(wanted):
+            eligible = () if self.state is None else self.state.elr
             raise NotEnoughReplicas(
-                f"{self.topic}-{self.partition} has {len(followers.in_sync)} in-sync replica(s) and "
-                f"min.insync.replicas is {wanted}"
+                f"{self.topic}-{self.partition} has {len(followers.in_sync)} in-sync replica(s), "
+                f"min.insync.replicas is {wanted}, eligible leader replicas: {', '.join(map(str, eligible)) or 'none'}"
             )
 
     def committed(self, last_offset: int, *, leader_epoch: int) -> Completion[None] | None:
@@ -544,7 +557,7 @@ class Replica:
         followers, log = self._followers, self._log
         if followers is None or log is None or not self._producers:
             return
-        if len(followers.in_sync) < log.config.min_insync_replicas:
+        if not followers.may_commit(log.config.min_insync_replicas):
             error = NotEnoughReplicasAfterAppend(
                 f"too few replicas of {self.topic}-{self.partition} are in sync to commit"
             )

@@ -34,6 +34,7 @@ class ActiveController:
             log.debug("this node is the active controller")
             loop = asyncio.get_running_loop()
             duties: list[tuple[str, Callable[[], Awaitable[None]]]] = [
+                ("settings", self._controller.review_settings),
                 ("sessions", self.membership.watch),
                 ("leader balance", self._balance),
             ]

@@ -63,6 +63,7 @@ from penstock.cluster.controller.scram_credentials import (
     decide_alter_credentials,
     decide_first_users,
 )
+from penstock.cluster.controller.settings_review import decide_review
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.image import MetadataImage, ResourceType
 from penstock.cluster.metadata.log import MetadataLog, Subscriber
@@ -124,6 +125,10 @@ class Controller:
         await self._mutate(lambda: decide_bootstrap(self.image, levels))
         if users and is_new:
             await self._mutate(lambda: decide_first_users(self.image, users, self._randomness))
+
+    async def review_settings(self) -> None:
+        """Bring the metadata in line with the settings in this node's file, which is the active controller now."""
+        await self._mutate(lambda: decide_review(self.image, self.config))
 
     async def register_broker(self, broker: BrokerRegistration, *, fenced: bool) -> int:
         return await self._mutate(lambda: self._decide_register(broker, fenced))
