@@ -1,4 +1,4 @@
-"""Random histories of a partition: whoever is elected cleanly has all that was committed.
+"""Random histories of a partition: a replica that can be elected cleanly has all that was committed.
 
 `min.insync.replicas` changes all the time. The controller decides at once; each broker knows the metadata up to a point
 of its own, and has a file with a default of its own, as the controller has. Leaders commit by what they know. HISTORIES
@@ -173,7 +173,7 @@ class Model(RuleBasedStateMachine):
 
     @rule(broker_id=BROKER, fetching=st.sets(BROKER))
     def write(self, broker_id: int, fetching: set[int]) -> None:
-        """A leader takes a record, some others fetch it and ask for more, and what all who count have is committed."""
+        """A leader takes a record, some others fetch it and ask for more, and what all that count have is committed."""
         node = self.nodes[broker_id]
         if node.followers is None:
             return
