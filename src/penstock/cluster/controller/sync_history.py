@@ -1,10 +1,10 @@
 """Which brokers may have acknowledged records of a topic that they had not synced (`flush.messages` above 1).
 
 A broker that crashed is judged by every value that the setting had since the broker registered, not by the one that
-holds when it returns. Brokers learn of a change later than the controller decides it, but always before they register
-again: who registered after the last decision that ended the waiver has synced all that it acknowledged since its start.
-So one offset of the metadata log is remembered, for each topic that stopped to waive syncs and for the default of all
-topics, and is compared with the epoch of a broker, which is the offset of its registration.
+holds when the broker returns. A broker learns of a change later than the controller decides it, but it opens its logs
+only when it knows all metadata up to its registration. So a broker that registered after the last decision which ended
+the waiver has synced all that it acknowledged. The offset of that decision is remembered, for each topic and for the
+default of all topics, and compared with the broker's epoch, which is the offset of its registration.
 
     settings of (SYNC_HISTORY, topic or ""):   {"flush.messages": offset}
 """
