@@ -26,7 +26,7 @@ def config_of(**settings: Any) -> TopicConfig:
 def new_log(directory: str, **settings: Any) -> Log:
     config = config_of(**settings)
     cache = FileCache(RealFileSystem())
-    return Log("t", 0, directory, config, cache=cache, loaded=create_log(cache, directory, config))
+    return Log("t", 0, directory, config, loaded=create_log(cache, directory, config))
 
 
 def reopened(log: Log, *, was_clean: bool = False, recovery_point: int | None = None) -> Log:
@@ -38,7 +38,7 @@ def reopened(log: Log, *, was_clean: bool = False, recovery_point: int | None = 
         log_start_offset=log.log_start_offset,
     )
     loaded = load_log(cache, log.directory, log.config, checkpointed, NOW_MS)
-    return Log(log.topic, log.partition, log.directory, log.config, cache=cache, loaded=loaded)
+    return Log(log.topic, log.partition, log.directory, log.config, loaded=loaded)
 
 
 def batch_of(*values: str, timestamp: int = NOW_MS, **fields: Any) -> bytearray:

@@ -91,6 +91,18 @@ def test_a_crash_around_a_truncation_never_brings_dropped_records_back_behind_ne
     crash_everywhere(keep, act, check)
 
 
+@pytest.mark.parametrize("keep", Keep)
+@pytest.mark.parametrize("offset", [1, 3, 4, 6, 8])
+def test_deleted_records_do_not_come_back_once_the_start_is_written_down(keep: Keep, offset: int) -> None:
+    """Where a segment begins, too: the name of the one below is gone, but that is not durable by itself."""
+    store = new_store(1)
+    store.log.advance_log_start(offset)
+    assert store.run(store.store.save_offsets())
+    store.crash(keep)
+    assert store.log.log_start_offset == offset
+    assert store.text(offset).split() == OLD[offset:]
+
+
 @EVERY_END
 @pytest.mark.parametrize("offset", [1, 3, 4, 6, 8])
 def test_a_crash_around_a_deletion_of_records_leaves_the_log_whole_from_its_start_on(

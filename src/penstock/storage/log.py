@@ -27,9 +27,8 @@ from penstock.storage.append import (
     prepare_produced,
     prepare_replicated,
 )
-from penstock.storage.file_cache import FileCache
 from penstock.storage.files import Buffer
-from penstock.storage.log_errors import AppendRejected, LogError, OffsetOutOfRange, StorageFailure
+from penstock.storage.log_errors import AppendRejected, LogClosed, LogError, OffsetOutOfRange, StorageFailure
 from penstock.storage.log_producers import check_producers, note_stored
 from penstock.storage.log_sync import CheckpointJob
 from penstock.storage.log_values import Appended, Cold, LoadedLog, LogSlice, Origin
@@ -53,7 +52,6 @@ class Log(MendableLog):
         directory: str,
         config: TopicConfig,
         *,
-        cache: FileCache,
         loaded: LoadedLog,
         offload: Offload | None = None,
         discard: Discard | None = None,
@@ -66,7 +64,7 @@ class Log(MendableLog):
         chain = SegmentChain(
             directory,
             config,
-            cache,
+            loaded.cache,
             loaded.segments,
             end_offset=loaded.log_end_offset,
             discard=discard or self._remove_at_once,
@@ -76,7 +74,6 @@ class Log(MendableLog):
             partition,
             chain,
             config,
-            cache=cache,
             loaded=loaded,
             offload=offload or InlineOffload(),
             is_new=is_new,
@@ -300,6 +297,7 @@ class Log(MendableLog):
             self.fail(failure)
             raise
         self._end_at(end_offset)
+        self.clean_offset = min(self.clean_offset or 0, end_offset)
         self._snapshots.remove_above(end_offset)
         self._snapshots.restore(
             self.producers,
@@ -329,10 +327,12 @@ class Log(MendableLog):
         self.damaged = []
         self.log_start_offset = offset
         self.durable_offset = offset
+        self.clean_offset = 0
         self._end_at(offset)
         self.epochs.clear()
         self.producers.clear(offset)
         self._snapshots.clear()
+        self.on_checkpoint_due()  # the start that was written down may be above what is appended from here on
 
     def _end_at(self, end_offset: int) -> None:
         self.durable_offset = min(self.durable_offset, end_offset)
@@ -423,14 +423,16 @@ class Log(MendableLog):
         self.abandon("it was closed")
 
     def abandon(self, reason: str) -> None:
-        """Close all files as they are; whoever still asks for a write is told the reason."""
+        """Close all files as they are. Reads and writes raise `LogClosed` from now on: they would act on the files of
+        another log, if a topic is made that has the name of this one.
+        """
         self._generation += 1
         self._layout += 1
-        if self._checkpoint is not None:
-            self._checkpoint.is_abandoned = True
+        closed = LogClosed(f"{self.directory} is closed: {reason}")
         if self.failure is None:
-            self.failure = StorageFailure(f"{self.directory} takes no more records: {reason}")
+            self.failure = closed
         self.chain.close()
+        self._cache.end(closed)
 
     def _remove_at_once(self, paths: Sequence[str]) -> None:
         for path in paths:

@@ -266,7 +266,6 @@ class LogStore:
             name.partition,
             self._path(name),
             config,
-            cache=self._cache,
             loaded=loaded,
             offload=self._offload,
             discard=self._discard,
@@ -365,6 +364,7 @@ class LogStore:
         """
         name = PartitionName(log.topic, log.partition)
         while offset < log.recovery_point or offset < self._offsets.recovery_points.get(name, 0):
+            log.require_open()  # else the recovery point may be that of another log, which has the name now
             log.lower_recovery_point(offset)
             if not await self.save_offsets():
                 raise StorageError(f"{log.directory} is not truncated: its recovery point cannot be written")
@@ -386,7 +386,8 @@ class LogStore:
             for name, log in self._logs.items():
                 if log.failure is None:
                     offsets.recovery_points[name] = log.recovery_point
-                if log.log_start_offset > log.segments[0].base_offset:
+                # Even where a segment begins: that those below are gone may not be durable yet.
+                if log.log_start_offset > 0:
                     offsets.log_starts[name] = log.log_start_offset
                 else:
                     offsets.log_starts.pop(name, None)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from penstock.storage.file_cache import Handle
 from penstock.storage.files import TEMPORARY, FileSystem, write_temporary
+from penstock.storage.log_errors import LogClosed
 
 Encode = Callable[[], bytes]
 
@@ -99,7 +100,7 @@ class CheckpointJob:
     the indexes, and in small files of their own the producers and leader epochs as of that offset.
     """
 
-    __slots__ = ("_contents", "_files", "_index_paths", "error", "failure", "is_abandoned", "sync")
+    __slots__ = ("_contents", "_files", "_index_paths", "error", "failure", "sync")
 
     def __init__(
         self, files: FileSystem, sync: SyncJob, index_paths: Sequence[str], contents: dict[str, Encode]
@@ -109,11 +110,9 @@ class CheckpointJob:
         self._index_paths = index_paths
         self._contents = contents
         self.sync = sync
-        self.is_abandoned = False
-        """Set when the log is deleted meanwhile: another log may soon have a directory of the same name."""
         self.failure: OSError | None = None
         """Why the records were not synced, after `run_noting_failure`."""
-        self.error: OSError | None = None
+        self.error: OSError | LogClosed | None = None
         """Why the checkpoint does not count, though the records were synced."""
 
     @property
@@ -135,9 +134,9 @@ class CheckpointJob:
                     file.sync()
                 finally:
                     file.close()
-            if self._contents and not self.is_abandoned:
+            if self._contents:
                 self._replace_files()
-        except OSError as error:
+        except (OSError, LogClosed) as error:
             self.error = error
 
     def _replace_files(self) -> None:

@@ -28,7 +28,7 @@ from penstock.protocol.records.builder import BatchBuilder, NewRecord
 from penstock.protocol.records.control import ControlType, control_type
 from penstock.protocol.records.record import Record, iter_records
 from penstock.protocol.wire import Buffer
-from penstock.storage.log_errors import LogError
+from penstock.storage.log_errors import LogError, OffsetOutOfRange
 from penstock.storage.log_values import Appended, Origin
 from penstock.storage.transaction_permit import TransactionPermit
 
@@ -157,7 +157,13 @@ class CoordinatorPartition(Generic[S]):
         async with turn:
             offset, end_offset = log.log_start_offset, log.log_end_offset
             while offset < end_offset:
-                piece = await log.read_cold(offset, _READ_BYTES, offset_limit=end_offset)
+                try:
+                    piece = await log.read_cold(offset, _READ_BYTES, offset_limit=end_offset)
+                except OffsetOutOfRange:
+                    if offset >= log.log_start_offset:
+                        raise
+                    offset = log.log_start_offset  # records below it were deleted meanwhile
+                    continue
                 if piece.next_offset <= offset:
                     break
                 self._replay(piece.records, offset)

@@ -43,6 +43,7 @@ class StoredRaftLog:
         self._offload = offload
         self._log: Log = store.open_or_create(CLUSTER_METADATA, METADATA_TOPIC_ID, 0, _CONFIG)
         self._snapshots = SnapshotFiles(files, self._log.directory)
+        self._snapshots.remove_partial()
         self._found = self._snapshots.list()
         self._settle()
 

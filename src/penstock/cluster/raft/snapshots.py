@@ -12,6 +12,7 @@ The content is record batches, numbered from 0 in the snapshot's epoch:
 A file gets its final name when its bytes are durable: a snapshot that can be seen is whole.
 """
 
+import contextlib
 import re
 from collections.abc import Iterable, Iterator
 from typing import Final
@@ -27,6 +28,7 @@ from penstock.storage.files import FileSystem
 SUFFIX: Final = ".checkpoint"
 PARTIAL: Final = ".part"
 _NAME: Final = re.compile(r"^(\d{20})-(\d{10})\.checkpoint$")
+_PARTIAL_NAME: Final = re.compile(r"^(\d{20})-(\d{10})\.checkpoint\.part$")
 _READ_BYTES: Final = 1 << 20
 
 
@@ -65,26 +67,38 @@ class SnapshotFiles:
     def __init__(self, files: FileSystem, directory: str) -> None:
         self._files = files
         self._directory = directory
+        self._writing: LogPosition | None = None
+        """The snapshot that another thread may be writing."""
 
     def list(self) -> list[LogPosition]:
-        """The whole ones, oldest first. Partial ones of an earlier life are removed."""
-        found = []
+        """The whole ones, oldest first."""
+        return sorted(self._found(_NAME), key=lambda each: each.offset)
+
+    def _found(self, pattern: re.Pattern[str]) -> Iterator[LogPosition]:
         for name in self._files.list(self._directory):
-            match = _NAME.match(name)
+            match = pattern.match(name)
             if match:
-                found.append(LogPosition(int(match[2]), int(match[1])))
-            elif name.endswith(SUFFIX + PARTIAL):
-                self._files.remove(f"{self._directory}/{name}")
-        return sorted(found, key=lambda each: each.offset)
+                yield LogPosition(int(match[2]), int(match[1]))
+
+    def remove_partial(self, before: LogPosition | None = None) -> None:
+        """Remove what was begun and will not be finished: all partial files, or those below a snapshot that counts."""
+        for each in self._found(_PARTIAL_NAME):
+            if each != self._writing and (before is None or each.offset < before.offset):
+                with contextlib.suppress(FileNotFoundError):  # it was finished just now
+                    self._files.remove(self._path(each) + PARTIAL)
 
     def write(self, snapshot: LogPosition, parts: Iterable[bytes]) -> None:
         """Write a snapshot and give it its name."""
-        position = 0
-        self.write_chunk(snapshot, 0, b"")
-        for part in parts:
-            self.write_chunk(snapshot, position, part)
-            position += len(part)
-        self.finish(snapshot)
+        self._writing = snapshot
+        try:
+            position = 0
+            self.write_chunk(snapshot, 0, b"")
+            for part in parts:
+                self.write_chunk(snapshot, position, part)
+                position += len(part)
+            self.finish(snapshot)
+        finally:
+            self._writing = None
 
     def write_chunk(self, snapshot: LogPosition, position: int, data: bytes) -> None:
         """Write bytes of a partial file; at position 0 it begins anew."""
@@ -118,18 +132,22 @@ class SnapshotFiles:
 
     def batches(self, snapshot: LogPosition) -> Iterator[bytes]:
         """Its content in pieces of whole batches."""
-        position, size_bytes = 0, self._files.size(self._path(snapshot))
-        read_bytes = _READ_BYTES
-        while position < size_bytes:
-            data, _ = self.read(snapshot, position, read_bytes)
-            end = sum(header.size_bytes for _, header in iter_batches(data))
-            if end == 0:  # one batch is larger than what was read; a torn one ends the loop by raising
-                if len(data) < HEADER_SIZE or position + parse_header(data).size_bytes > size_bytes:
-                    raise OSError(f"{self._path(snapshot)} is torn at byte {position}")
-                read_bytes = parse_header(data).size_bytes
-                continue
-            yield data[:end]
-            position += end
+        file = self._files.open(self._path(snapshot), writable=False)  # once: it may be removed meanwhile
+        try:
+            position, size_bytes = 0, file.size()
+            read_bytes = _READ_BYTES
+            while position < size_bytes:
+                data = file.read(read_bytes, position)
+                end = sum(header.size_bytes for _, header in iter_batches(data))
+                if end == 0:  # one batch is larger than what was read; a torn one ends the loop by raising
+                    if len(data) < HEADER_SIZE or position + parse_header(data).size_bytes > size_bytes:
+                        raise OSError(f"{self._path(snapshot)} is torn at byte {position}")
+                    read_bytes = parse_header(data).size_bytes
+                    continue
+                yield data[:end]
+                position += end
+        finally:
+            file.close()
 
     def voters(self, snapshot: LogPosition) -> VoterSet | None:
         """The voter set that stands in it."""
@@ -142,6 +160,7 @@ class SnapshotFiles:
         return None
 
     def remove_before(self, snapshot: LogPosition) -> None:
+        self.remove_partial(before=snapshot)
         for each in self.list():
             if each.offset < snapshot.offset:
                 self._files.remove(self._path(each))
