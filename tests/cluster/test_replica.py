@@ -28,7 +28,7 @@ def led(state: Partition, **settings: Any) -> Replica:
     cache, config = FileCache(disk), config_of(**settings)
 
     def open_log() -> Log:
-        return Log("t", 0, "/t-0", config, cache=cache, loaded=create_log(cache, "/t-0", config))
+        return Log("t", 0, "/t-0", config, loaded=create_log(cache, "/t-0", config))
 
     clock = ManualClock()
     replica = Replica("t", bytes(16), 0, open_log, Surroundings(1, clock, Flusher(InlineOffload(), clock)))
