@@ -109,14 +109,14 @@ class Usage:
 
     def begin(self) -> None:
         run = self._loop.run_on
-        self._writing = [run(CLIENT, each.run(0.15)) for each in self.producers]
+        self._writing = [run(CLIENT, each.run(0.35)) for each in self.producers]
         self._writing += [run(CLIENT, each.run(0.4)) for each in self.transactional]
         self._writing += [run(CLIENT, each.run(0.4)) for each in self.crowd]
         self._others = [run(CLIENT, each.run(0.3)) for each in self.careless]
         self._others += [run(CLIENT, each.run()) for each in self.readers]
         self._others.append(run(CLIENT, self.admin.run(1.0)))
-        self._others.append(run(CLIENT, self.clerk.run(0.6)))
-        self._others.append(run(CLIENT, self.pruner.run(1.0)))
+        self._others.append(run(CLIENT, self.clerk.run(1.0)))
+        self._others.append(run(CLIENT, self.pruner.run(1.5)))
         self._others.append(run(CLIENT, self.group.run(self._random.randint(1, 3))))
         self._others.append(run(CLIENT, self.shares.run(self._random.randint(1, 3))))
         self._others.append(run(CLIENT, self.committed_shares.run(self._random.randint(1, 2))))

@@ -22,9 +22,9 @@ from penstock.testing.simulation.cluster.clients.client import Address, Client, 
 
 PRODUCE, INIT_PRODUCER_ID = (0, 9), (22, 4)
 ALL, LEADER_ONLY = -1, 1
-LARGE_CHANCE = 0.1
-_PIPELINE_CHANCE = 0.3
-_IN_FLIGHT_MAX = 4
+LARGE_CHANCE = 0.05
+_PIPELINE_CHANCE = 0.25
+_IN_FLIGHT_MAX = 3
 _PADDING = bytes(HERE_BYTES_MAX + 1)
 _FAST = 1  # a level of zstd
 
@@ -96,16 +96,13 @@ class Producer:
         self.has_stopped = True
 
     def _numbered(self) -> list[Batch]:
+        """One batch of several records, or several of one."""
         random = self._client.random
         is_pipelined = self._sequence > 0 and random.random() < _PIPELINE_CHANCE
-        number = self._sequence
-        batches = []
-        for _ in range(random.randint(2, _IN_FLIGHT_MAX) if is_pipelined else 1):
-            count = random.randint(1, 3)
-            values = [b"%d" % each for each in range(number, number + count)]
-            batches.append(Batch(values, random.random() < LARGE_CHANCE))
-            number += count
-        return batches
+        count = random.randint(2, _IN_FLIGHT_MAX) if is_pipelined else random.randint(1, 3)
+        values = [b"%d" % each for each in range(self._sequence, self._sequence + count)]
+        batches = [[each] for each in values] if is_pipelined else [values]
+        return [Batch(each, random.random() < LARGE_CHANCE) for each in batches]
 
     async def send(self, *batches: Batch) -> None:
         """Write these, all of them in flight at once, however often it takes.

@@ -37,9 +37,9 @@ _FORSAKE_CHANCE = 0.1
 _HASTE_CHANCE = 0.2
 _HASTE_S_MAX = 0.1
 _LINGER_CHANCE = 0.15
-_LINGER_S_MAX = 1.5
+_LINGER_S_MAX = 1.0
 _OFFSETS_CHANCE = 0.35
-_LARGE_CHANCE = 0.2
+_LARGE_CHANCE = 0.25
 _LOOK_CHANCE = 0.5
 
 
@@ -142,11 +142,13 @@ class TransactionalProducer:
         batches: dict[PartitionName, list[Batch]] = {}
         count = 0
         for partition in partitions:
+            batch_count = random.choice([1, 1, 1, 2, 3])
+            sizes = [1] * batch_count if batch_count > 1 else [random.randint(1, 2)]
             batches[partition] = []
-            for _ in range(random.choice([1, 1, 2, 3])):
-                values = [b"%s/%d" % (name, count + each) for each in range(random.randint(1, 2))]
-                count += len(values)
+            for size in sizes:
+                values = [b"%s/%d" % (name, number) for number in range(count, count + size)]
                 batches[partition].append(Batch(values, random.random() < _LARGE_CHANCE))
+                count += size
         assert self._producer is not None
         return _Transaction(
             name=name,
