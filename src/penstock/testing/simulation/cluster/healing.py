@@ -196,7 +196,7 @@ def compare(partition: PartitionName, found: dict[str, Found]) -> None:
 
 
 def records_of(replica: Replica) -> Found:
-    """All of a log, CRC checked, without a gap. Raises `Violation`."""
+    """All of a log, CRC checked, without a gap; its start may be within a batch. Raises `Violation`."""
     log, name = replica.log, f"{replica.topic}-{replica.partition}"
     offset = log.log_start_offset
     found: Found = []
@@ -207,11 +207,13 @@ def records_of(replica: Replica) -> Found:
         if not batches:
             raise Violation("intact", f"{name}: nothing is given at {offset}")
         for pos, header in iter_batches_strict(batches):
-            if header.base_offset != offset:
+            is_first = header.base_offset <= offset == log.log_start_offset < header.next_offset
+            if header.base_offset != offset and not is_first:
                 raise Violation("contiguous", f"{name}: {header.base_offset} comes where {offset} should")
             if not crc_is_valid(batches, pos, header.size_bytes):
                 raise Violation("intact", f"{name}: the batch at {offset} is damaged")
             if not header.is_control:
-                found += [(each.offset, each.value or b"") for each in iter_records(batches, pos=pos)]
+                records = iter_records(batches, pos=pos)
+                found += [(each.offset, each.value or b"") for each in records if each.offset >= offset]
             offset = header.next_offset
     return found

@@ -106,7 +106,11 @@ class Clerk:
     async def look(self) -> None:
         """Raises `NoAnswer`."""
         asked_s = self._client.now_s
-        found = await fetch_offsets(self._client, await self._found(), self.group, self._partitions)
+        try:
+            found = await fetch_offsets(self._client, await self._found(), self.group, self._partitions)
+        except NoAnswer:
+            self._coordinator = None
+            raise
         self._client.history.commits.finds(found, asked_s)
 
     async def _commit(self) -> None:
