@@ -71,6 +71,7 @@ class TransactionalProducer:
         self._id = transactional_id
         self._partitions = partitions
         self._version_2_chance = version_2_chance
+        self._is_version_2 = False
         self._offsets = offsets
         self._producer: Producer | None = None
         self._sequences: dict[PartitionName, int] = {}
@@ -84,12 +85,23 @@ class TransactionalProducer:
         """One transaction after the other until it is to stop; then it comes anew once, so that none is left open."""
         random = self._client.random
         while not self.is_stopping:
-            if self._producer is not None or await self._begin():
+            if await self._is_ready():
                 await self._transact()
                 await asyncio.sleep(random.expovariate(1 / interval_s))
         while not await self._begin():
             await self._client.rest()
         self.has_stopped = True
+
+    async def _is_ready(self) -> bool:
+        """Draw a version. Who goes over to version 2 needs a new epoch for that, and real clients ask for it."""
+        was_version_2, self._is_version_2 = (
+            self._is_version_2,
+            self._client.random.random() < self._version_2_chance,
+        )
+        if self._producer is None or self._is_version_2 > was_version_2:
+            self._producer = None
+            return await self._begin()
+        return True
 
     async def _begin(self) -> bool:
         """A new epoch: whatever an earlier one has begun is ended."""
@@ -155,7 +167,7 @@ class TransactionalProducer:
             number=self._count,
             batches=batches,
             producer=self._producer,
-            is_version_2=random.random() < self._version_2_chance,
+            is_version_2=self._is_version_2,
             sequences=dict(self._sequences),
         )
 
