@@ -98,11 +98,12 @@ class Usage:
         ]
 
     async def create_topics(self) -> None:
-        for name, count in PARTITION_COUNTS.items():
-            while not await self.admin.create(name, count, **TOPIC_SETTINGS.get(name, {})):
-                await self._client.rest()
+        """After the settings of groups: a broker that leads a partition of theirs then knows where they begin."""
         for group in (self.shares, self.committed_shares):
             while not await group.set_up():
+                await self._client.rest()
+        for name, count in PARTITION_COUNTS.items():
+            while not await self.admin.create(name, count, **TOPIC_SETTINGS.get(name, {})):
                 await self._client.rest()
         while not await limit_batches(self._client, CLERKS):
             await self._client.rest()
