@@ -27,6 +27,7 @@ from penstock.testing.simulation.seeds import randomness
 T = TypeVar("T")
 _WALL_MS_AT_START = 1_700_000_000_000
 _WORK_S_MAX = 0.002
+_CHECK_S_MAX = 0.1
 _CANCELLATIONS_MAX = 5
 _CANCELLATION_S = 1.0
 
@@ -51,12 +52,13 @@ class SimulatedClock:
 class SimulatedOffload(LoopOffload):
     """Work takes a time that the seed draws."""
 
-    def __init__(self, loop: SimulatedLoop) -> None:
+    def __init__(self, loop: SimulatedLoop, longest_s: float = _WORK_S_MAX) -> None:
         super().__init__()
         self._loop = loop
+        self._longest_s = longest_s
 
     def call(self, work: Callable[[], object], then: Then) -> None:
-        longest_s = _WORK_S_MAX * self._loop.disk_slowness.get(current_node.get(), 1.0)
+        longest_s = self._longest_s * self._loop.disk_slowness.get(current_node.get(), 1.0)
         self._loop.call_later(self._loop.random.uniform(0, longest_s), self._run_now, work, then)
 
     def later(self, callback: Callable[..., None], work: Callable[[], object], then: Then) -> None:
@@ -107,7 +109,7 @@ class SimulatedBroker(Broker):
     def _threads(self, count: int, name: str) -> ThreadOffload:  # noqa: ARG002 - there is one loop for all
         loop = asyncio.get_running_loop()
         assert isinstance(loop, SimulatedLoop)
-        return SimulatedOffload(loop)
+        return SimulatedOffload(loop, _CHECK_S_MAX if name == "penstock-check" else _WORK_S_MAX)
 
     def _ring(self) -> None:
         return None

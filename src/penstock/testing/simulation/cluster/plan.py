@@ -9,6 +9,8 @@ ORDERS: Final = "orders"
 """Written by idempotent producers, read by a group and by others."""
 LEDGER: Final = "ledger"
 """Written in transactions."""
+JOURNAL: Final = "journal"
+"""Written in transactions, and deleted from its start."""
 GOSSIP: Final = "gossip"
 """Written without waiting for followers: logs part."""
 DRAFTS: Final = "drafts"
@@ -19,7 +21,7 @@ SOLO: Final = "solo"
 ROTTING: Final = (ORDERS, LEDGER)
 """Topics of which bits flip, on the disk of one node."""
 
-PARTITION_COUNTS: Final = {ORDERS: 3, LEDGER: 2, GOSSIP: 1, DRAFTS: 1, SOLO: 1}
+PARTITION_COUNTS: Final = {ORDERS: 3, LEDGER: 2, JOURNAL: 1, GOSSIP: 1, DRAFTS: 1, SOLO: 1}
 REPLICA_COUNTS: Final = {SOLO: 1}
 """Where it is not three."""
 TOPIC_SETTINGS: Final[dict[str, dict[str, str]]] = {
@@ -36,6 +38,8 @@ INTERNAL: Final[list[PartitionName]] = [
 
 GROUP: Final = "readers"
 SHARE_GROUP: Final = "workers"
+CLERKS: Final = "clerks"
+"""A group without members, for which offsets are committed."""
 BOOKKEEPERS: Final = "bookkeepers"
 """A share group that reads committed transactions."""
 SESSION_MS: Final = 3000

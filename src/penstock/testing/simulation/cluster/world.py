@@ -61,7 +61,7 @@ class SimulatedCluster:
             healing = Healing(self.loop, self.machines, self.client)
             await healing.settle(self.usage)
             await self.usage.end(HEALED_S_MAX)
-            await healing.check()
+            await healing.check(self.usage)
             self.history.check()
 
     def _is_leader(self, partition: PartitionName, host: str) -> bool:
