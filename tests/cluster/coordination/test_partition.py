@@ -15,7 +15,7 @@ from penstock.protocol.records.batch import iter_batches
 from penstock.protocol.records.builder import NewRecord, build_batch
 from penstock.protocol.records.control import EndTxnMarker, build_end_txn_batch
 from penstock.protocol.records.record import Record, iter_records
-from penstock.storage.log_errors import StorageError
+from penstock.storage.log_errors import OffsetOutOfRange, StorageError
 from penstock.storage.log_values import Appended, LogSlice
 
 
@@ -131,6 +131,25 @@ def test_everything_in_the_log_is_replayed_in_order() -> None:
         (9, True),
         (4, b"d", -1),
     ]
+    assert partition.is_loaded
+
+
+def test_a_load_goes_on_at_the_log_start_when_records_are_deleted_meanwhile() -> None:
+    replica = SlowReplica(*(build_batch([record(name)], base_offset=n) for n, name in enumerate("abcd")))
+    read_cold = replica.read_cold
+
+    async def delete_and_read(offset: int, size_bytes_max: int, *, offset_limit: int) -> LogSlice:
+        if offset == 1:
+            replica.log.log_start_offset = 3
+            raise OffsetOutOfRange(offset, 3, 4)
+        return await read_cold(offset, size_bytes_max, offset_limit=offset_limit)
+
+    replica.log.read_cold = delete_and_read
+    partition = partition_of(replica)
+
+    run(partition.load(asyncio.Semaphore(1)))
+
+    assert partition.state.seen == [(0, b"a", -1), (3, b"d", -1)]
     assert partition.is_loaded
 
 
