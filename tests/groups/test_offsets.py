@@ -1,5 +1,6 @@
 from penstock.groups.offsets import CommittedOffsets
 from penstock.protocol.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
+from penstock.protocol.wire import ZERO_UUID
 
 PRODUCER, OTHER = 9, 10
 
@@ -97,7 +98,7 @@ def test_keys_are_found_by_group_and_by_topic_pending_ones_too() -> None:
     offsets.put(key("t", 0, "h"), value(4), 4)
 
     assert offsets.keys_of("g") == [key("t", 0), key("u", 1)]
-    assert offsets.keys_of_topic("t") == [key("t", 0), key("t", 0, "h")]
+    assert offsets.keys_of_topic("t", ZERO_UUID) == [key("t", 0), key("t", 0, "h")]
 
 
 def test_an_unstable_offset_is_not_selected() -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 
-from penstock.cluster.coordination.partition import CoordinatorError
+from penstock.cluster.coordination.errors import CoordinatorError
 from penstock.groups.classic.group import ClassicGroup
 from penstock.groups.classic.states import State
 from penstock.groups.classic.subscriptions import CONSUMER_PROTOCOL
@@ -103,12 +103,12 @@ async def delete_groups(groups: GroupCoordinator, group_ids: Sequence[str]) -> d
         if code:
             codes[group_id] = code
             continue
-        records = shard.state.delete_group(group_id, groups.moment())
-        if isinstance(records, ErrorCode):
-            codes[group_id] = records
+        deletion = shard.state.delete_group(group_id, groups.moment())
+        if isinstance(deletion, ErrorCode):
+            codes[group_id] = deletion
             continue
         try:
-            written[group_id] = shard.write(records)
+            written[group_id] = shard.write(deletion)
         except CoordinatorError as error:
             codes[group_id] = error.code
     for group_id, waiting in written.items():

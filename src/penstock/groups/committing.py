@@ -9,7 +9,8 @@ from typing import TypeVar
 
 import msgspec
 
-from penstock.cluster.coordination.partition import CoordinatorError, InTransaction
+from penstock.cluster.coordination.errors import CoordinatorError
+from penstock.cluster.coordination.partition import InTransaction
 from penstock.groups.classic import membership
 from penstock.groups.classic.group import ClassicGroup
 from penstock.groups.consumer.commits import check_commit, check_fetch
@@ -73,7 +74,7 @@ def commit(
         if committer.generation >= 0:
             is_known_code = committer.version >= _KNOWS_MISSING_GROUPS
             return ErrorCode.GROUP_ID_NOT_FOUND if is_known_code else ErrorCode.ILLEGAL_GENERATION
-        group = shard.state.group_or_new(committer.group_id)
+        group = shard.state.new_group(committer.group_id)
     code = membership.check_commit(
         group,
         committer.member_id,
@@ -96,9 +97,8 @@ def _keep(
     try:
         if transaction is None:
             return _code_when(shard.submit(shard.state.commit(commits, moment)))
-        shard.check_producer(transaction.producer_id, transaction.producer_epoch)
-        records = shard.state.commit(commits, moment, transaction.producer_id)
-        return _code_when(shard.write_in_transaction(records, transaction))
+        change = shard.state.commit(commits, moment, transaction.producer_id)
+        return _code_when(shard.write_in_transaction(change, transaction))
     except CoordinatorError as error:
         return error.code
 

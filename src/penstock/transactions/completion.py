@@ -4,7 +4,8 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from penstock.cluster.coordination.partition import CoordinatorError, CoordinatorPartition
+from penstock.cluster.coordination.errors import CoordinatorError
+from penstock.cluster.coordination.partition import CoordinatorPartition
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.observability.clock import Clock
 from penstock.protocol.errors import ErrorCode

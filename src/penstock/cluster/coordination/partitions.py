@@ -6,7 +6,8 @@ import logging
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
-from penstock.cluster.coordination.partition import CoordinatorError, CoordinatorPartition, Replayed
+from penstock.cluster.coordination.errors import CoordinatorError
+from penstock.cluster.coordination.partition import CoordinatorPartition, Replayed
 from penstock.cluster.coordination.placement import home_of
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.image import MetadataImage
@@ -58,8 +59,8 @@ class CoordinatorPartitions(Generic[S]):
         self._is_active = False
 
     def __iter__(self) -> Iterator[CoordinatorPartition[S]]:
-        """Those that are loaded."""
-        return (each for each in list(self._led.values()) if each.is_loaded)
+        """Those that are led and loaded."""
+        return (each for each in list(self._led.values()) if each.is_loaded and each.leads)
 
     @property
     def partition_count(self) -> int:
@@ -81,7 +82,7 @@ class CoordinatorPartitions(Generic[S]):
     def led(self, number: int) -> CoordinatorPartition[S] | ErrorCode:
         """One partition, if it is led and loaded here."""
         partition = self._led.get(number)
-        if partition is None:
+        if partition is None or not partition.leads:  # `apply` has yet to be told that another broker leads
             return ErrorCode.NOT_COORDINATOR
         if not partition.is_loaded:
             is_loading = partition.number in self._loads
