@@ -19,6 +19,7 @@ from penstock.groups.moment import Moment
 from penstock.observability.completion import Completion
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
+from penstock.protocol.wire import ZERO_UUID
 
 T = TypeVar("T")
 
@@ -40,6 +41,8 @@ Commits = Sequence[tuple[OffsetCommitKey, OffsetCommitValue]]
 
 class Fetched(msgspec.Struct, frozen=True, gc=False):
     topic: str
+    topic_id: bytes
+    """Of the topic of this name; zeros when there is none."""
     partition: int
     value: OffsetCommitValue | None = None
     error: ErrorCode = ErrorCode.NONE
@@ -127,15 +130,18 @@ def fetch(
     offsets = shard.state.offsets
     if wanted is None:
         wanted = [(topic, partition) for topic, each in offsets.topics(group_id) for partition in each]
+    topics = groups.image.topics
     fetched = []
     for topic, partition in wanted:
+        known = topics.get(topic)
+        topic_id = ZERO_UUID if known is None else known.topic_id
         if require_stable and offsets.is_unstable(group_id, topic, partition):
-            fetched.append(Fetched(topic, partition, error=ErrorCode.UNSTABLE_OFFSET_COMMIT))
+            fetched.append(Fetched(topic, topic_id, partition, error=ErrorCode.UNSTABLE_OFFSET_COMMIT))
             continue
         value = offsets.get(group_id, topic, partition)
-        if value is not None and groups.is_of_another_topic(topic, value.topic_id):
-            value = None  # committed for a topic of that name that is gone
-        fetched.append(Fetched(topic, partition, value))
+        if value is not None and known is not None and value.topic_id not in (ZERO_UUID, topic_id):
+            value = None  # committed for a topic of that name that is gone; old commits know no id
+        fetched.append(Fetched(topic, topic_id, partition, value))
     settled = shard.settled()
     return fetched if settled is None else _after(settled, fetched)
 

@@ -47,7 +47,6 @@ from penstock.protocol.messages.heartbeat import HeartbeatRequest
 from penstock.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from penstock.protocol.messages.leave_group import LeaveGroupResponse, MemberIdentity, MemberResponse
 from penstock.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
-from penstock.protocol.wire import ZERO_UUID
 from penstock.share.values import Persister
 
 log = logging.getLogger(__name__)
@@ -106,11 +105,6 @@ class GroupCoordinator:
 
     def moment(self) -> Moment:
         return moment_of(self._clock)
-
-    def is_of_another_topic(self, name: str, topic_id: bytes) -> bool:
-        """Whether the topic of this name is not the one with this id; old commits know no id."""
-        topic = self._controller.image.topics.get(name)
-        return topic_id != ZERO_UUID and topic is not None and topic.topic_id != topic_id
 
     # -- life -----------------------------------------------------------------------------------------
 

@@ -220,10 +220,6 @@ class TransactionCoordinator:
             return ids
         return ids.state.get(transactional_id) or ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
 
-    def all(self) -> Iterator[Transaction]:
-        """Every transactional id that is coordinated here."""
-        return (transaction for ids in self.partitions for transaction in ids.state)
-
     # -- deciding and storing -------------------------------------------------------------------------
 
     async def _decide(self, transactional_id: str, decide: Decide) -> Decision:

@@ -32,7 +32,11 @@ def handle(
     response = ctx.broker.groups.leave(request.group_id, members)
     if ctx.version >= _SEVERAL_FROM:
         return response
-    return response.through(_of_one) if isinstance(response, Completion) else _of_one(response)
+    if not isinstance(response, Completion):
+        return _of_one(response)
+    answer: Completion[LeaveGroupResponse] = Completion()
+    response.then(lambda done: answer.resolve(_of_one(done.result())))
+    return answer
 
 
 def _of_one(response: LeaveGroupResponse) -> LeaveGroupResponse:
