@@ -28,15 +28,15 @@ class PendingBatch:
             self._timer = loop.call_later(timeout_ms / 1000, self.fail, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
     def add(self, records: Sequence[NewRecord], size_bytes_max: int) -> None:
+        builder = self._builders[-1]
+        self.size_bytes -= builder.size_bytes
         for record in records:
-            builder = self._builders[-1]
             if len(builder) and builder.size_bytes + size_of(record) > size_bytes_max:
+                self.size_bytes += builder.size_bytes
                 builder = BatchBuilder()
                 self._builders.append(builder)
-                self.size_bytes += builder.size_bytes
-            before = builder.size_bytes
             builder.append(record.key, record.value, timestamp=record.timestamp)
-            self.size_bytes += builder.size_bytes - before
+        self.size_bytes += builder.size_bytes
 
     def build(
         self,
