@@ -9,7 +9,8 @@ from typing import Any, Protocol
 
 import msgspec
 
-from penstock.cluster.coordination.partition import CoordinatorError, CoordinatorPartition
+from penstock.cluster.coordination.errors import CoordinatorError
+from penstock.cluster.coordination.partition import CoordinatorPartition
 from penstock.cluster.coordination.partitions import CoordinatorPartitions
 from penstock.cluster.replica import Replica
 from penstock.cluster.replicas import Replicas
