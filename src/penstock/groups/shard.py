@@ -165,8 +165,8 @@ class GroupShard:
         return Change([offset_record(key, value, moment.wall_ms) for key, value in commits], apply)
 
     def _keep(self, key: OffsetCommitKey, value: OffsetCommitValue, producer_id: int) -> None:
-        if key.group not in self.consumers:
-            self.group_or_new(key.group)
+        if key.group not in self.groups and key.group not in self.consumers:
+            self.groups[key.group] = self.new_group(key.group)
         self.offsets.put(key, value, self._order, producer_id)
 
     def forget_offsets(self, keys: Sequence[OffsetCommitKey], moment: Moment) -> Change:

@@ -119,10 +119,8 @@ def test_members_of_the_new_protocols_are_described_when_they_are_committed(tmp_
             ]
             await held.until_answered_or_waiting(shard, 4, *describing)
             held.is_lost()
-            for each in describing:
-                assert code((await each).error_code) == "NOT_COORDINATOR"
-            for answer in await asyncio.gather(*joining):
-                assert code(answer.error_code) == "NOT_COORDINATOR"
+            answers: list[Any] = await asyncio.gather(*describing, *joining)
+            assert [code(each.error_code) for each in answers] == ["NOT_COORDINATOR"] * 4
 
     run(story())
 
