@@ -99,7 +99,7 @@ class LocalMarkers:
                 bytearray(batch), now_ms, leader_epoch=leader.leader_epoch, origin=Origin.COORDINATOR
             )
         except (LogError, CoordinatorError) as error:
-            return error.code
+            return _code(error)
         return leader.committed(appended.last_offset, leader_epoch=appended.leader_epoch) or ErrorCode.NONE
 
 
@@ -124,5 +124,10 @@ async def _outcome(written: Awaitable[None]) -> ErrorCode:
     try:
         await written
     except (LogError, CoordinatorError) as error:
-        return error.code
+        return _code(error)
     return ErrorCode.NONE
+
+
+def _code(error: LogError | CoordinatorError) -> ErrorCode:
+    """What the sender is answered: it knows of leaders, not of group coordinators, and tries again."""
+    return error.code if isinstance(error, LogError) else ErrorCode.NOT_LEADER_OR_FOLLOWER
