@@ -249,7 +249,7 @@ class ReadableLog:
         Never below the log start: records there are deleted, and nobody can be sent to read them.
         """
         unstable = self.producers.first_unstable_offset
-        return unstable if unstable is None else max(unstable, self.log_start_offset)
+        return None if unstable is None else max(unstable, self.log_start_offset)
 
     def epoch_of(self, offset: int) -> int:
         """The leader epoch in which the record at `offset` was written, -1 when it is not known."""
