@@ -12,8 +12,9 @@ A `crash` is a power cut; `kill` is the end of the process alone, which leaves t
 Faults are matched by the path that a file was opened with. All methods may be called from any thread.
 """
 
+import contextlib
 import errno
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from random import Random
 
 from penstock.observability.clock import Clock
@@ -67,6 +68,15 @@ class FaultyDisk(NamedFiles[FileNode]):
     def set_cold(self, cold: bool) -> None:
         """Whether `read_cached` finds nothing in memory."""
         self._device.cold = cold
+
+    @contextlib.contextmanager
+    def warm(self) -> Iterator[None]:
+        """Find everything in memory meanwhile: for who looks at a disk from outside."""
+        cold, self._device.cold = self._device.cold, False
+        try:
+            yield
+        finally:
+            self._device.cold = cold
 
     def before_sync(self, hook: Callable[[str], None] | None) -> None:
         """Call `hook` with the path at each sync. It may block; that sync covers nothing written later."""

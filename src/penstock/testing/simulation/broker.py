@@ -28,6 +28,7 @@ T = TypeVar("T")
 _WALL_MS_AT_START = 1_700_000_000_000
 _WORK_S_MAX = 0.002
 _CHECK_S_MAX = 0.1
+_SLOW_WORK_S = (0.01, 0.4)
 _CANCELLATIONS_MAX = 5
 _CANCELLATION_S = 1.0
 
@@ -50,19 +51,39 @@ class SimulatedClock:
 
 
 class SimulatedOffload(LoopOffload):
-    """Work takes a time that the seed draws."""
+    """Work takes a time that the seed draws: a part of it before the work is done, the rest until that is known.
+
+    Mostly that is little. Now and then it is long enough for a partition to change its leader twice.
+    """
 
     def __init__(self, loop: SimulatedLoop, longest_s: float = _WORK_S_MAX) -> None:
         super().__init__()
         self._loop = loop
         self._longest_s = longest_s
+        self._node = current_node.get()
+        self._life = loop.life_of(self._node)
 
     def call(self, work: Callable[[], object], then: Then) -> None:
-        longest_s = self._longest_s * self._loop.disk_slowness.get(current_node.get(), 1.0)
-        self._loop.call_later(self._loop.random.uniform(0, longest_s), self._run_now, work, then)
+        loop, random = self._loop, self._loop.random
+        longest_s = self._longest_s * loop.disk_slowness.get(self._node, 1.0)
+        took_s = random.uniform(0, longest_s)
+        if loop.slow_work_chance and random.random() < loop.slow_work_chance:
+            took_s += random.uniform(*_SLOW_WORK_S)
+        done_s = random.choice((took_s, took_s, random.uniform(0, took_s)))
+        loop.call_later(done_s, self._run_now, work, partial(self._end_later, took_s - done_s, then))
 
     def later(self, callback: Callable[..., None], work: Callable[[], object], then: Then) -> None:
         self._loop.call_later(_WORK_S_MAX, callback, work, then)
+
+    def _end_later(self, delay_s: float, then: Then, result: object, failure: BaseException | None) -> None:
+        if delay_s > 0:
+            self._loop.call_later(delay_s, self._end, then, result, failure)
+        else:
+            self._end(then, result, failure)
+
+    def _end(self, then: Then, result: object, failure: BaseException | None) -> None:
+        if self._loop.life_of(self._node) == self._life:
+            then(result, failure)
 
 
 class SimulatedServer(Server):

@@ -8,7 +8,9 @@ timer is set, nothing can ever happen again: `Stuck` is raised instead of waitin
 import asyncio
 import contextvars
 import socket
+from collections import deque
 from collections.abc import Callable, Coroutine
+from heapq import heappop, heappush
 from random import Random
 from typing import Any, TypeVar
 
@@ -27,20 +29,38 @@ class Stuck(BaseException):
     """Everybody waits for something that will not come."""
 
 
-class _Selector:
-    """In the place of the selector that asyncio waits in: waiting is what moves the time."""
+class _Handle(asyncio.Handle):
+    """As asyncio's, made in less time: a run makes hundreds of thousands."""
 
-    def __init__(self, loop: "SimulatedLoop") -> None:
+    __slots__ = ()
+
+    def __init__(self, callback: Any, args: Any, loop: Any, context: Any = None) -> None:
+        self._context = contextvars.copy_context() if context is None else context
         self._loop = loop
+        self._callback = callback
+        self._args = args
+        self._cancelled = False
+        self._repr = None
+        self._source_traceback = None
 
-    def select(self, timeout_s: float | None) -> list[Any]:
-        if timeout_s is None:
-            raise Stuck("no callback is ready and no timer is set")
-        self._loop.advance(timeout_s + _TURN_S)
-        return []
 
-    def close(self) -> None:
-        pass
+class _Timer(asyncio.TimerHandle):
+    __slots__ = ()
+
+    def __init__(self, when: float, callback: Any, args: Any, loop: Any, context: Any = None) -> None:
+        self._context = contextvars.copy_context() if context is None else context
+        self._loop = loop
+        self._callback = callback
+        self._args = args
+        self._cancelled = False
+        self._repr = None
+        self._source_traceback = None
+        self._when = when
+        self._scheduled = False
+
+    def cancel(self) -> None:
+        self._cancelled = True
+        self._callback = self._args = None
 
 
 class SimulatedLoop(asyncio.BaseEventLoop):
@@ -52,9 +72,14 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         """What went over the network, and when: two runs of one seed have the same."""
         self.disk_slowness: dict[str, float] = {}
         """How many times longer than usual the work that waits for a disk takes, by machine."""
+        self.slow_work_chance = 0.0
+        """That work off the loop takes tens or hundreds of milliseconds."""
+        self._ended_lives: dict[str, int] = {}
         self._now_s = 0.0
-        self._clock_resolution = 1e-9
-        self._selector = _Selector(self)
+        self._timers: list[tuple[float, int, _Timer]] = []
+        self._timer_count = 0
+        self._ready: deque[asyncio.Handle]  # asyncio's own
+        self._stopping: bool
         self._listeners: dict[tuple[str, int], Listener] = {}
         self._next_port = _EPHEMERAL_PORT_FIRST
         self._future_count = 0
@@ -69,16 +94,46 @@ class SimulatedLoop(asyncio.BaseEventLoop):
     def time(self) -> float:
         return self._now_s
 
-    def advance(self, duration_s: float) -> None:
-        self._now_s += duration_s
-
     def note(self, line: str) -> None:
         self.trace.append(f"{self._now_s * 1000:.3f} {line}")
 
-    # -- what BaseEventLoop leaves to its subclasses --------------------------------------------------
+    # -- turns: what BaseEventLoop does, for a time that jumps -----------------------------------------
 
-    def _process_events(self, event_list: list[Any]) -> None:
-        pass
+    def call_at(self, when: float, callback: Any, *args: Any, context: Any = None) -> _Timer:
+        timer = _Timer(when, callback, args, self, context)
+        self._timer_count += 1
+        heappush(self._timers, (when, self._timer_count, timer))
+        return timer
+
+    def call_later(self, delay: float, callback: Any, *args: Any, context: Any = None) -> _Timer:
+        return self.call_at(self._now_s + delay, callback, *args, context=context)
+
+    def call_soon(self, callback: Any, *args: Any, context: Any = None) -> _Handle:
+        handle = _Handle(callback, args, self, context)
+        self._ready.append(handle)
+        return handle
+
+    def _run_once(self) -> None:
+        """Turns until the loop is to stop. What a turn makes ready is run in the next, which is later."""
+        ready, timers = self._ready, self._timers
+        while True:
+            if not ready and not self._stopping:
+                while timers and timers[0][2]._cancelled:  # type: ignore[attr-defined]  # noqa: SLF001
+                    heappop(timers)
+                if not timers:
+                    raise Stuck("no callback is ready and no timer is set")
+                self._now_s = max(self._now_s, timers[0][0])
+            self._now_s = now_s = self._now_s + _TURN_S
+            while timers and timers[0][0] <= now_s:
+                ready.append(heappop(timers)[2])
+            for _ in range(len(ready)):
+                handle = ready.popleft()
+                if not handle._cancelled:  # type: ignore[attr-defined]  # noqa: SLF001
+                    handle._run()  # noqa: SLF001
+            if self._stopping:
+                return
+
+    # -- what BaseEventLoop leaves to its subclasses --------------------------------------------------
 
     def _write_to_self(self) -> None:
         pass
@@ -163,9 +218,14 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         context.run(current_node.set, node)
         return context.run(self.create_task, work)
 
+    def life_of(self, node: str) -> int:
+        """Changes when the machine's process ends: work that was begun before has nobody to return to."""
+        return self._ended_lives.get(node, 0)
+
     def power_off(self, node: str) -> None:
         """The machine is gone: its connections break, its listeners close, its tasks end. Its disk is the caller's."""
         self.note(f"power off {node}")
+        self._ended_lives[node] = self.life_of(node) + 1
         for transport in [each for each in self._transports if each.node == node]:
             transport.vanish()
         for listener in [each for each in self._listeners.values() if each.node == node]:
@@ -181,7 +241,9 @@ class SimulatedLoop(asyncio.BaseEventLoop):
 
     def create_future(self) -> "asyncio.Future[Any]":
         self._future_count += 1
-        return _Future(self._future_count, loop=self)
+        future = _Future(loop=self)
+        future.number = self._future_count
+        return future
 
     def create_numbered_task(self, work: Any, **options: Any) -> "asyncio.Task[Any]":
         self._future_count += 1
@@ -191,12 +253,10 @@ class SimulatedLoop(asyncio.BaseEventLoop):
 class _Future(asyncio.Future[Any]):
     """Sets of futures are gone through by their hashes, which must not depend on where they lie in memory."""
 
-    def __init__(self, number: int, *, loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__(loop=loop)
-        self._number = number
+    number = 0
 
     def __hash__(self) -> int:
-        return self._number
+        return self.number
 
 
 class _Task(asyncio.Task[Any]):

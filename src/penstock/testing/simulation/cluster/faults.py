@@ -7,7 +7,8 @@ from random import Random
 
 from penstock.cluster.raft.values import Election
 from penstock.testing.disk import Keep
-from penstock.testing.simulation.cluster.history import History
+from penstock.testing.simulation.cluster.clients.client import Client
+from penstock.testing.simulation.cluster.election_faults import ElectionFaults
 from penstock.testing.simulation.cluster.machine import Ending, Machine
 from penstock.testing.simulation.cluster.network_faults import NetworkFaults
 from penstock.testing.simulation.cluster.plan import GOSSIP, LEDGER, ORDERS, ROTTING, SOLO
@@ -22,12 +23,16 @@ _FULL_BYTES_MAX = 4000
 
 class Faults:
     def __init__(
-        self, loop: SimulatedLoop, machines: list[Machine], random: Random, history: History
+        self,
+        loop: SimulatedLoop,
+        machines: list[Machine],
+        random: Random,
+        client: Client,
     ) -> None:
         self._loop = loop
         self._machines = machines
         self._random = random
-        self._history = history
+        self._history = client.history
         self._network = NetworkFaults(loop, [each.name for each in machines], random)
         self._kinds: list[tuple[Kind, int]] = [
             (self._crash, 4),
@@ -40,7 +45,9 @@ class Faults:
             (self._fail_disk, 2),
             (self._fill_disk, 1),
             (self._slow_disk, 2),
+            (self._cool_disk, 2),
             (self._rot, 3),
+            *ElectionFaults(loop, machines, random, client).kinds,
             *self._network.kinds,
         ]
         self.only: frozenset[str] = frozenset()
@@ -68,6 +75,7 @@ class Faults:
         self._loop.disk_slowness.clear()
         for machine in self._machines:
             machine.disk.heal()
+            machine.disk.set_cold(False)
             machine.disk.set_capacity(None)
             if machine.broker is not None and machine.is_sick:
                 await machine.end(Ending.KILLED if machine.disk.has_power else Ending.POWER_CUT)
@@ -215,6 +223,14 @@ class Faults:
     async def _slow_disk(self, machine: Machine) -> None:
         self._loop.disk_slowness[machine.name] = self._random.uniform(5, 200)
         self._loop.call_later(self._random.uniform(0.5, 6), self._loop.disk_slowness.pop, machine.name, None)
+
+    async def _cool_disk(self, machine: Machine) -> None:
+        """Nothing is in memory any more: reads wait for the disk, off the event loop."""
+        machine.disk.set_cold(True)
+        self._loop.call_later(self._random.uniform(0.5, 6), self._warm_disk, machine)
+
+    def _warm_disk(self, machine: Machine) -> None:
+        machine.disk.set_cold(False)
 
     async def _rot(self, _machine: Machine) -> None:
         machine = self._rotting

@@ -1,31 +1,36 @@
 """What must be so when no more faults come: within a bounded time all is up, in sync and the same everywhere."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from typing import TypeVar
 
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.replica import Replica
-from penstock.protocol.records.batch import crc_is_valid, iter_batches_strict
+from penstock.protocol.records.batch import crc_is_valid, parse_header
 from penstock.protocol.records.errors import CorruptRecords
 from penstock.protocol.records.record import iter_records
 from penstock.storage.log_errors import LogError
-from penstock.storage.log_values import LogSlice
 from penstock.testing.simulation.cluster.checkers.records import Found, PartitionName
+from penstock.testing.simulation.cluster.checkers.replicas import Batch, batches_of
 from penstock.testing.simulation.cluster.clients import client as clients
 from penstock.testing.simulation.cluster.clients.client import Client, NoAnswer
 from penstock.testing.simulation.cluster.clients.member import committed_offset
-from penstock.testing.simulation.cluster.clients.producer import Batch, Producer
+from penstock.testing.simulation.cluster.clients.producer import Batch as NewBatch
+from penstock.testing.simulation.cluster.clients.producer import Producer
 from penstock.testing.simulation.cluster.clients.reader import Reader
 from penstock.testing.simulation.cluster.machine import Machine
 from penstock.testing.simulation.cluster.plan import (
+    FLEETING,
     GROUP,
     INTERNAL,
     JOURNAL,
     LEDGER,
+    MAIN,
     ORDERS,
+    PAIR,
     PARTITIONS,
+    RENEWED,
     SOLO,
 )
 from penstock.testing.simulation.cluster.usage import Usage
@@ -34,16 +39,18 @@ from penstock.testing.simulation.raft.checker import Violation
 
 T = TypeVar("T")
 HEALED_S_MAX = 60.0
-_READ_BYTES = 1 << 30
 
 
 class Healing:
-    def __init__(self, loop: SimulatedLoop, machines: list[Machine], client: Client) -> None:
+    def __init__(
+        self, loop: SimulatedLoop, machines: list[Machine], client: Client, side_topics: Sequence[str]
+    ) -> None:
+        """`side_topics` are those of `SIDES` that there are."""
+        self._topics = [*MAIN, *side_topics]
         self._loop = loop
         self._machines = machines
         self._history = client.history
         self._client = client
-        self._partitions = [each for name in PARTITIONS for each in PARTITIONS[name]]
 
     async def settle(self, usage: Usage) -> None:
         """While everybody still goes on. Raises `Violation`."""
@@ -62,7 +69,9 @@ class Healing:
         for machine, image in zip(self._machines, self._images(), strict=True):
             self._history.metadata.has_image(machine.name, image)
             self._history.metadata.ends_with(machine.name, image)
-        for partition in self._partitions:
+        for partition in self._stored():
+            self._check_bytes(partition)
+        for partition in [each for name in self._topics for each in PARTITIONS[name] if name != RENEWED]:
             self._check_records(partition)
         self._history.check()
         await self._check_offsets(usage)
@@ -95,10 +104,11 @@ class Healing:
         return None
 
     async def _write_once_more(self) -> None:
-        for partition in PARTITIONS[ORDERS] + PARTITIONS[SOLO]:
+        wanted = [name for name in (ORDERS, SOLO, PAIR, FLEETING) if name in self._topics]
+        for partition in [each for name in wanted for each in PARTITIONS[name]]:
             try:
                 async with asyncio.timeout(HEALED_S_MAX):
-                    await Producer(self._client, partition).send(Batch([b"last"]))
+                    await Producer(self._client, partition).send(NewBatch([b"last"]))
             except TimeoutError:
                 raise Violation("liveness", f"{partition} takes no records") from None
 
@@ -108,8 +118,15 @@ class Healing:
             if replica is not None:
                 yield machine, replica
 
+    def _stored(self) -> list[PartitionName]:
+        """All partitions there are."""
+        topics = self._images()[0].topics.values()
+        return [(topic.name, number) for topic in topics for number in topic.partitions]
+
     def _not_replicated(self) -> str | None:
-        for partition in self._partitions:
+        for partition in self._stored():
+            if partition in INTERNAL:  # coordinators have their own times
+                continue
             ends = {
                 machine.name: (replica.high_watermark, replica.log.log_end_offset)
                 for machine, replica in self._replicas(partition)
@@ -119,7 +136,7 @@ class Healing:
         return None
 
     def _not_mended(self) -> str | None:
-        for partition in self._partitions:
+        for partition in self._stored():
             for machine, replica in self._replicas(partition):
                 if self._history.replicas.is_rotten(replica):
                     try:
@@ -140,12 +157,28 @@ class Healing:
                     return f"{partition} on {machine.name}: {stable}, and {high_watermark} is committed"
         return None
 
+    def _check_bytes(self, partition: PartitionName) -> None:
+        """From where the last of them starts up to what all know to be committed."""
+        replicas = [replica for _, replica in self._replicas(partition)]
+        start = max(each.log.log_start_offset for each in replicas)
+        end = min(each.high_watermark for each in replicas)
+        compare(
+            partition,
+            {machine.name: list(batches_of(r, start, end)) for machine, r in self._replicas(partition)},
+        )
+
     def _check_records(self, partition: PartitionName) -> None:
-        found = {machine.name: records_of(replica) for machine, replica in self._replicas(partition)}
-        compare(partition, found)
+        replicas = dict(self._replicas(partition))
+        start = max(each.log.log_start_offset for each in replicas.values())
+        if partition[0] == FLEETING:
+            self._history.deleted_before(partition, start)
+        found = {
+            machine.name: [each for each in records_of(replica) if each[0] >= start]
+            for machine, replica in replicas.items()
+        }
         first = next(iter(found.values()))
         self._history.records.ends_with(partition, first)
-        if partition[0] in (ORDERS, SOLO):
+        if partition[0] in (ORDERS, SOLO, PAIR):
             self._history.records.is_numbered(partition, first)
 
     async def _check_offsets(self, usage: Usage) -> None:
@@ -183,37 +216,34 @@ class Healing:
         raise Violation("liveness", f"not answered within {HEALED_S_MAX} s: {why}")
 
 
-def compare(partition: PartitionName, found: dict[str, Found]) -> None:
-    """All replicas have the same. Raises `Violation`."""
-    (_, first), *others = found.items()
-    for name, log in others:
-        if log != first:
-            pairs = enumerate(zip(log, first, strict=False))
-            at = next((i for i, (a, b) in pairs if a != b), min(len(log), len(first)))
+def compare(partition: PartitionName, found: dict[str, list[Batch]]) -> None:
+    """All replicas have the same, byte for byte. Raises `Violation`."""
+    (first_name, first), *others = found.items()
+    for name, batches in others:
+        for mine, theirs in zip(batches, first, strict=False):
+            if mine != theirs:
+                detail = f"on {name} and {first_name}: {mine.difference(theirs)}"
+                raise Violation("logs agree", f"{partition} {detail}")
+        if len(batches) != len(first):
             raise Violation(
-                "logs agree", f"{partition} on {name} has {log[at:][:1]} and {first[at:][:1]} elsewhere"
+                "logs agree", f"{partition} has {len(batches)} batches on {name} and {len(first)} elsewhere"
             )
 
 
 def records_of(replica: Replica) -> Found:
-    """All of a log, CRC checked, without a gap; its start may be within a batch. Raises `Violation`."""
-    log, name = replica.log, f"{replica.topic}-{replica.partition}"
-    offset = log.log_start_offset
+    """All of a log, CRC checked, without a gap. Raises `Violation`."""
+    name = f"{replica.topic}-{replica.partition}"
+    start = offset = replica.log.log_start_offset
     found: Found = []
-    while offset < replica.high_watermark:
-        piece = log.read(offset, _READ_BYTES, offset_limit=replica.high_watermark)
-        assert isinstance(piece, LogSlice), "a disk in memory is never cold"
-        batches = bytes(piece.records)
-        if not batches:
-            raise Violation("intact", f"{name}: nothing is given at {offset}")
-        for pos, header in iter_batches_strict(batches):
-            is_first = header.base_offset <= offset == log.log_start_offset < header.next_offset
-            if header.base_offset != offset and not is_first:
-                raise Violation("contiguous", f"{name}: {header.base_offset} comes where {offset} should")
-            if not crc_is_valid(batches, pos, header.size_bytes):
-                raise Violation("intact", f"{name}: the batch at {offset} is damaged")
-            if not header.is_control:
-                records = iter_records(batches, pos=pos)
-                found += [(each.offset, each.value or b"") for each in records if each.offset >= offset]
-            offset = header.next_offset
+    for batch in batches_of(replica, start):
+        if batch.base_offset != offset and not batch.base_offset < start < batch.next_offset:
+            raise Violation("contiguous", f"{name}: {batch.base_offset} comes where {offset} should")
+        if not crc_is_valid(batch.content, 0, len(batch.content)):
+            raise Violation("intact", f"{name}: the batch at {offset} is damaged")
+        if not parse_header(batch.content).is_control:
+            records = iter_records(batch.content)
+            found += [(each.offset, each.value or b"") for each in records if each.offset >= start]
+        offset = batch.next_offset
+    if offset < replica.high_watermark:
+        raise Violation("intact", f"{name}: nothing is given at {offset}")
     return found

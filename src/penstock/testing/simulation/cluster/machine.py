@@ -2,14 +2,16 @@
 
 import asyncio
 import contextlib
+from collections.abc import Callable
 from enum import Enum, auto
 from random import Random
 from typing import NamedTuple
 
-from penstock.protocol.records.batch import iter_batches
+from penstock.protocol.records.batch import crc_is_valid, iter_batches
 from penstock.protocol.records.errors import CorruptRecords
 from penstock.server.broker import StartFailed
 from penstock.storage.checkpoints import HIGH_WATERMARKS, PartitionName, read_offsets
+from penstock.storage.directory_files import CLEAN_SHUTDOWN
 from penstock.testing.disk import FaultyDisk, Keep
 from penstock.testing.simulation.broker import SimulatedBroker, SimulatedClock, simulated_broker
 from penstock.testing.simulation.loop import SimulatedLoop
@@ -48,6 +50,8 @@ class Machine:
         self.has_failing_disk = False
         self.is_disk_full = False
         """Unlike a fault, that outlasts a restart."""
+        self.on_end: Callable[[], None] = lambda: None
+        """Called when its process has ended."""
         self._loop = loop
         self._seed = seed
         self._settings = (
@@ -100,11 +104,22 @@ class Machine:
         else:
             self.disk = self.disk.kill()
         self._loop.power_off(self.name)
+        self.on_end()
 
     @property
     def is_sick(self) -> bool:
         """Whether its broker may have met a disk that fails, and is to be started anew."""
         return self.has_failing_disk or self.is_disk_full or not self.disk.has_power
+
+    @property
+    def has_stopped_cleanly(self) -> bool:
+        """Whether the next start is told that nothing is missing."""
+        return self.disk.has_power and self.disk.exists(f"/data/{CLEAN_SHUTDOWN}")
+
+    def end_of(self, topic: str, number: int) -> int:
+        """Up to which offset the log of a partition is intact on the disk."""
+        places = self._stored(PartitionName(topic, number), is_checked=True)
+        return max((each.next_offset for each in places), default=0)
 
     def rot(self, topic: str, random: Random) -> str | None:
         """Flip a bit in what has been stored of a topic; gives the partition's directory, None if there is nothing.
@@ -129,8 +144,11 @@ class Machine:
         self.disk.flip_bit(chosen.path, chosen.position + place, random.randrange(8))
         return chosen.path.split("/")[2]
 
-    def _stored(self, name: PartitionName) -> list[Place]:
-        """The batches of a log, of each segment up to where a header has rotted before."""
+    def _stored(self, name: PartitionName, *, is_checked: bool = False) -> list[Place]:
+        """The batches of a log, of each segment up to where a header has rotted before.
+
+        Checked, they end at the first whose content is damaged.
+        """
         found: list[Place] = []
         for path in sorted(self.disk.paths()):
             if not path.startswith(f"/data/{name.directory}/") or not path.endswith(".log"):
@@ -142,5 +160,7 @@ class Machine:
                 file.close()
             with contextlib.suppress(CorruptRecords):
                 for position, header in iter_batches(bytes(content).rstrip(b"\0")):
+                    if is_checked and not crc_is_valid(content, position, header.size_bytes):
+                        return found
                     found.append(Place(path, position, header.size_bytes, header.next_offset))
         return found

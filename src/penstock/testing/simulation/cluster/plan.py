@@ -4,30 +4,56 @@ from typing import Final
 
 from penstock.testing.simulation.cluster.checkers.records import PartitionName
 from penstock.testing.simulation.network import Weather
+from penstock.testing.simulation.seeds import randomness
 
 ORDERS: Final = "orders"
 """Written by idempotent producers, read by a group and by others."""
 LEDGER: Final = "ledger"
 """Written in transactions."""
 JOURNAL: Final = "journal"
-"""Written in transactions, and deleted from its start."""
+"""Written in transactions, and its records are deleted on request, those of open transactions too."""
 GOSSIP: Final = "gossip"
-"""Written without waiting for followers: logs part."""
+"""Written without waiting for followers: logs part. Its partitions move together, so that one fetch finds several
+that have parted.
+"""
 DRAFTS: Final = "drafts"
 """Elections may be unclean: it may lose anything, and must be of one mind all the same."""
 SOLO: Final = "solo"
 """Held by one broker at a time and written by a crowd, whose batches that broker gathers."""
+PAIR: Final = "pair"
+"""Two replicas, and `min.insync.replicas` goes up and down: what is acknowledged stays, by whichever."""
+RELAXED: Final = "relaxed"
+"""Its flush settings change: what every eligible replica had not synced when all of them crashed may be lost."""
+FLEETING: Final = "fleeting"
+"""Its records are deleted, on request and by retention."""
+RENEWED: Final = "renewed"
+"""Deleted and created again under the same name."""
 
 ROTTING: Final = (ORDERS, LEDGER)
 """Topics of which bits flip, on the disk of one node."""
 
-PARTITION_COUNTS: Final = {ORDERS: 3, LEDGER: 2, JOURNAL: 1, GOSSIP: 1, DRAFTS: 1, SOLO: 1}
-REPLICA_COUNTS: Final = {SOLO: 1}
+PARTITION_COUNTS: Final = {
+    ORDERS: 3,
+    LEDGER: 2,
+    JOURNAL: 1,
+    GOSSIP: 2,
+    DRAFTS: 1,
+    SOLO: 1,
+    PAIR: 1,
+    RELAXED: 1,
+    FLEETING: 1,
+    RENEWED: 1,
+}
+SIDES: Final = ((PAIR, RELAXED), (FLEETING, RENEWED))
+"""Topics of which a run has some, besides all others: more would take longer."""
+REPLICA_COUNTS: Final = {SOLO: 1, PAIR: 2}
 """Where it is not three."""
 TOPIC_SETTINGS: Final[dict[str, dict[str, str]]] = {
     GOSSIP: {"min_insync_replicas": "1"},
     DRAFTS: {"min_insync_replicas": "1", "unclean_leader_election_enable": "true"},
     SOLO: {"min_insync_replicas": "1"},
+    RELAXED: {"min_insync_replicas": "1", "flush_messages": "20"},
+    FLEETING: {"min_insync_replicas": "1"},
 }
 PARTITIONS: Final[dict[str, list[PartitionName]]] = {
     name: [(name, number) for number in range(count)] for name, count in PARTITION_COUNTS.items()
@@ -48,8 +74,8 @@ REBALANCE_MS: Final = 4000
 SETTINGS: Final = (
     "log.cleaner.enable=false",
     "log.index.size.max.bytes=4096",
+    "log.retention.check.interval.ms=700",
     "log.segment.bytes=4096",
-    "metadata.log.max.record.bytes.between.snapshots=6000",
     "min.insync.replicas=2",
     "num.partitions=1",
     "penstock.log.scrub.interval.ms=5000",
@@ -81,6 +107,31 @@ SETTINGS: Final = (
     "share.coordinator.state.topic.prune.interval.ms=2000",
     "share.coordinator.cold.partition.snapshot.interval.ms=3000",
 )
+
+MAIN: Final = tuple(name for name in PARTITION_COUNTS if not any(name in each for each in SIDES))
+
+_CHECKPOINT_INTERVALS_MS: Final = (250, 1000, 60_000)
+_SNAPSHOT_BYTES: Final = (600, 2000, 6000)
+
+
+def settings_of(seed: int) -> tuple[str, ...]:
+    """How often logs are checkpointed and the metadata log is cut short differs from seed to seed."""
+    random = randomness(seed, "settings")
+    return (
+        *SETTINGS,
+        f"log.flush.offset.checkpoint.interval.ms={random.choice(_CHECKPOINT_INTERVALS_MS)}",
+        f"metadata.log.max.record.bytes.between.snapshots={random.choice(_SNAPSHOT_BYTES)}",
+    )
+
+
+def side_of(seed: int) -> tuple[str, ...]:
+    """The topics of this run besides `MAIN`."""
+    return randomness(seed, "side").choice(SIDES)
+
+
+def slow_work_chance_of(seed: int) -> float:
+    """That work off the event loop takes tens or hundreds of milliseconds."""
+    return (0.0, 0.01, 0.05)[seed % 3]
 
 
 def weather_of(seed: int) -> Weather:

@@ -23,13 +23,12 @@ from penstock.testing.simulation.cluster.plan import (
     INTERNAL,
     JOURNAL,
     LEDGER,
+    MAIN,
     ORDERS,
-    PARTITION_COUNTS,
     PARTITIONS,
     REBALANCE_MS,
     SHARE_GROUP,
     SOLO,
-    TOPIC_SETTINGS,
 )
 from penstock.testing.simulation.loop import SimulatedLoop
 from penstock.testing.simulation.nodes import CLIENT
@@ -47,9 +46,9 @@ class Usage:
         self._writing: list[asyncio.Task[None]] = []
         self._others: list[asyncio.Task[None]] = []
         history = client.history
-        movable = [each for name in PARTITIONS for each in PARTITIONS[name]] + INTERNAL
+        movable = [each for name in MAIN for each in PARTITIONS[name]] + INTERNAL
         self.admin = Admin(client, node_ids, movable, PARTITIONS[DRAFTS][0])
-        everything = [each for name in PARTITIONS for each in PARTITIONS[name]]
+        everything = [each for name in MAIN for each in PARTITIONS[name]]
         writing = client.another()  # a large batch holds back what follows it on its connection
         self.producers = [Producer(writing, each) for each in PARTITIONS[ORDERS]]
         self.crowd = crowd(client, PARTITIONS[SOLO][0])
@@ -102,9 +101,8 @@ class Usage:
         for group in (self.shares, self.committed_shares):
             while not await group.set_up():
                 await self._client.rest()
-        for name, count in PARTITION_COUNTS.items():
-            while not await self.admin.create(name, count, **TOPIC_SETTINGS.get(name, {})):
-                await self._client.rest()
+        for name in MAIN:
+            await self.admin.create_by_plan(name)
         while not await limit_batches(self._client, CLERKS):
             await self._client.rest()
 

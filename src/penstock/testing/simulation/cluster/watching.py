@@ -7,6 +7,8 @@ from typing import Any
 
 from penstock.cluster.metadata.state import Partition
 from penstock.cluster.quorum import Quorum
+from penstock.cluster.raft.applying import Applier, Work
+from penstock.cluster.raft.effects import InstallSnapshot
 from penstock.cluster.raft.quorum_state import QuorumStateFile
 from penstock.cluster.raft.values import Election
 from penstock.cluster.replica import Replica
@@ -27,8 +29,10 @@ def watching(history: History, on_vote: OnVote) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         for owner, name, watched in (
             *_of_replicas(history),
+            *_of_logs(history),
             *_of_quorum(history),
             (ConsumerGroups, "begin", _coordinating(history)),
+            (Applier, "_apply", _applying(history)),
             (QuorumStateFile, "write", _voting(on_vote)),
         ):
             original = getattr(owner, name)
@@ -58,10 +62,20 @@ def _coordinating(history: History) -> Callable[..., None]:
     return watched
 
 
+def _applying(history: History) -> Callable[..., Any]:
+    apply = Applier._apply  # noqa: SLF001
+
+    async def watched(applier: Applier, work: Work) -> None:
+        if isinstance(work, InstallSnapshot) and applier.applied_offset > 0:
+            history.metadata.installs()
+        await apply(applier, work)
+
+    return watched
+
+
 def _of_replicas(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
     checker = history.replicas
     follow, begin, advance = Replica.follow, Replica._begin_epoch, Replica._set_high_watermark  # noqa: SLF001
-    cut = Replica._truncated  # noqa: SLF001
 
     def follows(replica: Replica, state: Partition) -> None:
         follow(replica, state)
@@ -76,11 +90,6 @@ def _of_replicas(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
         advance(replica, high_watermark)
         if replica.high_watermark > before:
             checker.commits(replica)
-
-    def cuts(replica: Replica, high_watermark: int) -> None:
-        before = replica.high_watermark
-        cut(replica, high_watermark)
-        checker.cuts(replica, replica.log.log_end_offset, before)
 
     append_gathered = Replica._append_gathered  # noqa: SLF001
 
@@ -100,9 +109,43 @@ def _of_replicas(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
         (Replica, "follow", follows),
         (Replica, "_begin_epoch", begins),
         (Replica, "_set_high_watermark", advances),
-        (Replica, "_truncated", cuts),
         (Replica, "_append_gathered", appends_gathered),
     ]
+
+
+def _of_logs(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
+    """What is dropped from the logs of replicas, whoever decided that."""
+    checker = history.replicas
+    truncate, restart, advance = Log.truncate_to, Log.truncate_fully_and_start_at, Log.advance_log_start
+
+    def truncates(log: Log, offset: int, *, now_ms: int) -> int:
+        if (replica := _replica_of(log)) is not None:
+            checker.cuts(replica, offset)
+        return truncate(log, offset, now_ms=now_ms)
+
+    def restarts(log: Log, offset: int) -> None:
+        replica, is_empty = _replica_of(log), log.log_start_offset == log.log_end_offset
+        if replica is not None and not is_empty:
+            checker.cuts(replica, offset)
+        restart(log, offset)
+
+    def advances(log: Log, offset: int) -> None:
+        before, replica = log.log_start_offset, _replica_of(log)
+        advance(log, offset)
+        if replica is not None:
+            checker.starts(replica, before)
+
+    return [
+        (Log, "truncate_to", truncates),
+        (Log, "truncate_fully_and_start_at", restarts),
+        (Log, "advance_log_start", advances),
+    ]
+
+
+def _replica_of(log: Log) -> Replica | None:
+    """None for the log of the metadata."""
+    owner = getattr(log.on_durable, "__self__", None)
+    return owner if isinstance(owner, Replica) else None
 
 
 def _of_quorum(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:

@@ -10,8 +10,22 @@ from penstock.testing.simulation.cluster.clients.client import Client
 from penstock.testing.simulation.cluster.faults import Faults
 from penstock.testing.simulation.cluster.healing import HEALED_S_MAX, Healing
 from penstock.testing.simulation.cluster.history import History
+from penstock.testing.simulation.cluster.losses import Losses
 from penstock.testing.simulation.cluster.machine import PORT, Machine
-from penstock.testing.simulation.cluster.plan import DRAFTS, REBALANCE_MS, SESSION_MS, SETTINGS, weather_of
+from penstock.testing.simulation.cluster.pauses import pausing
+from penstock.testing.simulation.cluster.plan import (
+    DRAFTS,
+    FLEETING,
+    REBALANCE_MS,
+    RELAXED,
+    RENEWED,
+    SESSION_MS,
+    settings_of,
+    side_of,
+    slow_work_chance_of,
+    weather_of,
+)
+from penstock.testing.simulation.cluster.side_usage import SideUsage
 from penstock.testing.simulation.cluster.usage import Usage
 from penstock.testing.simulation.cluster.watching import watching
 from penstock.testing.simulation.loop import SimulatedLoop
@@ -30,10 +44,14 @@ class SimulatedCluster:
         self.loop = loop
         self.history = History(SESSION_MS / 1000, REBALANCE_MS / 1000)
         self.history.excuse(DRAFTS)
+        self.history.forgive(RELAXED)
+        self.history.forgive(RENEWED)
+        self.history.replicas.deletable.add(FLEETING)
         self.random = randomness(seed, "cluster")
         self.fault_count = fault_count
+        self.slow_work_chance = slow_work_chance_of(seed)
         node_count = 5 if seed % 5 == 4 else 3
-        self.machines = [Machine(loop, seed, number + 1, SETTINGS) for number in range(node_count)]
+        self.machines = [Machine(loop, seed, number + 1, settings_of(seed)) for number in range(node_count)]
         self.client = Client(
             [(each.name, PORT) for each in self.machines],
             self.history,
@@ -41,26 +59,35 @@ class SimulatedCluster:
             SimulatedClock(loop),
         )
         self.usage = Usage(loop, self.client, [each.node_id for each in self.machines], self.random)
-        self.faults = Faults(loop, self.machines, self.random, self.history)
+        self.side_usage = SideUsage(loop, self.client, self.usage.admin, side_of(seed))
+        self.faults = Faults(loop, self.machines, self.random, self.client)
         self.faults.only = frozenset(only)
+        losses = Losses(self.machines, self.history.replicas, [RELAXED])
+        for machine in self.machines:
+            machine.on_end = losses.note_end
         for shares in (self.history.shares, self.history.committed_shares):
             shares.is_leader = self._is_leader
 
     async def run(self) -> None:
         """Raises `Violation`."""
-        with watching(self.history, self.faults.voted):
+        with watching(self.history, self.faults.voted), pausing(self.loop):
             await self._form()
+            self.loop.slow_work_chance = self.slow_work_chance
             self.usage.begin()
+            self.side_usage.begin()
             for _ in range(self.fault_count):
                 await asyncio.sleep(self.random.uniform(0.1, 2))
                 await self.faults.disturb()
                 self.history.check()
             await self.faults.heal()
+            self.loop.slow_work_chance = 0.0
             self.usage.steady()
+            await self._settle_settings()
             await asyncio.sleep(_STEADY_S)
-            healing = Healing(self.loop, self.machines, self.client)
+            healing = Healing(self.loop, self.machines, self.client, self.side_usage.topics)
             await healing.settle(self.usage)
             await self.usage.end(HEALED_S_MAX)
+            await self.side_usage.end(HEALED_S_MAX)
             await healing.check(self.usage)
             self.history.check()
 
@@ -72,6 +99,13 @@ class SimulatedCluster:
         known = None if newest is None else newest.partition(*partition)
         return known is not None and f"node-{known.leader}" == host
 
+    async def _settle_settings(self) -> None:
+        try:
+            async with asyncio.timeout(HEALED_S_MAX):
+                await self.side_usage.settings.settle()
+        except TimeoutError:
+            raise Violation("liveness", f"no setting was changed within {HEALED_S_MAX} s") from None
+
     async def _form(self) -> None:
         first, *others = self.machines
         try:
@@ -80,6 +114,7 @@ class SimulatedCluster:
                 for each in others:
                     await each.start(((first.name, PORT),))
                 await self.usage.create_topics()
+                await self.side_usage.create_topics()
         except TimeoutError:
             raise Violation("liveness", f"no cluster was formed in {_FORMING_S_MAX} s") from None
 

@@ -1,6 +1,7 @@
 """What the quorum does: one node leads in an epoch, all apply the same records, and what was promised stays."""
 
 import hashlib
+from collections import Counter
 
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.protocol.records.batch import iter_batches_strict
@@ -15,6 +16,13 @@ class MetadataChecker:
         self.topics: dict[str, int] = {}
         """Topics that must be there, with the partitions they have at least."""
         self.topics_deleted: set[str] = set()
+        self.settings: dict[tuple[int, str, str], str | None] = {}
+        """What settings must be, by the type and name of the resource and their own name; None if they are not set."""
+        self._unanswered: Counter[tuple[int, str, str]] = Counter()
+        self.uncertain: set[str] = set()
+        """Topics of which a request was not answered, that may be carried out at any time."""
+        self.snapshots_installed = 0
+        """By nodes that had applied something before."""
         self._applied: dict[int, tuple[int, bytes]] = {}
         self._images: dict[int, dict[str, object]] = {}
 
@@ -39,6 +47,10 @@ class MetadataChecker:
                     "committed metadata", f"{who} applies another batch at {header.base_offset}"
                 )
 
+    def installs(self) -> None:
+        """A node that runs gets a snapshot in the place of records."""
+        self.snapshots_installed += 1
+
     def has_image(self, who: str, image: MetadataImage) -> None:
         """A node has all up to an offset: every other has the same there."""
         found = facts_of(image)
@@ -54,24 +66,48 @@ class MetadataChecker:
 
     def created(self, topic: str, partition_count: int) -> None:
         """So many partitions of a topic are there, somebody was told."""
+        self.topics_deleted.discard(topic)
         self.topics[topic] = max(partition_count, self.topics.get(topic, 0))
 
     def deleting(self, topic: str) -> None:
-        """From now on it may be gone."""
+        """From now on it may be gone, and its settings with it."""
         self.topics.pop(topic, None)
+        self.settings = {key: each for key, each in self.settings.items() if key[1] != topic}
 
     def deleted(self, topic: str) -> None:
         """It is gone, somebody was told."""
         self.topics_deleted.add(topic)
 
+    def setting(self, resource_type: int, resource_name: str, name: str) -> None:
+        """A setting is about to change: until that is answered it may be one or the other, and change at any time."""
+        key = (resource_type, resource_name, name)
+        self.settings.pop(key, None)
+        self._unanswered[key] += 1
+
+    def set(self, resource_type: int, resource_name: str, name: str, value: str | None) -> None:
+        """A setting is this now, somebody was told; None if it is not set."""
+        key = (resource_type, resource_name, name)
+        self._unanswered[key] -= 1
+        if not self._unanswered[key]:
+            self.settings[key] = value
+
     def ends_with(self, who: str, image: MetadataImage) -> None:
         for name, count in self.topics.items():
+            if name in self.uncertain:
+                continue
             topic = image.topics.get(name)
             if topic is None or len(topic.partitions) < count:
                 self._verdict.fail(
                     "committed metadata", f"{who} does not know all {count} partitions of {name}"
                 )
-        for name in self.topics_deleted & set(image.topics):
+        for (kind, resource, name), value in self.settings.items():
+            found = image.configs.get((kind, resource), {}).get(name)
+            if found != value:
+                self._verdict.fail(
+                    "committed metadata",
+                    f"{who} has {name}={found} for {resource!r}, which was set to {value}",
+                )
+        for name in (self.topics_deleted & set(image.topics)) - self.uncertain:
             self._verdict.fail("committed metadata", f"{who} knows {name}, which was deleted")
 
 

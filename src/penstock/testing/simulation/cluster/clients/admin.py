@@ -1,4 +1,7 @@
-"""An administrator who is never content: topics come and go and grow, replicas move, leaders are elected anew."""
+"""An administrator who is never content: topics come and go and grow, replicas move, leaders are elected anew.
+
+Settings are changed by another, see `settings`.
+"""
 
 import asyncio
 from collections import Counter
@@ -17,13 +20,15 @@ from penstock.protocol.messages import (
 )
 from penstock.testing.simulation.cluster.checkers.records import PartitionName
 from penstock.testing.simulation.cluster.clients.client import Client, NoAnswer
-from penstock.testing.simulation.cluster.plan import REPLICA_COUNTS
+from penstock.testing.simulation.cluster.plan import PARTITION_COUNTS, REPLICA_COUNTS, TOPIC_SETTINGS
 
 _CREATE_TOPICS, _DELETE_TOPICS, _CREATE_PARTITIONS = (19, 5), (20, 5), (37, 2)
 _ELECT_LEADERS, _REASSIGN = (43, 2), (45, 0)
 _PREFERRED, _UNCLEAN = 0, 1
 _WAIT_MS = 3000
 _REPLICAS_MIN = 2
+_PARTITIONS_MAX = 4
+_EXTRA_MAX = 3
 
 
 class Admin:
@@ -33,12 +38,15 @@ class Admin:
         node_ids: Sequence[int],
         partitions: Sequence[PartitionName],
         losing: PartitionName | None = None,
+        *,
+        name: str = "extra",
     ) -> None:
-        """`partitions` may be moved about; `losing` is elected uncleanly now and then."""
+        """`partitions` may be moved about; `losing` is elected uncleanly now and then. Its topics have its `name`."""
         self._client = client
         self._node_ids = node_ids
-        self._partitions = partitions
+        self.partitions = list(partitions)
         self._losing = losing
+        self._name = name
         self._names: list[str] = []
         self._number = 0
         self.counts: Counter[str] = Counter()
@@ -60,10 +68,11 @@ class Admin:
                 self.counts[kind.__name__.strip("_")] += 1
 
     async def create(self, name: str, partition_count: int, **settings: str) -> bool:
-        """Whether it was acknowledged. Settings are named with underscores."""
+        """Whether it was acknowledged. Settings are named with underscores; an empty one is left to the default."""
         configs = [
             create_topics.CreatableTopicConfig(name=each.replace("_", "."), value=value)
             for each, value in {"min_insync_replicas": "2", **settings}.items()
+            if value
         ]
         topic = create_topics.CreatableTopic(
             name=name,
@@ -82,18 +91,31 @@ class Admin:
             self._client.history.metadata.created(name, partition_count)
         return is_made
 
+    async def create_by_plan(self, name: str) -> None:
+        """However often it takes."""
+        while not await self.create(name, PARTITION_COUNTS[name], **TOPIC_SETTINGS.get(name, {})):
+            await self._client.rest()
+
     async def _create(self) -> bool:
+        if len(self._names) >= _EXTRA_MAX:
+            return await self._delete()
         self._number += 1
-        name = f"extra-{self._number}"
-        is_made = await self.create(name, 1)
+        name = f"{self._name}-{self._number}"
+        is_made = await self.create(name, self._client.random.choice([1, 1, _PARTITIONS_MAX]))
         if is_made:
             self._names.append(name)
         return is_made
 
+    async def churn(self) -> None:
+        """Have much decided: topics come and go."""
+        await self._delete()
+        await self._create()
+
     async def _delete(self) -> bool:
-        if not self._names:
-            return False
-        name = self._names.pop(0)
+        return bool(self._names) and await self.delete(self._names.pop(0))
+
+    async def delete(self, name: str) -> bool:
+        """Whether it was acknowledged."""
         self._client.history.metadata.deleting(name)
         request = delete_topics.DeleteTopicsRequest(topic_names=[name], timeout_ms=_WAIT_MS)
         answer = await self._ask(_DELETE_TOPICS, request)
@@ -106,7 +128,8 @@ class Admin:
         if not self._names:
             return False
         name = self._client.random.choice(self._names)
-        count = self._client.random.randint(2, 3)
+        known = self._client.history.metadata.topics.get(name, 1)
+        count = min(known + 1, _PARTITIONS_MAX)
         topic = create_partitions.CreatePartitionsTopic(name=name, count=count, assignments=None)
         request = create_partitions.CreatePartitionsRequest(topics=[topic], timeout_ms=_WAIT_MS)
         answer = await self._ask(_CREATE_PARTITIONS, request)
@@ -116,28 +139,62 @@ class Admin:
         return is_made
 
     async def _move(self) -> bool:
-        """Put a partition on other nodes, or the same in another order, or on fewer."""
+        """Put a partition on other nodes, or the same in another order, or on fewer; or several at once."""
         random = self._client.random
-        name, number = random.choice(self._partitions)
-        count = REPLICA_COUNTS.get(name) or random.choice([_REPLICAS_MIN, 3, 3])
-        replicas = random.sample(self._node_ids, count)
-        partition = reassign.ReassignablePartition(partition_index=number, replicas=replicas)
-        request = reassign.AlterPartitionReassignmentsRequest(
-            timeout_ms=_WAIT_MS, topics=[reassign.ReassignableTopic(name=name, partitions=[partition])]
-        )
+        chosen = random.sample(self.partitions, random.choice([1, 1, 3]))
+        return await self._reassign({each: self._place(each[0]) for each in chosen})
+
+    def _place(self, topic: str) -> list[int]:
+        random = self._client.random
+        count = REPLICA_COUNTS.get(topic) or random.choice([_REPLICAS_MIN, 3, 3])
+        return random.sample(self._node_ids, count)
+
+    async def _reassign(self, places: dict[PartitionName, list[int]]) -> bool:
+        topics = [
+            reassign.ReassignableTopic(
+                name=name,
+                partitions=[
+                    reassign.ReassignablePartition(partition_index=number, replicas=replicas)
+                    for (topic, number), replicas in places.items()
+                    if topic == name
+                ],
+            )
+            for name in dict.fromkeys(topic for topic, _ in places)
+        ]
+        request = reassign.AlterPartitionReassignmentsRequest(timeout_ms=_WAIT_MS, topics=topics)
         answer = await self._ask(_REASSIGN, request)
         return answer is not None and answer.error_code == ErrorCode.NONE
 
+    async def hand_over(self, partitions: Sequence[PartitionName], node_id: int) -> bool:
+        """Have a node lead partitions: it becomes the first of their replicas, and is elected if it is in sync."""
+        try:
+            known = {each: list((await self._client.find(each)).replicas) for each in partitions}
+        except NoAnswer:
+            return False
+        places = {
+            name: [node_id, *(each for each in nodes if each != node_id)]
+            for name, nodes in known.items()
+            if node_id in nodes
+        }
+        return bool(places) and await self._reassign(places) and await self._elect(_PREFERRED, *places)
+
     async def _elect_preferred(self) -> bool:
-        return await self._elect(_PREFERRED, self._client.random.choice(self._partitions))
+        random = self._client.random
+        count = random.choice([1, 1, len(self.partitions)])
+        return await self._elect(_PREFERRED, *random.sample(self.partitions, count))
 
     async def _elect_uncleanly(self) -> bool:
         return self._losing is not None and await self._elect(_UNCLEAN, self._losing)
 
-    async def _elect(self, kind: int, partition: PartitionName) -> bool:
-        wanted = elect_leaders.TopicPartitions(topic=partition[0], partitions=[partition[1]])
+    async def _elect(self, kind: int, *partitions: PartitionName) -> bool:
+        wanted = [
+            elect_leaders.TopicPartitions(
+                topic=name, partitions=[number for topic, number in partitions if topic == name]
+            )
+            for name in dict.fromkeys(topic for topic, _ in partitions)
+        ]
         request = elect_leaders.ElectLeadersRequest(
-            election_type=kind, topic_partitions=[wanted], timeout_ms=_WAIT_MS
+            election_type=kind, topic_partitions=wanted, timeout_ms=_WAIT_MS
         )
         answer = await self._ask(_ELECT_LEADERS, request)
         return answer is not None and answer.error_code == ErrorCode.NONE

@@ -45,9 +45,13 @@ class Client:
         self.random = random
         self.clock = clock
 
-    def another(self) -> "Client":
-        """With connections of its own."""
-        return Client(self._bootstrap, self.history, self.random, self.clock)
+    def another(self, history: History | None = None) -> "Client":
+        """With connections of its own, and perhaps another history."""
+        return Client(self._bootstrap, history or self.history, self.random, self.clock)
+
+    def only_at(self, address: Address) -> "Client":
+        """One that asks this node alone."""
+        return Client([address], self.history, self.random, self.clock)
 
     @property
     def now_s(self) -> float:

@@ -17,8 +17,8 @@ from penstock.testing.simulation.cluster.clients.client import GROUP, Address, C
 
 _COMMIT, _FETCH, _ALTER_CONFIGS = (8, 8), (9, 8), (44, 1)
 _TOPIC_SETTINGS = 2
-_OFFSETS_TOPIC = "__consumer_offsets"
-_BATCH_BYTES_MAX = 2000
+OFFSETS_TOPIC = "__consumer_offsets"
+BATCH_BYTES_MAX = 2000
 _OVERSIZED_CHANCE = 0.1
 _OVERSIZED = (2000, 4000)
 """Too large for a batch, and less than `offset.metadata.max.bytes`."""
@@ -31,9 +31,9 @@ async def limit_batches(client: Client, group: str) -> bool:
     """Let the offsets topic take small batches only; whether that was acknowledged."""
     resource = configs.AlterConfigsResource(
         resource_type=_TOPIC_SETTINGS,
-        resource_name=_OFFSETS_TOPIC,
+        resource_name=OFFSETS_TOPIC,
         configs=[
-            configs.AlterableConfig(name="max.message.bytes", config_operation=0, value=str(_BATCH_BYTES_MAX))
+            configs.AlterableConfig(name="max.message.bytes", config_operation=0, value=str(BATCH_BYTES_MAX))
         ],
     )
     try:

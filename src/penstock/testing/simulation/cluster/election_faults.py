@@ -1,0 +1,159 @@
+"""Leaders that change at the wrong moment: while logs have parted, while metadata is behind, while replicas are few."""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Sequence
+from random import Random
+
+from penstock.testing.simulation.cluster.checkers.records import PartitionName
+from penstock.testing.simulation.cluster.clients.admin import Admin
+from penstock.testing.simulation.cluster.clients.client import Client
+from penstock.testing.simulation.cluster.clients.settings import SettingsAdmin
+from penstock.testing.simulation.cluster.machine import PORT, Ending, Machine
+from penstock.testing.simulation.cluster.plan import (
+    GOSSIP,
+    INTERNAL,
+    LEDGER,
+    ORDERS,
+    PAIR,
+    PARTITIONS,
+    RELAXED,
+)
+from penstock.testing.simulation.loop import SimulatedLoop
+
+_ANSWER_S_MAX = 0.5
+_SLOW_DISK = (20, 200)
+_LAGGING_S = (0.3, 0.9)
+"""Less than a follower may lag behind before it leaves the in-sync set: it may lead again."""
+
+
+class ElectionFaults:
+    def __init__(
+        self,
+        loop: SimulatedLoop,
+        machines: Sequence[Machine],
+        random: Random,
+        client: Client,
+    ) -> None:
+        self._loop = loop
+        self._machines = machines
+        self._random = random
+        self._history = client.history
+        self._client = client
+        self._admins: dict[str, Admin] = {}
+        self._settings = SettingsAdmin(client)
+        self.kinds: list[tuple[Callable[[Machine], Awaitable[None]], int]] = [
+            (self._flip_leader, 4),
+            (self._strand, 4),
+            (self._crash_in_turn, 3),
+        ]
+
+    async def _flip_leader(self, machine: Machine) -> None:
+        """Elect another leader while this one has records that nobody else has, and this one again while it cuts them.
+
+        Its disk is slow: what it does as a follower may end when it leads, or when it follows anew.
+        """
+        partitions = self._random.choice(
+            [PARTITIONS[GOSSIP], PARTITIONS[GOSSIP], PARTITIONS[ORDERS], INTERNAL]
+        )
+        leader = self._leader_of(partitions[0], machine)
+        if leader is None:
+            return
+        others = [each for each in self._machines if each is not leader]
+        first, second = leader, self._random.choice(others)
+        names = [each.name for each in others]
+        await self._hand_over(second, partitions, leader)
+        self._loop.network.isolate([leader.name], names)
+        await asyncio.sleep(self._random.uniform(*_LAGGING_S))
+        await self._hand_over(second, partitions, second)
+        self._loop.disk_slowness[leader.name] = self._random.uniform(*_SLOW_DISK)
+        self._loop.network.mend([leader.name], names)
+        for _ in range(self._random.randint(1, 3)):
+            await asyncio.sleep(self._random.uniform(0.02, 0.2))
+            chosen = self._random.sample(partitions, self._random.randint(1, len(partitions)))
+            await self._hand_over(self._random.choice(others), chosen, first)
+            first, second = second, first
+        self._loop.call_later(self._random.uniform(0, 0.5), self._loop.disk_slowness.pop, leader.name, None)
+
+    async def _hand_over(self, asked: Machine, partitions: Sequence[PartitionName], to: Machine) -> None:
+        await self._in_time(self._admin_at(asked).hand_over(partitions, to.node_id))
+
+    async def _in_time(self, asking: Awaitable[object]) -> None:
+        """Nobody waits for who does not answer: the moment would pass."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_ANSWER_S_MAX):
+                await asking
+
+    def _admin_at(self, machine: Machine) -> Admin:
+        admin = self._admins.get(machine.name)
+        if admin is None:
+            client = self._client.only_at((machine.name, PORT))
+            node_ids = [each.node_id for each in self._machines]
+            admin = self._admins[machine.name] = Admin(client, node_ids, INTERNAL, name=machine.name)
+        return admin
+
+    async def _strand(self, machine: Machine) -> None:
+        """Cut a node off from who leads the quorum until a snapshot has to bring it up to date.
+
+        That has much to tell: among it, that others lead what this node leads. Clients and followers see it all the
+        time, and elections come at the last moment.
+        """
+        leaders = self._history.metadata.leaders
+        controller = self._machines[leaders[max(leaders)] - 1]
+        stranded = self._leader_of(self._random.choice(INTERNAL), machine) or machine
+        if stranded is controller:
+            return
+        far = (
+            [each.name for each in self._machines if each is not stranded]
+            if self._random.random() < 0.3
+            else []
+        )
+        self._loop.network.isolate([stranded.name], far or [controller.name])
+        for _ in range(self._random.randint(2, 4)):
+            await self._in_time(self._admin_at(controller).churn())
+        await asyncio.sleep(self._random.uniform(0, 0.5))
+        second = self._random.choice([each for each in self._machines if each is not stranded])
+        await self._hand_over(controller, INTERNAL, second)
+        self._loop.network.mend([stranded.name], far or [controller.name])
+
+    async def _crash_in_turn(self, machine: Machine) -> None:
+        """Crash the replicas of a partition one by one, its leader last, and start them as they went.
+
+        An administrator sees that writers wait for replicas that are gone, and lets them write with what is left.
+        """
+        partition = self._random.choice([*PARTITIONS[PAIR] * 3, *PARTITIONS[RELAXED], *PARTITIONS[LEDGER]])
+        if self._leader_of(partition, machine) is None:
+            partition = PARTITIONS[LEDGER][0]
+        leader = self._leader_of(partition, machine)
+        if leader is None or machine.broker is None:
+            return
+        known = machine.broker.services.controller.image.partition(*partition)
+        replicas = [] if known is None else [self._machines[each - 1] for each in known.replicas]
+        for each in replicas:
+            if each is not leader:
+                await self._end(each)
+                await asyncio.sleep(self._random.uniform(0.2, 2.5))
+        if self._random.random() < 0.7:
+            for count in self._random.choice([(1,), (1, 2)]):
+                await self._in_time(self._settings.set_min_isr(partition[0], count))
+                await asyncio.sleep(self._random.uniform(0.2, 0.8))
+        await self._end(leader)
+
+    async def _end(self, machine: Machine) -> None:
+        if machine.broker is not None:
+            await machine.end(self._random.choice([Ending.POWER_CUT, Ending.KILLED, Ending.STOPPED]))
+            self._start_later(machine, self._random.uniform(3, 5))
+
+    def _start_later(self, machine: Machine, delay_s: float) -> None:
+        def start() -> None:
+            if machine.broker is None:
+                machine.start()
+
+        self._loop.call_later(delay_s, start)
+
+    def _leader_of(self, partition: PartitionName, machine: Machine) -> Machine | None:
+        """Who leads it, as `machine` has it."""
+        if machine.broker is None or not machine.is_serving:
+            return None
+        known = machine.broker.services.controller.image.partition(*partition)
+        return None if known is None or known.leader < 0 else self._machines[known.leader - 1]
