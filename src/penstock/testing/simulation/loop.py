@@ -233,6 +233,12 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         for task in list(self._tasks_of.pop(node, {})):
             task.cancel()
 
+    def retry_connections(self, node: str) -> None:
+        """What waits to be sent to or from a machine is sent now, if there is a way again."""
+        for transport in self._transports:
+            if transport.node == node or (transport.peer is not None and transport.peer.node == node):
+                self.call_soon(transport.retry)
+
     def break_connections(self, node: str) -> None:
         """All connections to and from a machine break; it goes on."""
         self.note(f"connections of {node} break")

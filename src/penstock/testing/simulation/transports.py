@@ -141,6 +141,11 @@ class SimulatedTransport(asyncio.Transport):
             self._loop.forget_transport(self)
             self._reset_peer("connection reset by peer")
 
+    def retry(self) -> None:
+        """Do not wait any longer to send what stalled."""
+        if self._stalled_since_s is not None:
+            self._pump()
+
     def _pump_soon(self) -> None:
         if not self._is_pumping:
             self._is_pumping = True

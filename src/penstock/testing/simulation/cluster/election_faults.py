@@ -20,8 +20,10 @@ from penstock.testing.simulation.cluster.plan import (
     RELAXED,
 )
 from penstock.testing.simulation.loop import SimulatedLoop
+from penstock.testing.simulation.nodes import CLIENT
 
 _ANSWER_S_MAX = 0.5
+_FILLERS_MAX = 20
 _SLOW_DISK = (20, 200)
 _LAGGING_S = (0.3, 0.9)
 """Less than a follower may lag behind before it leaves the in-sync set: it may lead again."""
@@ -96,25 +98,31 @@ class ElectionFaults:
         """Cut a node off from who leads the quorum until a snapshot has to bring it up to date.
 
         That has much to tell: among it, that others lead what this node leads. Clients and followers see it all the
-        time, and elections come at the last moment.
+        time, and the election comes at the last moment.
         """
         leaders = self._history.metadata.leaders
         controller = self._machines[leaders[max(leaders)] - 1]
-        stranded = self._leader_of(self._random.choice(INTERNAL), machine) or machine
-        if stranded is controller:
+        if machine is controller or not (machine.is_serving and controller.is_serving):
             return
-        far = (
-            [each.name for each in self._machines if each is not stranded]
-            if self._random.random() < 0.3
-            else []
-        )
-        self._loop.network.isolate([stranded.name], far or [controller.name])
-        for _ in range(self._random.randint(2, 4)):
-            await self._in_time(self._admin_at(controller).churn())
-        await asyncio.sleep(self._random.uniform(0, 0.5))
-        second = self._random.choice([each for each in self._machines if each is not stranded])
-        await self._hand_over(controller, INTERNAL, second)
-        self._loop.network.mend([stranded.name], far or [controller.name])
+        admin = self._admin_at(controller)
+        await self._in_time(admin.hand_over(INTERNAL, machine.node_id))
+        await asyncio.sleep(self._random.uniform(0.05, 0.5))
+        self._loop.network.isolate([machine.name], [controller.name])
+        await self._in_time(admin.grow())
+        second = self._random.choice([each for each in self._machines if each is not machine])
+        if self._random.random() < 0.7:  # what clients send meanwhile comes when the node hears of it all
+            self._loop.network.isolate([machine.name], [CLIENT])
+        await self._in_time(admin.hand_over(INTERNAL, second.node_id))
+        behind, offset = _known_offset(machine), _known_offset(controller)
+        for _ in range(_FILLERS_MAX):
+            if _has_dropped(controller, behind, offset):
+                break
+            await self._in_time(self._settings.fill(admin.client))
+        self._loop.network.mend([machine.name], [controller.name])
+        self._loop.retry_connections(machine.name)
+        await self._in_time(self._history.metadata.next_install(machine.name))
+        self._loop.network.mend([machine.name], [CLIENT])
+        self._loop.retry_connections(machine.name)
 
     async def _crash_in_turn(self, machine: Machine) -> None:
         """Crash the replicas of a partition one by one, its leader last, and start them as they went.
@@ -157,3 +165,16 @@ class ElectionFaults:
             return None
         known = machine.broker.services.controller.image.partition(*partition)
         return None if known is None or known.leader < 0 else self._machines[known.leader - 1]
+
+
+def _known_offset(machine: Machine) -> int:
+    return -1 if machine.broker is None else machine.broker.services.controller.image.offset
+
+
+def _has_dropped(machine: Machine, behind: int, offset: int) -> bool:
+    """Whether a node no longer has the records that follow `behind`, but a snapshot of all up to `offset`."""
+    if machine.broker is None:
+        return True
+    shape = machine.broker.services.quorum.driver.node.log
+    latest = shape.latest_snapshot
+    return latest is not None and latest.offset > offset and shape.start_offset > behind + 1

@@ -13,7 +13,7 @@ from penstock.cluster import replicas
 from penstock.testing.simulation.loop import SimulatedLoop
 
 _PAUSE_CHANCE = 0.5
-_PAUSE_S_MAX = 0.02
+_PAUSE_S_MAX = 0.1
 
 
 @contextlib.contextmanager

@@ -16,7 +16,8 @@ from penstock.cluster.replicas import Replicas
 from penstock.groups.consumer.service import ConsumerGroups
 from penstock.groups.vigil import Shard
 from penstock.protocol.wire import Buffer
-from penstock.storage.log import Log
+from penstock.storage.log import Appended, Log
+from penstock.storage.log_errors import LogError
 from penstock.testing.simulation.cluster.history import History
 from penstock.testing.simulation.nodes import current_node
 
@@ -67,7 +68,7 @@ def _applying(history: History) -> Callable[..., Any]:
 
     async def watched(applier: Applier, work: Work) -> None:
         if isinstance(work, InstallSnapshot) and applier.applied_offset > 0:
-            history.metadata.installs()
+            history.metadata.installs(current_node.get())
         await apply(applier, work)
 
     return watched
@@ -114,9 +115,21 @@ def _of_replicas(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
 
 
 def _of_logs(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
-    """What is dropped from the logs of replicas, whoever decided that."""
+    """What is appended to the logs of replicas and dropped from them, whoever decided that."""
     checker = history.replicas
     truncate, restart, advance = Log.truncate_to, Log.truncate_fully_and_start_at, Log.advance_log_start
+    append, append_each = Log.append, Log.append_each
+
+    def appends(log: Log, *args: Any, **options: Any) -> Appended:
+        appended = append(log, *args, **options)
+        if (replica := _replica_of(log)) is not None and not appended.duplicate:
+            checker.appends(replica, options["leader_epoch"])
+        return appended
+
+    def appends_each(log: Log, *args: Any, **options: Any) -> list[Appended | LogError]:
+        if (replica := _replica_of(log)) is not None:
+            checker.appends(replica, options["leader_epoch"])
+        return append_each(log, *args, **options)
 
     def truncates(log: Log, offset: int, *, now_ms: int) -> int:
         if (replica := _replica_of(log)) is not None:
@@ -136,6 +149,8 @@ def _of_logs(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
             checker.starts(replica, before)
 
     return [
+        (Log, "append", appends),
+        (Log, "append_each", appends_each),
         (Log, "truncate_to", truncates),
         (Log, "truncate_fully_and_start_at", restarts),
         (Log, "advance_log_start", advances),

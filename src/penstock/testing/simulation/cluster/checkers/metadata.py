@@ -1,5 +1,6 @@
 """What the quorum does: one node leads in an epoch, all apply the same records, and what was promised stays."""
 
+import asyncio
 import hashlib
 from collections import Counter
 
@@ -21,6 +22,7 @@ class MetadataChecker:
         self._unanswered: Counter[tuple[int, str, str]] = Counter()
         self.uncertain: set[str] = set()
         """Topics of which a request was not answered, that may be carried out at any time."""
+        self._waiting: dict[str, list[asyncio.Future[None]]] = {}
         self.snapshots_installed = 0
         """By nodes that had applied something before."""
         self._applied: dict[int, tuple[int, bytes]] = {}
@@ -47,9 +49,18 @@ class MetadataChecker:
                     "committed metadata", f"{who} applies another batch at {header.base_offset}"
                 )
 
-    def installs(self) -> None:
+    def installs(self, who: str) -> None:
         """A node that runs gets a snapshot in the place of records."""
         self.snapshots_installed += 1
+        for waiter in self._waiting.pop(who, ()):
+            if not waiter.done():
+                waiter.set_result(None)
+
+    def next_install(self, who: str) -> "asyncio.Future[None]":
+        """Done when this node gets its next snapshot."""
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(who, []).append(waiter)
+        return waiter
 
     def has_image(self, who: str, image: MetadataImage) -> None:
         """A node has all up to an offset: every other has the same there."""

@@ -140,6 +140,16 @@ class ReplicaChecker:
             ends[batch.leader_epoch] = max(begin, ends.get(batch.leader_epoch, 0))
         self._checked[replica] = begin
 
+    def appends(self, replica: Replica, epoch: int) -> None:
+        """Records that did not come from a leader were stored: so this is the leader, in the epoch they have."""
+        if not replica.is_leader or epoch != replica.leader_epoch:
+            self._fail(
+                "leader appends",
+                replica,
+                f"node {node_of(replica)} appends in epoch {epoch}, and {replica.leader_id} leads epoch "
+                f"{replica.leader_epoch}",
+            )
+
     # -- what may be lost -----------------------------------------------------------------------------
 
     def deletes(self, replica: Replica, offset: int) -> None:

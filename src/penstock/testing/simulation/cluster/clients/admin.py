@@ -42,7 +42,7 @@ class Admin:
         name: str = "extra",
     ) -> None:
         """`partitions` may be moved about; `losing` is elected uncleanly now and then. Its topics have its `name`."""
-        self._client = client
+        self.client = client
         self._node_ids = node_ids
         self.partitions = list(partitions)
         self._losing = losing
@@ -53,14 +53,14 @@ class Admin:
 
     async def run(self, interval_s: float) -> None:
         kinds: list[Callable[[], Awaitable[bool]]] = [
-            self._create,
+            self._create_some,
             self._delete,
             self._add_partitions,
             self._move,
             self._elect_preferred,
             self._elect_uncleanly,
         ]
-        random = self._client.random
+        random = self.client.random
         while True:
             await asyncio.sleep(random.expovariate(1 / interval_s))
             (kind,) = random.choices(kinds, [2, 1, 1, 3, 2, 1])
@@ -88,64 +88,68 @@ class Admin:
             ErrorCode.TOPIC_ALREADY_EXISTS,  # an earlier try, whose answer was lost
         )
         if is_made:
-            self._client.history.metadata.created(name, partition_count)
+            self.client.history.metadata.created(name, partition_count)
         return is_made
 
     async def create_by_plan(self, name: str) -> None:
         """However often it takes."""
         while not await self.create(name, PARTITION_COUNTS[name], **TOPIC_SETTINGS.get(name, {})):
-            await self._client.rest()
+            await self.client.rest()
 
-    async def _create(self) -> bool:
+    async def _create_some(self) -> bool:
         if len(self._names) >= _EXTRA_MAX:
             return await self._delete()
+        return await self._create(self.client.random.choice([1, 1, _PARTITIONS_MAX]))
+
+    async def _create(self, partition_count: int) -> bool:
         self._number += 1
         name = f"{self._name}-{self._number}"
-        is_made = await self.create(name, self._client.random.choice([1, 1, _PARTITIONS_MAX]))
+        is_made = await self.create(name, partition_count)
         if is_made:
             self._names.append(name)
         return is_made
 
-    async def churn(self) -> None:
-        """Have much decided: topics come and go."""
-        await self._delete()
-        await self._create()
+    async def grow(self) -> None:
+        """Create a topic with several partitions; an older one goes."""
+        if len(self._names) > 1:
+            await self._delete()
+        await self._create(_PARTITIONS_MAX)
 
     async def _delete(self) -> bool:
         return bool(self._names) and await self.delete(self._names.pop(0))
 
     async def delete(self, name: str) -> bool:
         """Whether it was acknowledged."""
-        self._client.history.metadata.deleting(name)
+        self.client.history.metadata.deleting(name)
         request = delete_topics.DeleteTopicsRequest(topic_names=[name], timeout_ms=_WAIT_MS)
         answer = await self._ask(_DELETE_TOPICS, request)
         is_gone = answer is not None and answer.responses[0].error_code == ErrorCode.NONE
         if is_gone:
-            self._client.history.metadata.deleted(name)
+            self.client.history.metadata.deleted(name)
         return is_gone
 
     async def _add_partitions(self) -> bool:
         if not self._names:
             return False
-        name = self._client.random.choice(self._names)
-        known = self._client.history.metadata.topics.get(name, 1)
+        name = self.client.random.choice(self._names)
+        known = self.client.history.metadata.topics.get(name, 1)
         count = min(known + 1, _PARTITIONS_MAX)
         topic = create_partitions.CreatePartitionsTopic(name=name, count=count, assignments=None)
         request = create_partitions.CreatePartitionsRequest(topics=[topic], timeout_ms=_WAIT_MS)
         answer = await self._ask(_CREATE_PARTITIONS, request)
         is_made = answer is not None and answer.results[0].error_code == ErrorCode.NONE
         if is_made:
-            self._client.history.metadata.created(name, count)
+            self.client.history.metadata.created(name, count)
         return is_made
 
     async def _move(self) -> bool:
         """Put a partition on other nodes, or the same in another order, or on fewer; or several at once."""
-        random = self._client.random
+        random = self.client.random
         chosen = random.sample(self.partitions, random.choice([1, 1, 3]))
         return await self._reassign({each: self._place(each[0]) for each in chosen})
 
     def _place(self, topic: str) -> list[int]:
-        random = self._client.random
+        random = self.client.random
         count = REPLICA_COUNTS.get(topic) or random.choice([_REPLICAS_MIN, 3, 3])
         return random.sample(self._node_ids, count)
 
@@ -168,7 +172,7 @@ class Admin:
     async def hand_over(self, partitions: Sequence[PartitionName], node_id: int) -> bool:
         """Have a node lead partitions: it becomes the first of their replicas, and is elected if it is in sync."""
         try:
-            known = {each: list((await self._client.find(each)).replicas) for each in partitions}
+            known = {each: list((await self.client.find(each)).replicas) for each in partitions}
         except NoAnswer:
             return False
         places = {
@@ -179,7 +183,7 @@ class Admin:
         return bool(places) and await self._reassign(places) and await self._elect(_PREFERRED, *places)
 
     async def _elect_preferred(self) -> bool:
-        random = self._client.random
+        random = self.client.random
         count = random.choice([1, 1, len(self.partitions)])
         return await self._elect(_PREFERRED, *random.sample(self.partitions, count))
 
@@ -201,6 +205,6 @@ class Admin:
 
     async def _ask(self, api: tuple[int, int], request: Any) -> Any | None:
         try:
-            return await self._client.ask_anybody(api, request)
+            return await self.client.ask_anybody(api, request)
         except NoAnswer:
             return None

@@ -32,6 +32,7 @@ from penstock.testing.simulation.cluster.plan import (
 
 _ALTER_CONFIGS = (44, 1)
 _MIN_ISR, _MESSAGE_BYTES = "min.insync.replicas", "max.message.bytes"
+_FILLING = 150
 _MESSAGE_BYTES_MIN, _MESSAGE_BYTES_MAX = 100, 400
 
 
@@ -47,11 +48,25 @@ class SettingsAdmin:
     async def set_min_isr(self, topic: str, count: int) -> bool:
         return await self._set(ResourceType.TOPIC, topic, _MIN_ISR, str(count))
 
+    async def fill(self, client: Client) -> bool:
+        """Make the log of the metadata longer: a long setting is changed, which means nothing without a rate."""
+        first = self._client.random.randrange(1000, 9000)
+        value = ",".join(f"{number}:1" for number in range(first, first + _FILLING))
+        name = "follower.replication.throttled.replicas"
+        return await self._set(ResourceType.TOPIC, DRAFTS, name, value, client)
+
     async def _insist(self, kind: ResourceType, resource: str, name: str, value: str | None) -> None:
         while not await self._set(kind, resource, name, value):
             await self._client.rest()
 
-    async def _set(self, kind: ResourceType, resource: str, name: str, value: str | None) -> bool:
+    async def _set(
+        self,
+        kind: ResourceType,
+        resource: str,
+        name: str,
+        value: str | None,
+        client: Client | None = None,
+    ) -> bool:
         """Set a setting, or with None leave it to its default; whether that was acknowledged."""
         metadata = self._client.history.metadata
         metadata.setting(kind, resource, name)
@@ -63,7 +78,7 @@ class SettingsAdmin:
             ]
         )
         try:
-            answer = await self._client.ask_anybody(_ALTER_CONFIGS, request)
+            answer = await (client or self._client).ask_anybody(_ALTER_CONFIGS, request)
         except NoAnswer:
             return False
         code = ErrorCode(answer.responses[0].error_code)
