@@ -192,11 +192,11 @@ def mutated(name: str) -> Iterator[None]:
         yield
 
 
-def run_mutated(name: str, seed: int) -> tuple[int, str | None]:
+def run_mutated(name: str, only: Sequence[str], seed: int) -> tuple[int, str | None]:
     """What is violated when a seed runs under a mutant, if that is something that the mutant is expected to cause."""
     try:
         with mutated(name):
-            run_cluster(seed)
+            run_cluster(seed, only=only)
     except Violation as violation:
         return seed, str(violation) if violation.invariant in MUTANTS[name].expected else None
     except Exception:  # a mutant may break anything
@@ -204,13 +204,13 @@ def run_mutated(name: str, seed: int) -> tuple[int, str | None]:
     return seed, None
 
 
-def catch(name: str, seeds: Sequence[int], jobs: int) -> str | None:
+def catch(name: str, seeds: Sequence[int], jobs: int, only: Sequence[str] = ()) -> str | None:
     """How the first seed that notices a mutant does, and holds without it; None when no seed notices."""
     with ProcessPoolExecutor(jobs) as pool:
-        for seed, violation in pool.map(partial(run_mutated, name), seeds):
+        for seed, violation in pool.map(partial(run_mutated, name, only), seeds):
             if violation is not None:
                 pool.shutdown(wait=False, cancel_futures=True)
-                run_cluster(seed)
+                run_cluster(seed, only=only)
                 return f"seed {seed}: {violation}"
     return None
 
@@ -220,10 +220,11 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(MUTANTS))
     parser.add_argument("--seeds", type=parse_seeds, default=range(500), metavar="A..B")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--only", action="append", default=[], metavar="FAULT", help="let only this happen")
     given = parser.parse_args()
     missed = 0
     for name in given.names or MUTANTS:
-        caught = catch(name, given.seeds, given.jobs)
+        caught = catch(name, given.seeds, given.jobs, given.only)
         missed += caught is None
         print(f"{name}: {'caught by ' + caught if caught else 'NOT CAUGHT'}", flush=True)
     return 1 if missed else 0
