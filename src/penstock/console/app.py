@@ -33,7 +33,7 @@ from penstock.console.api import (
     streams,
     topics,
 )
-from penstock.console.refusals import FORBIDDEN, Refused, of_failure
+from penstock.console.refusals import FORBIDDEN, UNSUPPORTED_MEDIA_TYPE, Refused, of_failure
 from penstock.console.web import (
     BODIES,
     CLIENT,
@@ -139,6 +139,10 @@ def _refusing(settings: ConsoleSettings) -> Middleware:
         why = guard.objection(request.method, request.headers, settings.allowed_hosts)
         if why is not None:
             return refused(Refused(FORBIDDEN, "NOT_FROM_HERE", why))
+        if guard.is_compressed(request.headers):
+            return refused(
+                Refused(UNSUPPORTED_MEDIA_TYPE, "COMPRESSED", "Compressed requests are not taken here.")
+            )
         access, token = request.app[ACCESS], request.cookies.get(COOKIE)
         try:
             return await handler(request)

@@ -1,8 +1,10 @@
 """What the web server of the admin port puts up with."""
 
 import asyncio
+import gzip
 import socket
 
+import aiohttp
 import pytest
 from aiohttp import web
 
@@ -69,6 +71,25 @@ async def test_who_takes_nothing_of_its_answer_is_cut_off(monkeypatch: pytest.Mo
         while connections():
             await asyncio.sleep(0.01)
     await admin_server.stop()
+
+
+async def test_a_compressed_body_is_never_inflated() -> None:
+    bodies: list[bytes] = []
+
+    async def keep(request: web.Request) -> web.StreamResponse:
+        bodies.append(await request.read())
+        return web.Response()
+
+    app = web.Application()
+    app.router.add_post("/", keep)
+    listening = socket.create_server(("127.0.0.1", 0))
+    listening.setblocking(False)
+    admin_server = await server.AdminServer.start(app, listening)
+    packed = gzip.compress(bytes(100_000))
+    async with aiohttp.ClientSession(f"http://127.0.0.1:{listening.getsockname()[1]}") as http:
+        await http.post("/", data=packed, headers={"Content-Encoding": "gzip"})
+    await admin_server.stop()
+    assert bodies == [packed]
 
 
 def test_a_slow_reader_is_not_a_stuck_one() -> None:

@@ -21,7 +21,6 @@ Paths = Mapping[str, Mapping[str, Any]]
 """OpenAPI's `paths`: for each path, for each method, an operation."""
 
 CLIENTS: Final = web.AppKey("clients", Clients)
-BODY_BYTES_MAX: Final = 8 * 1024 * 1024
 
 _HEADERS: Final = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
 
@@ -50,7 +49,7 @@ def make_app(hosts: Iterable[str]) -> web.Application:
                 response.headers.setdefault(name, value)
         return response
 
-    return web.Application(middlewares=[guarded], client_max_size=BODY_BYTES_MAX)
+    return web.Application(middlewares=[guarded], client_max_size=guard.BODY_BYTES_MAX)
 
 
 def _of_http(request: web.Request, error: web.HTTPException) -> Problem:
@@ -60,9 +59,7 @@ def _of_http(request: web.Request, error: web.HTTPException) -> Problem:
             error.status, f"There is nothing at {request.path}: /openapi.json names what there is."
         )
     if error.status == problems.TOO_LARGE:
-        return Problem(
-            error.status, f"A request may have {BODY_BYTES_MAX} bytes: send fewer records at a time."
-        )
+        return guard.too_large()
     if isinstance(error, web.HTTPMethodNotAllowed):
         methods = ", ".join(sorted(error.allowed_methods))
         return Problem(error.status, f"{request.path} takes {methods}, not {request.method}.")

@@ -12,7 +12,8 @@ from typing import Any, Final
 from aiohttp import web
 
 from penstock.client.cluster import Client, Produced
-from penstock.gateway.http.app import BODY_BYTES_MAX, CLIENTS, Paths, json_response
+from penstock.gateway.http.app import CLIENTS, Paths, json_response
+from penstock.gateway.http.guard import BODY_BYTES_MAX
 from penstock.gateway.http.parameters import no_others
 from penstock.gateway.http.problems import UNAVAILABLE, Problem, of_code, of_failure
 from penstock.gateway.http.record_forms import read_body

@@ -40,6 +40,8 @@ class AdminServer:
             handle_signals=False,
             shutdown_timeout=_DRAIN_S,
             keepalive_timeout=SILENCE_S_MAX,
+            lingering_time=_DRAIN_S,
+            auto_decompress=False,  # a body that was refused is still read to its end, and must not be inflated
         )
         await runner.setup()
         server = runner.server
