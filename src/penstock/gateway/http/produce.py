@@ -75,7 +75,7 @@ def routes(app: web.Application) -> None:
     async def produce(request: web.Request) -> web.Response:
         no_others(request.query, ())
         topic = request.match_info["topic"]
-        async with request.app[CLIENTS].lent(request.headers.get("Authorization")) as client:
+        async with request.app[CLIENTS].lent(request.headers.get("Authorization"), request.remote) as client:
             await client.topic(topic)  # nobody sends a body in vain, or without showing who they are
             with in_flight.room_for(request):
                 records = read_body(await _body(request))
