@@ -3,18 +3,24 @@
 import asyncio
 import gzip
 import socket
+from pathlib import Path
+from typing import Final
 
 import aiohttp
 import pytest
 from aiohttp import web
 
 from penstock.gateway.http import server
+from penstock.observability.clock import SystemClock
 from tests.gateway.http.admin import Admin, admin_of
+from tests.server.live import running_broker
 
 
-async def connected(url: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+async def connected(
+    url: str, address: str = "127.0.0.1"
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     host, port = url.removeprefix("http://").split(":")
-    return await asyncio.open_connection(host, int(port))
+    return await asyncio.open_connection(host, int(port), local_addr=(address, 0))
 
 
 @pytest.mark.parametrize("said", [b"", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: "])
@@ -29,16 +35,52 @@ async def test_who_says_nothing_or_half_a_request_is_hung_up_on(
         writer.close()
 
 
-async def test_one_connection_too_many_is_closed(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
+HALF: Final = b"POST /topics/a/records HTTP/1.1\r\nHost: localhost\r\nX-Slow: "
+
+
+async def asked(url: str, path: str) -> bytes:
+    """The whole answer, until the connection ends."""
+    reader, writer = await connected(url)
+    writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    try:
+        return await reader.read()
+    finally:
+        writer.close()
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics"])
+async def test_half_open_requests_without_end_do_not_keep_health_and_metrics_from_being_answered(
+    admin: Admin, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    monkeypatch.setattr(server, "CONNECTIONS_MAX", 20)
     async with admin_of(admin.broker) as url:
-        first = await connected(url)
-        first[1].write(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        await first[0].readuntil(b"}")
-        monkeypatch.setattr(server, "CONNECTIONS_MAX", 1)
-        reader, writer = await connected(url)
-        assert await reader.read() == b""
-        for each in (writer, first[1]):
+        many = [await connected(url) for _ in range(120)]
+        for _, writer in many:
+            writer.write(HALF)
+        assert (await asked(url, path)).startswith(b"HTTP/1.1 200 ")
+        for _, writer in many:
+            writer.close()
+
+
+async def test_an_address_with_too_many_connections_gets_health_alone_and_others_get_all(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    limit = {"penstock.admin.max.connections.per.ip": "2"}
+    async with running_broker(tmp_path, limit) as live, admin_of(live.broker) as url:
+        held = [await connected(url) for _ in range(2)]
+        for _, writer in held:
+            writer.write(HALF)
+        for _ in range(3):
+            refusal = await asked(url, "/openapi.json")
+            assert refusal.startswith(b"HTTP/1.1 503 ")
+            assert b"penstock.admin.max.connections.per.ip" in refusal
+            assert (await asked(url, "/healthz")).startswith(b"HTTP/1.1 200 ")
+        reader, writer = await connected(url, "127.0.0.2")
+        writer.write(b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert (await reader.readline()).split()[1] == b"200"
+        for each in (writer, *(writer for _, writer in held)):
             each.close()
+    assert caplog.text.count("answers 127.0.0.1 for health and metrics only") == 1
 
 
 async def test_bad_http_is_answered_and_does_not_fill_the_log(
@@ -62,7 +104,7 @@ async def test_who_takes_nothing_of_its_answer_is_cut_off(monkeypatch: pytest.Mo
     app.router.add_get("/", much)
     listening = socket.create_server(("127.0.0.1", 0))
     listening.setblocking(False)
-    admin_server = await server.AdminServer.start(app, listening)
+    admin_server = await server.AdminServer.start(app, listening, clock=SystemClock())
     connections = admin_server.transports
     with socket.create_connection(listening.getsockname()) as client:
         client.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -84,7 +126,7 @@ async def test_a_compressed_body_is_never_inflated() -> None:
     app.router.add_post("/", keep)
     listening = socket.create_server(("127.0.0.1", 0))
     listening.setblocking(False)
-    admin_server = await server.AdminServer.start(app, listening)
+    admin_server = await server.AdminServer.start(app, listening, clock=SystemClock())
     packed = gzip.compress(bytes(100_000))
     async with aiohttp.ClientSession(f"http://127.0.0.1:{listening.getsockname()[1]}") as http:
         await http.post("/", data=packed, headers={"Content-Encoding": "gzip"})

@@ -10,7 +10,12 @@ from penstock.client.cluster import Security
 from penstock.client.settings import ClientSettings
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.config.broker import BrokerConfig
-from penstock.config.themes.admin import ADMIN_ALLOWED_HOSTS, ADMIN_LISTENER, admin_address
+from penstock.config.themes.admin import (
+    ADMIN_ALLOWED_HOSTS,
+    ADMIN_LISTENER,
+    ADMIN_MAX_CONNECTIONS_PER_IP,
+    admin_address,
+)
 from penstock.console import app as console
 from penstock.gateway.http import health, metrics, openapi, produce, read, stream, subscribe
 from penstock.gateway.http.access import kafka_access
@@ -34,7 +39,13 @@ PARTS: Final[tuple[Paths, ...]] = (
 
 async def serve(broker: Broker, listening: socket.socket) -> AdminServer:
     """Serve everything about a running broker on a socket."""
-    return await AdminServer.start(application(broker), listening)
+    services = broker.services
+    return await AdminServer.start(
+        application(broker),
+        listening,
+        clock=services.clock,
+        connections_of_address_max=services.config[ADMIN_MAX_CONNECTIONS_PER_IP],
+    )
 
 
 def application(broker: Broker) -> web.Application:
