@@ -1,8 +1,11 @@
 """What the web server of the admin port puts up with."""
 
 import asyncio
+import contextlib
 import gzip
+import logging
 import socket
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Final
 
@@ -10,10 +13,11 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from penstock.gateway.http import server
-from penstock.observability.clock import SystemClock
+from penstock.gateway.http import metrics, server
+from penstock.gateway.http.app import make_app
+from penstock.observability.clock import ManualClock, SystemClock
 from tests.gateway.http.admin import Admin, admin_of
-from tests.server.live import running_broker
+from tests.server.live import running_broker, until
 
 
 async def connected(
@@ -21,6 +25,21 @@ async def connected(
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     host, port = url.removeprefix("http://").split(":")
     return await asyncio.open_connection(host, int(port), local_addr=(address, 0))
+
+
+@contextlib.asynccontextmanager
+async def serving(app: web.Application) -> AsyncIterator[tuple[str, server.AdminServer]]:
+    listening = socket.create_server(("127.0.0.1", 0))
+    listening.setblocking(False)
+    running = await server.AdminServer.start(app, listening, clock=SystemClock())
+    try:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}", running
+    finally:
+        await running.stop()
+
+
+def warnings_in(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [each.getMessage() for each in caplog.records if each.levelno >= logging.WARNING]
 
 
 @pytest.mark.parametrize("said", [b"", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: "])
@@ -124,13 +143,9 @@ async def test_a_compressed_body_is_never_inflated() -> None:
 
     app = web.Application()
     app.router.add_post("/", keep)
-    listening = socket.create_server(("127.0.0.1", 0))
-    listening.setblocking(False)
-    admin_server = await server.AdminServer.start(app, listening, clock=SystemClock())
     packed = gzip.compress(bytes(100_000))
-    async with aiohttp.ClientSession(f"http://127.0.0.1:{listening.getsockname()[1]}") as http:
+    async with serving(app) as (url, _), aiohttp.ClientSession(url) as http:
         await http.post("/", data=packed, headers={"Content-Encoding": "gzip"})
-    await admin_server.stop()
     assert bodies == [packed]
 
 
@@ -147,3 +162,73 @@ class Wire(asyncio.WriteTransport):
 
     def get_write_buffer_size(self) -> int:
         return self.size_bytes
+
+
+@pytest.mark.parametrize("is_reset", [False, True])
+@pytest.mark.parametrize("is_read", [True, False])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"Content-Length: 100000\r\n\r\n{",
+        b"Transfer-Encoding: chunked\r\n\r\n500\r\n{",
+        b"Transfer-Encoding: chunked\r\n\r\nzz\r\n",
+    ],
+)
+async def test_an_aborted_upload_or_a_bad_body_leaves_nothing_in_the_log(
+    caplog: pytest.LogCaptureFixture, body: bytes, *, is_read: bool, is_reset: bool
+) -> None:
+    """Whether the handler reads the body, or has answered without."""
+    arrived = asyncio.Event()
+
+    async def upload(request: web.Request) -> web.StreamResponse:
+        arrived.set()
+        return web.Response(body=await request.read() if is_read else b"")
+
+    app = make_app((), SystemClock())
+    app.router.add_post("/", upload)
+    async with serving(app) as (url, running):
+        _, writer = await connected(url)
+        writer.write(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" + body)
+        await until(lambda: arrived.is_set() or not running.transports())
+        if is_reset:
+            writer.transport.abort()
+        else:
+            writer.close()
+        await until(lambda: not running.transports())
+    assert warnings_in(caplog) == []
+
+
+async def test_a_scrape_that_hangs_up_early_leaves_nothing_in_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def scrape() -> AsyncIterator[str]:
+        while True:
+            yield "x" * 65536
+
+    app = make_app((), SystemClock())
+    metrics.routes(app, scrape)
+    async with serving(app) as (url, running):
+        reader, writer = await connected(url)
+        writer.write(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        await reader.readexactly(100_000)
+        writer.transport.abort()
+        await until(lambda: not running.transports())
+    assert warnings_in(caplog) == []
+
+
+async def test_a_mistake_of_our_own_is_logged_once_in_a_minute(caplog: pytest.LogCaptureFixture) -> None:
+    async def broken(_request: web.Request) -> web.StreamResponse:
+        raise RuntimeError("a mistake")
+
+    clock = ManualClock()
+    app = make_app((), clock)
+    app.router.add_get("/a/{name}", broken)
+    async with serving(app) as (url, _), aiohttp.ClientSession(url) as http:
+        for count in (5, 1):
+            for number in range(count):
+                assert (await http.get(f"/a/{number}")).status == 500
+            clock.advance(60_000)
+    assert warnings_in(caplog) == [
+        "Unhandled error in the admin port: GET /a/{name}",
+        "Unhandled error in the admin port: GET /a/{name} (5 times since this was logged last)",
+    ]

@@ -10,9 +10,11 @@ from typing import Any, Final
 import msgspec
 from aiohttp import web
 
+from penstock.console.failures import FailureLog, is_clients_fault
 from penstock.gateway.http import guard, problems
 from penstock.gateway.http.clients import Clients
 from penstock.gateway.http.problems import Problem
+from penstock.observability.clock import Clock
 
 log = logging.getLogger(__name__)
 
@@ -25,9 +27,10 @@ CLIENTS: Final = web.AppKey("clients", Clients)
 _HEADERS: Final = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
 
 
-def make_app(hosts: Iterable[str]) -> web.Application:
+def make_app(hosts: Iterable[str], clock: Clock) -> web.Application:
     """An application without routes; `hosts` are the names it may be reached under, see `guard`."""
     allowed = frozenset(each.lower() for each in hosts)
+    failures = FailureLog(clock)
 
     @web.middleware
     async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -40,8 +43,15 @@ def make_app(hosts: Iterable[str]) -> web.Application:
             response = problem_response(_of_http(request, error))
         except Exception as failure:
             problem = problems.of_failure(failure)
+            if problem is None and is_clients_fault(failure):
+                log.debug(
+                    "%s did not finish %s %s: %s", request.remote, request.method, request.path, failure
+                )
+                if isinstance(failure, ConnectionError):
+                    raise  # nobody is there to be answered
+                problem = problems.bad_request("The body was cut off, or is not what the headers say.")
             if problem is None:
-                log.exception("%s %s failed", request.method, request.path)
+                failures.log("the admin port", request, failure)
                 problem = Problem(500, "The broker has made a mistake, and its log says which.")
             response = problem_response(problem)
         if not response.prepared:

@@ -52,7 +52,7 @@ def application(broker: Broker) -> web.Application:
     services = broker.services
     config = services.config
     access = kafka_access(config, advertised_endpoints(broker.endpoints, config.advertised_listeners))
-    app = make_app(allowed_hosts(config))
+    app = make_app(allowed_hosts(config), services.clock)
     health.routes(app, lambda: health.obstacles_of(services))
     metrics.routes(app, lambda: scrape(services))
     _gateways(

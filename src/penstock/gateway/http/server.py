@@ -13,9 +13,9 @@ from functools import partial
 from typing import Final
 
 from aiohttp import web
-from aiohttp.http import HttpProcessingError
 from aiohttp.typedefs import Handler, Middleware
 
+from penstock.console.failures import is_clients_fault
 from penstock.gateway.http.admission import Admission, Visitor
 from penstock.gateway.http.port import BACKLOG
 from penstock.observability.clock import Clock
@@ -116,9 +116,8 @@ def _closing_reserved(admission: Admission) -> Middleware:
 
 
 def _is_our_fault(record: logging.LogRecord) -> bool:
-    """Whoever speaks bad HTTP is answered; a traceback for each would let anybody fill the log."""
-    failure = record.exc_info[1] if record.exc_info else None
-    return not isinstance(failure, HttpProcessingError)
+    """A client that hangs up or speaks bad HTTP is not worth a traceback: it would let anybody fill the log."""
+    return not is_clients_fault(record.exc_info[1] if record.exc_info else None)
 
 
 _of_aiohttp.addFilter(_is_our_fault)
