@@ -60,6 +60,10 @@ async def test_the_reserve_passes_on_a_request_for_health_however_it_arrives_and
     assert isinstance(visitor.handler, Web)
     assert visitor.handler.received == b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
     assert admission.has_reserved(visitor.handler)
+    for line in (b"HEAD /readyz HTTP/1.1\r\n", b"GET /metrics?name=a HTTP/1.1\r\n"):
+        visitor, wire = coming(admission, "a")
+        visitor.data_received(line)
+        assert (visitor.handler is None, wire.written) == (False, b"")
     for line in (b"GET /topics HTTP/1.1\r\n", b"POST /healthz HTTP/1.1\r\n", b"\r\n", b"x" * 5000):
         visitor, wire = coming(admission, "a")
         visitor.data_received(line)

@@ -18,6 +18,7 @@ from penstock.observability.seldom import Seldom
 log = logging.getLogger(__name__)
 
 RESERVED_PATHS: Final = frozenset({b"/healthz", b"/readyz", b"/metrics"})
+_METHODS: Final = (b"GET", b"HEAD")
 _RESERVE_MAX: Final = 64
 _RESERVED_S_MAX: Final = 10.0
 _REQUEST_LINE_BYTES_MAX: Final = 1024
@@ -112,7 +113,8 @@ class Visitor(asyncio.Protocol):
         if not end and len(line) < _REQUEST_LINE_BYTES_MAX:
             return
         method, _, rest = line.partition(b" ")
-        if method == b"GET" and rest.partition(b" ")[0] in RESERVED_PATHS:
+        path = rest.partition(b" ")[0].partition(b"?")[0]
+        if method in _METHODS and path in RESERVED_PATHS:
             self._serve().data_received(self._received)
         else:
             said = f"This port answers {self.address} for health and metrics only: {self.reason}.\n".encode()
