@@ -59,6 +59,9 @@ class LogFiles:
     def make_dirs(self, path: str) -> None:
         self._checked(lambda: self._files.make_dirs(path))
 
+    def restrict(self, path: str) -> int | None:
+        return self._checked(lambda: self._files.restrict(path))
+
     def rename(self, source: str, target: str) -> None:
         self._checked(lambda: self._files.rename(source, target))
 

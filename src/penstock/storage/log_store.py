@@ -123,6 +123,7 @@ class LogStore:
                     f"{directory} belongs to node {meta.node_id}, and this is node {node_id}: set node.id to "
                     f"{meta.node_id}, or give another data directory"
                 )
+            directory_files.restrict_access(files, directory)
             return cls(
                 directory,
                 meta,
