@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable
 
 from penstock.cluster.raft.effects import Append, Committed, Effect, Persist, Send
-from penstock.cluster.raft.epochs import EPOCH_MAX, EpochLimit
+from penstock.cluster.raft.epochs import EPOCH_MAX, epoch_ceiling
 from penstock.cluster.raft.errors import RaftFault
 from penstock.cluster.raft.log_shape import LogShape
 from penstock.cluster.raft.messages import Request
@@ -28,7 +28,6 @@ class Core:
         "effects",
         "election",
         "endpoints",
-        "epoch_limit",
         "fault",
         "has_been_voter",
         "high_watermark",
@@ -78,7 +77,6 @@ class Core:
         self.now_ms = 0.0
         self.led_ms = 0.0
         """When there was last a leader: this node, or one that answered its fetch."""
-        self.epoch_limit = EpochLimit()
         self.fault: RaftFault | None = None
         """What a peer last said that no correct peer says."""
         self.high_watermark = log.snapshots[-1].offset if log.snapshots else 0
@@ -127,7 +125,7 @@ class Core:
 
     def may_take(self, epoch: int) -> bool:
         """Whether a peer's epoch is believed: an earlier one changes nothing, a later one is bounded."""
-        return epoch <= self.epoch or self.epoch_limit.allows(epoch, self.epoch, self.now_ms)
+        return epoch <= self.epoch or epoch <= epoch_ceiling(self.stamp_ms())
 
     def reject(self, reason: str) -> None:
         """Note for the log why a peer's word was not taken in."""
@@ -140,7 +138,6 @@ class Core:
         """Change what must not be forgotten; it is durable before any later effect is performed."""
         if election != self.election:
             assert 0 <= election.epoch <= EPOCH_MAX, f"epoch {election.epoch} cannot be followed by another"
-            self.epoch_limit.spend(self.epoch, election.epoch)
             self.election = election
             if self.effects and isinstance(self.effects[-1], Persist):
                 self.effects.pop()  # nothing came in between: one sync for both

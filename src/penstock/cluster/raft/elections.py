@@ -2,6 +2,7 @@
 
 from penstock.cluster.raft.core import Core
 from penstock.cluster.raft.epochs import EPOCH_MAX
+from penstock.cluster.raft.leading import note_later_epoch
 from penstock.cluster.raft.messages import (
     BeginQuorumEpochRequest,
     BeginQuorumEpochResponse,
@@ -168,6 +169,7 @@ def _vote_error(core: Core, request: VoteRequest) -> ErrorCode:
     if core.voters.is_only(core.me) and not core.is_voter_known(request.candidate):
         # Nobody becomes a candidate beside a voter that is alone: its own word would have been needed for that.
         core.reject(f"refused {who}: it is no voter, and this node is the only one")
+        note_later_epoch(core, request.epoch)  # it may have been one long ago
         return ErrorCode.INCONSISTENT_VOTER_SET
     return ErrorCode.NONE
 

@@ -1,13 +1,14 @@
 """Which epochs a node takes from its peers: never one after which there could be no more elections.
 
 An epoch is a signed 32-bit number on the wire and on disk, and a node never goes back to an earlier one. So one message
-with an epoch near the end of that range would end all elections for good. Two rules prevent it:
+with an epoch near the end of that range would end all elections for good. Therefore there is a ceiling. It is the same
+for every node, so that no node can be moved out of the reach of the others:
 
-- The lower half of the range is free. A node that was away, or that has just joined, may have missed any number of
-  elections there.
-- In the upper half an epoch may be ahead of this node's by no more than `_BURST`, and this allowance comes back at
-  `_PER_SECOND`. Real elections are far slower. A hostile peer that sends without pause needs four months to use up the
-  upper half.
+    2^30 + the seconds since the beginning of 2026, by the wall clock
+
+All epochs below 2^30 are free: a node that was away, or that has just joined, may have missed any number of elections.
+A hostile peer can move a cluster up to the ceiling, and no further: from there on one election a second is possible,
+until the year 2060. A clock that is behind 2026 leaves a ceiling of 2^30.
 """
 
 from typing import Final
@@ -15,27 +16,10 @@ from typing import Final
 EPOCH_MAX: Final = 2**31 - 2
 """The last epoch that is ever used: the next one would still fit, so nothing overflows on the way to it."""
 FREE_EPOCH_MAX: Final = 2**30
-_BURST: Final = 1 << 16
-_PER_SECOND: Final = 100
+_BEGINNING_S: Final = 1_767_225_600
+"""2026-01-01T00:00:00Z"""
 
 
-class EpochLimit:
-    """Pure: time is an argument."""
-
-    __slots__ = ("_allowance", "_at_ms")
-
-    def __init__(self) -> None:
-        self._allowance = float(_BURST)
-        self._at_ms = 0.0
-
-    def allows(self, epoch: int, own: int, now_ms: float) -> bool:
-        """Whether a node in the epoch `own` may take over `epoch` from a peer now."""
-        if own < epoch <= FREE_EPOCH_MAX:
-            return True
-        self._allowance = min(_BURST, self._allowance + (now_ms - self._at_ms) * _PER_SECOND / 1000)
-        self._at_ms = now_ms
-        return epoch <= min(max(own, FREE_EPOCH_MAX) + max(int(self._allowance), 0), EPOCH_MAX)
-
-    def spend(self, before: int, after: int) -> None:
-        """The node has gone from one epoch to another."""
-        self._allowance -= max(after - max(before, FREE_EPOCH_MAX), 0)
+def epoch_ceiling(stamp_ms: int) -> int:
+    """The latest epoch that is believed of a peer at this time of the wall clock."""
+    return min(FREE_EPOCH_MAX + max(stamp_ms // 1000 - _BEGINNING_S, 0), EPOCH_MAX - 1)
