@@ -7,7 +7,7 @@ import pytest
 from penstock.cluster.raft.effects import AnswerWithRecords, Append, Persist, StoreSnapshotChunk
 from penstock.cluster.raft.elections import SILENT_FETCH_TIMEOUTS
 from penstock.cluster.raft.epochs import EPOCH_MAX, FREE_EPOCH_MAX
-from penstock.cluster.raft.events import RequestArrived
+from penstock.cluster.raft.events import RequestArrived, Tick
 from penstock.cluster.raft.log_shape import LogShape
 from penstock.cluster.raft.messages import (
     AddVoterRequest,
@@ -26,7 +26,7 @@ from penstock.cluster.raft.states import Follower
 from penstock.cluster.raft.values import Address, Election, LogPosition, RaftSettings, ReplicaKey
 from penstock.cluster.raft.voters import Voter
 from penstock.protocol.errors import ErrorCode
-from tests.cluster.raft.support import CLUSTER, Subject, key, records, vote
+from tests.cluster.raft.support import CLUSTER, Subject, fetch, key, records, vote
 
 EMPTY = LogPosition(0, 0)
 LONG = LogPosition(3, 1000)
@@ -282,3 +282,48 @@ def test_administrators_and_debugging_consumers_need_not_name_the_cluster() -> N
     subject.handle(RequestArrived("read", reading))
     assert subject.one(AnswerWithRecords).offset == 0
     assert subject.node.fault is None
+
+
+# -- replicas in a later epoch --------------------------------------------------------------------------
+
+
+def leading(*voting: int) -> Subject:
+    """A leader whose followers go on fetching."""
+    subject = Subject(1, voting)
+    if len(voting) > 1:
+        subject.win()
+    subject.sync()
+    return subject
+
+
+def fetch_ahead(subject: Subject, epoch: int) -> ErrorCode:
+    for node_id in subject.node.voters.ids[1:]:
+        subject.fetched_by(node_id)
+    return subject.ask(fetch(4, epoch, EMPTY)).error
+
+
+@pytest.mark.parametrize("voting", [(1,), (1, 2, 3)])
+def test_a_leader_calls_an_election_for_a_replica_that_was_moved_to_a_later_epoch(
+    voting: tuple[int, ...],
+) -> None:
+    subject = leading(*voting)
+    led = subject.node.epoch
+    timeout_ms = RaftSettings().fetch_timeout_ms
+    while subject.node.epoch == led:
+        assert fetch_ahead(subject, 40) is ErrorCode.UNKNOWN_LEADER_EPOCH
+        assert subject.now_ms < timeout_ms * 5
+        subject.handle(Tick(), after_ms=timeout_ms / 4)
+    assert subject.now_ms >= timeout_ms * 2  # an election that is under way has its time
+    assert subject.node.epoch >= 40
+    subject.win() if len(voting) > 1 else None
+    assert subject.node.is_leader
+    assert subject.node.epoch == 41
+
+
+def test_a_leader_calls_no_election_for_an_epoch_that_is_out_of_range() -> None:
+    subject = leading(1)
+    for _ in range(20):
+        assert fetch_ahead(subject, LAST) is ErrorCode.UNKNOWN_LEADER_EPOCH
+        subject.handle(Tick(), after_ms=RaftSettings().fetch_timeout_ms / 2)
+    assert subject.node.is_leader
+    assert subject.node.epoch == 1
