@@ -5,6 +5,7 @@ import pytest
 
 from penstock.cluster.raft.snapshots import SnapshotFiles, file_name, snapshot_batches
 from penstock.cluster.raft.values import LogPosition
+from penstock.storage.log_errors import LogCorrupt
 from penstock.testing.disk import FaultyDisk
 
 OLD, NEW = LogPosition(1, 100), LogPosition(1, 200)
@@ -73,3 +74,22 @@ def test_a_snapshot_that_is_being_read_may_be_removed(disk: FaultyDisk) -> None:
     first = next(reading)
     files.remove_before(NEW)
     assert len(first + b"".join(reading)) == count * len(state)
+
+
+@pytest.mark.parametrize("place", [20, 100, -5])
+def test_a_damaged_snapshot_names_file_and_place(disk: FaultyDisk, place: int) -> None:
+    files = SnapshotFiles(disk, "/d")
+    content = bytearray(b"".join(snapshot_batches(OLD, None, [], timestamp=0)))
+    content[place] ^= 1
+    files.write(OLD, [bytes(content)])
+    told = rf"/d/{file_name(OLD)}, the snapshot .* offset 100, is damaged at byte \d+: .* restore"
+    with pytest.raises(LogCorrupt, match=told):
+        list(files.batches(OLD))
+
+
+def test_a_torn_snapshot_names_file_and_place(disk: FaultyDisk) -> None:
+    files = SnapshotFiles(disk, "/d")
+    content = b"".join(snapshot_batches(OLD, None, [], timestamp=0))
+    files.write(OLD, [content[:-3]])
+    with pytest.raises(LogCorrupt, match=r"is damaged at byte \d+"):
+        list(files.batches(OLD))

@@ -21,15 +21,21 @@ from penstock.cluster.raft.records import kraft_version_batch, number_batches, v
 from penstock.cluster.raft.values import LogPosition
 from penstock.cluster.raft.voters import VoterSet
 from penstock.protocol.messages import snapshot_footer_record, snapshot_header_record
-from penstock.protocol.records.batch import HEADER_SIZE, iter_batches, parse_header
+from penstock.protocol.records.batch import HEADER_SIZE, crc_is_valid, iter_batches, parse_header
 from penstock.protocol.records.control import ControlType, build_control_batch
+from penstock.protocol.records.errors import CorruptRecords
 from penstock.storage.files import FileSystem
+from penstock.storage.log_errors import LogCorrupt
 
 SUFFIX: Final = ".checkpoint"
 PARTIAL: Final = ".part"
 _NAME: Final = re.compile(r"^(\d{20})-(\d{10})\.checkpoint$")
 _PARTIAL_NAME: Final = re.compile(r"^(\d{20})-(\d{10})\.checkpoint\.part$")
 _READ_BYTES: Final = 1 << 20
+REMEDY: Final = (
+    "With other voters, remove this node from the quorum and start it with an empty data directory to join again; "
+    "else restore the data directory from a backup"
+)
 
 
 def file_name(snapshot: LogPosition) -> str:
@@ -62,7 +68,7 @@ def snapshot_batches(
 
 
 class SnapshotFiles:
-    """All methods wait for the disk and raise `OSError`."""
+    """All methods wait for the disk and raise `OSError`; those that read batches raise `LogCorrupt`."""
 
     def __init__(self, files: FileSystem, directory: str) -> None:
         self._files = files
@@ -138,16 +144,35 @@ class SnapshotFiles:
             read_bytes = _READ_BYTES
             while position < size_bytes:
                 data = file.read(read_bytes, position)
-                end = sum(header.size_bytes for _, header in iter_batches(data))
+                end = self._end_of_sound(snapshot, data, position)
                 if end == 0:  # one batch is larger than what was read; a torn one ends the loop by raising
                     if len(data) < HEADER_SIZE or position + parse_header(data).size_bytes > size_bytes:
-                        raise OSError(f"{self._path(snapshot)} is torn at byte {position}")
+                        raise self._damaged(snapshot, position)
                     read_bytes = parse_header(data).size_bytes
                     continue
                 yield data[:end]
                 position += end
         finally:
             file.close()
+
+    def _end_of_sound(self, snapshot: LogPosition, data: bytes, position: int) -> int:
+        """Where the whole batches in `data` end. Raises `LogCorrupt` if one of them is not what was written."""
+        end = 0
+        try:
+            for end_before, header in iter_batches(data):
+                end = end_before
+                if not crc_is_valid(data, end, header.size_bytes):
+                    raise self._damaged(snapshot, position + end)
+                end += header.size_bytes
+        except CorruptRecords as error:
+            raise self._damaged(snapshot, position + end) from error
+        return end
+
+    def _damaged(self, snapshot: LogPosition, position: int) -> LogCorrupt:
+        return LogCorrupt(
+            f"{self._path(snapshot)}, the snapshot of the metadata up to offset {snapshot.offset}, is damaged at byte "
+            f"{position}: its records are not what was written. {REMEDY}"
+        )
 
     def voters(self, snapshot: LogPosition) -> VoterSet | None:
         """The voter set that stands in it."""
