@@ -1,7 +1,10 @@
 """Connections between brokers over a listener that asks for a login."""
 
 import asyncio
+import hashlib
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -51,3 +54,30 @@ def test_a_login_that_is_refused_is_told_and_leaves_no_connection(tmp_path: Path
             await until(lambda: not live.connections())
 
     asyncio.run(run())
+
+
+def test_a_scram_password_is_hashed_on_a_thread_and_not_on_the_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads = []
+    hashed = hashlib.pbkdf2_hmac
+
+    def watched(*arguments: Any) -> bytes:
+        threads.append(threading.current_thread())
+        return hashed(*arguments)
+
+    async def run() -> None:
+        settings = {
+            **SETTINGS,
+            "sasl.enabled.mechanisms": "SCRAM-SHA-512",
+            "connection.failed.authentication.delay.ms": "0",
+        }
+        async with running_broker(tmp_path, settings) as live:
+            monkeypatch.setattr(hashlib, "pbkdf2_hmac", watched)
+            sasl = SaslSettings(mechanism="SCRAM-SHA-512", username="broker", password="wrong")
+            with pytest.raises(AuthenticationFailed):
+                await Connection.open("127.0.0.1", live.broker.endpoints[1].port, sasl=sasl)
+
+    asyncio.run(run())
+    assert len(threads) == 1
+    assert threads[0] is not threading.main_thread()

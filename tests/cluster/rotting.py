@@ -46,7 +46,8 @@ class Rotting:
         )
         self.replica.follow(state)
         for number in range(COUNT):
-            self.replica.append_fetched(bytes(batch_of(str(number), base_offset=number)), 0)
+            self.replica.log.append_replicated(bytes(batch_of(str(number), base_offset=number)), now_ms=0)
+        self.surroundings.flusher.request(self.replica.log)
         self.replica.high_watermark = COUNT
         self.path = Path(self.replica.log.segments[0].log_path)
         self.sound = self.content()

@@ -8,11 +8,15 @@ PARTITION = Partition(replicas=(1, 2, 3), isr=(1, 2, 3), leader=1, leader_epoch=
 
 
 def led(
-    isr: tuple[int, ...] = (1, 2, 3), *, fit: tuple[int, ...] = (1, 2, 3), epoch_start: int = 0
+    isr: tuple[int, ...] = (1, 2, 3),
+    *,
+    fit: tuple[int, ...] = (1, 2, 3),
+    epoch_start: int = 0,
+    elr: tuple[int, ...] = (),
 ) -> Followers:
     return Followers(
         1,
-        msgspec.structs.replace(PARTITION, isr=isr),
+        msgspec.structs.replace(PARTITION, isr=isr, elr=elr),
         epoch_start=epoch_start,
         now_ms=0,
         lag_ms_max=LAG_MS,
@@ -43,6 +47,23 @@ def test_nothing_is_committed_while_too_few_are_in_sync() -> None:
     followers = led(isr=(1,))
     assert followers.high_watermark(10, 0, min_isr=2) is None
     assert followers.high_watermark(10, 0, min_isr=1) == 10
+
+
+def test_nothing_is_committed_while_a_replica_that_is_not_in_sync_could_be_elected() -> None:
+    """Whatever `min.insync.replicas` is here: the controller may go by another value."""
+    followers = led(isr=(1,), elr=(2,))
+    assert followers.high_watermark(10, 0, min_isr=1) is None
+    confirmed(followers, 1)
+    assert followers.high_watermark(10, 0, min_isr=1) == 10
+
+
+def test_no_more_replicas_need_to_be_in_sync_than_there_are() -> None:
+    followers = led(isr=(1, 2))
+    for each in (2, 3):
+        followers.fetched(each, 50, 10, 10, 1)
+    assert followers.high_watermark(10, 1, min_isr=4) is None
+    confirmed(followers, 1, 2, 3)
+    assert followers.high_watermark(10, 1, min_isr=4) == 10
 
 
 def test_a_follower_that_lags_for_too_long_is_to_leave() -> None:

@@ -187,7 +187,7 @@ def test_a_broker_that_reads_of_its_removal_in_the_metadata_needs_no_heartbeat_t
         stage.access.broker_epoch = stage.controller.image.brokers[2].epoch
         await stage.lifecycle.start()
         await stage.controller.register_broker(registration(3), fenced=False)
-        await stage.controller.fence_broker(2)
+        await stage.controller.fence_broker(2, stage.controller.image.brokers[2].epoch)
         evicted = asyncio.ensure_future(stage.lifecycle.evicted())
         await stage.settle()
         assert not evicted.done()

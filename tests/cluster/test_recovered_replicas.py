@@ -48,10 +48,9 @@ class Killed:
 
 
 def replicas_of(image: MetadataImage, store: LogStore, flusher: Flusher) -> Replicas:
-    replicas = Replicas(
-        1, image, store, flusher, BrokerConfig({"min.insync.replicas": "2"}), clock=ManualClock()
-    )
-    replicas.load()
+    config = BrokerConfig({"min.insync.replicas": "2"})
+    replicas = Replicas(1, image, store, flusher, config, clock=ManualClock())
+    replicas.load(config)
     return replicas
 
 

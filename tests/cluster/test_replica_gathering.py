@@ -72,7 +72,7 @@ class Stage:
     def _open(self) -> Log:
         self.disk.make_dirs("/t-0")
         cache, config = FileCache(self.disk), config_of()
-        return Log("t", 0, "/t-0", config, cache=cache, loaded=create_log(cache, "/t-0", config))
+        return Log("t", 0, "/t-0", config, loaded=create_log(cache, "/t-0", config))
 
     def gather(self, value: str) -> GatheredProduce:
         records = batch_of(value)
@@ -89,7 +89,7 @@ class Stage:
         return produce
 
     def append(self, value: str) -> None:
-        self.replica.append(batch_of(value), NOW_MS)
+        self.replica.append(batch_of(value), NOW_MS, leader_epoch=self.replica.leader_epoch)
 
     def values(self) -> list[str]:
         return all_values(self.replica.log)

@@ -1,6 +1,7 @@
 """The console over HTTP, without a broker: what it serves, what it refuses, what it says when the cluster is away."""
 
 import asyncio
+import gzip
 import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -50,6 +51,18 @@ def test_nothing_outside_of_the_static_files_is_served() -> None:
             "/console/api/nothing",
         ):
             assert (await client.get(where)).status in (403, 404), where
+
+    _visit(body)
+
+
+def test_a_compressed_request_is_refused() -> None:
+    async def body(client: Browser) -> None:
+        response = await client.post(
+            "/console/api/login",
+            data=gzip.compress(b"{}"),
+            headers={"Content-Type": "application/json", "Content-Encoding": "gzip"},
+        )
+        assert response.status == 415
 
     _visit(body)
 

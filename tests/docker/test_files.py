@@ -12,6 +12,8 @@ import pytest
 import yaml
 
 from penstock.cli.serve import load_settings, quick_options
+from penstock.config.broker import BrokerConfig
+from penstock.gateway.http.listener import chosen_listener, is_open
 from tests.support.broker import BrokerProcess, free_port
 
 ROOT = Path(__file__).parents[2]
@@ -52,11 +54,27 @@ def test_the_command_of_a_service_is_one_that_the_broker_takes(name: str) -> Non
     assert {port.rpartition(":")[2] for port in service["ports"]} <= listened
 
 
-def test_the_default_command_of_the_image_is_one_that_the_broker_takes() -> None:
+def default_settings() -> BrokerConfig:
     (command,) = re.findall(r"^CMD (\[.*\])$", DOCKERFILE, re.MULTILINE)
     options = quick_options(json.loads(command)[1:])
-    assert options is not None
-    load_settings(options)
+    assert options is not None, "the command line is not in order"
+    return load_settings(options)
+
+
+def test_the_default_command_of_the_image_is_one_that_the_broker_takes() -> None:
+    assert [each.port for each in default_settings().listeners] == [9092]
+
+
+def test_the_default_command_does_not_open_the_console_to_the_network_without_a_login() -> None:
+    settings = default_settings()
+    has_login = chosen_listener(settings).security_protocol.startswith("SASL_")
+    assert has_login or not is_open(settings)
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_the_admin_port_of_a_service_is_published_on_the_loopback_interface_only(name: str) -> None:
+    published = [port for port in SERVICES[name]["ports"] if port.endswith(":9644")]
+    assert all(port.startswith("127.0.0.1:") for port in published)
 
 
 def test_the_health_check_tells_a_broker_that_serves_from_none(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 from penstock.groups.offsets import CommittedOffsets
 from penstock.protocol.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
+from penstock.protocol.wire import ZERO_UUID
 
 PRODUCER, OTHER = 9, 10
 
@@ -97,7 +98,19 @@ def test_keys_are_found_by_group_and_by_topic_pending_ones_too() -> None:
     offsets.put(key("t", 0, "h"), value(4), 4)
 
     assert offsets.keys_of("g") == [key("t", 0), key("u", 1)]
-    assert offsets.keys_of_topic("t") == [key("t", 0), key("t", 0, "h")]
+    assert offsets.keys_of_topic("t", ZERO_UUID) == [key("t", 0), key("t", 0, "h")]
+
+
+def test_a_topic_that_is_gone_takes_no_offsets_of_another_topic_of_its_name_with_it() -> None:
+    old, new = b"o" * 16, b"n" * 16
+    offsets = CommittedOffsets()
+    offsets.put(key("t", 0), OffsetCommitValue(offset=1, topic_id=old), 1)
+    offsets.put(key("t", 1), OffsetCommitValue(offset=1, topic_id=new), 2)
+    offsets.put(key("t", 2), OffsetCommitValue(offset=1), 3)
+    offsets.put(key("t", 3), OffsetCommitValue(offset=1, topic_id=old), 4)
+    offsets.put(key("t", 3), OffsetCommitValue(offset=2, topic_id=new), 5, PRODUCER)
+
+    assert offsets.keys_of_topic("t", old) == [key("t", 0), key("t", 2)]
 
 
 def test_an_unstable_offset_is_not_selected() -> None:

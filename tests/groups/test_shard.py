@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from penstock.cluster.coordination.change import Change
 from penstock.groups.classic.group import GroupSettings
 from penstock.groups.classic.states import State
 from penstock.groups.moment import Moment
@@ -16,6 +17,7 @@ from penstock.protocol.messages.group_metadata_record import GroupMetadataValue,
 from penstock.protocol.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
 from penstock.protocol.records.builder import NewRecord
 from penstock.protocol.records.record import Record
+from penstock.protocol.wire import ZERO_UUID
 
 DAY_MS = 24 * 3600 * 1000
 RETENTION_MS = 7 * DAY_MS
@@ -35,6 +37,15 @@ def replayed(records: Sequence[NewRecord]) -> GroupShard:
     for offset, record in enumerate(records):
         shard.replay(Record(offset, record.timestamp, record.key, record.value), -1)
     return shard
+
+
+def made(*changes: Change) -> list[NewRecord]:
+    """Make changes, and give their records."""
+    records: list[NewRecord] = []
+    for change in changes:
+        records += change.records
+        change.apply()
+    return records
 
 
 def commits(
@@ -93,18 +104,16 @@ def test_the_log_gives_back_what_was_there(actions: list[tuple[str, object]]) ->
     for name, given_ in actions:
         if name == "commit":
             assert isinstance(given_, dict)
-            written += shard.commit(commits(given_, now_ms), at(now_ms))
-            for group, _, _ in given_:
-                shard.group_or_new(group)
+            written += made(shard.commit(commits(given_, now_ms), at(now_ms)))
         elif name == "forget topic":
-            written += shard.forget_topic(str(given_), at(now_ms))
+            written += made(shard.forget_topic(str(given_), ZERO_UUID, at(now_ms)))
         elif name == "delete group":
             deleted = shard.delete_group(str(given_), at(now_ms))
-            written += deleted if isinstance(deleted, list) else []
+            written += [] if isinstance(deleted, ErrorCode) else made(deleted)
         else:
             assert isinstance(given_, int)
             now_ms += given_ * DAY_MS
-            written += shard.expire(at(now_ms), RETENTION_MS)
+            written += made(*shard.expire(at(now_ms), RETENTION_MS))
 
     again = replayed(written)
 
@@ -127,7 +136,7 @@ def test_the_last_record_of_a_group_counts_and_null_ends_it() -> None:
 
 
 def test_a_record_that_cannot_be_read_is_passed_over() -> None:
-    good = new_shard().commit(commits({("g", "t", 0): 7}), at(0))
+    good = new_shard().commit(commits({("g", "t", 0): 7}), at(0)).records
     bad = [NewRecord(b"\x00\x01\x00"), NewRecord(b"\x00\x02\x00\x01g", b"\x00\x63"), NewRecord(None, b"x")]
 
     shard = replayed([*bad, *good, *bad])
@@ -140,11 +149,11 @@ def test_a_record_that_cannot_be_read_is_passed_over() -> None:
 def test_offsets_of_a_consumer_without_members_grow_old_one_by_one() -> None:
     shard = new_shard()
     shard.group_or_new("g")
-    shard.commit(commits({("g", "t", 0): 1}, 0), at(0))
-    shard.commit(commits({("g", "t", 1): 1}, DAY_MS), at(DAY_MS))
+    made(shard.commit(commits({("g", "t", 0): 1}, 0), at(0)))
+    made(shard.commit(commits({("g", "t", 1): 1}, DAY_MS), at(DAY_MS)))
 
-    assert shard.expire(at(RETENTION_MS - 1), RETENTION_MS) == []
-    assert len(shard.expire(at(RETENTION_MS), RETENTION_MS)) == 1
+    assert made(*shard.expire(at(RETENTION_MS - 1), RETENTION_MS)) == []
+    assert len(made(*shard.expire(at(RETENTION_MS), RETENTION_MS))) == 1
 
     assert shard.offsets.get("g", "t", 0) is None
     assert shard.offsets.get("g", "t", 1) is not None
@@ -152,17 +161,19 @@ def test_offsets_of_a_consumer_without_members_grow_old_one_by_one() -> None:
 
 def test_offsets_of_a_group_grow_old_since_it_is_empty() -> None:
     shard = replayed([group_record("g", members(), 0)])  # empty for a day already
-    shard.commit(commits({("g", "t", 0): 1}, 0), at(0))
+    made(shard.commit(commits({("g", "t", 0): 1}, 0), at(0)))
 
-    assert shard.expire(at(DAY_MS + RETENTION_MS - 1), RETENTION_MS) == []
-    assert len(shard.expire(at(DAY_MS + RETENTION_MS), RETENTION_MS)) == 2  # the offset, then the group
+    assert made(*shard.expire(at(DAY_MS + RETENTION_MS - 1), RETENTION_MS)) == []
+    assert (
+        len(made(*shard.expire(at(DAY_MS + RETENTION_MS), RETENTION_MS))) == 2
+    )  # the offset, then the group
 
 
 def test_a_group_with_members_keeps_the_offsets_of_what_it_reads() -> None:
     shard = replayed([group_record("g", members("a"), 0)])
-    shard.commit(commits({("g", "read", 0): 1, ("g", "formerly", 0): 1}, 0), at(0))
+    made(shard.commit(commits({("g", "read", 0): 1, ("g", "formerly", 0): 1}, 0), at(0)))
 
-    shard.expire(at(10 * RETENTION_MS), RETENTION_MS)
+    made(*shard.expire(at(10 * RETENTION_MS), RETENTION_MS))
 
     assert shard.offsets.get("g", "read", 0) is not None
     assert shard.offsets.get("g", "formerly", 0) is None
@@ -176,16 +187,16 @@ def test_a_group_whose_subscriptions_cannot_be_read_keeps_all_its_offsets() -> N
         members=[MemberMetadata(member_id="a", subscription=b"?")],
     )
     shard = replayed([group_record("g", value, 0)])
-    shard.commit(commits({("g", "t", 0): 1}, 0), at(0))
+    made(shard.commit(commits({("g", "t", 0): 1}, 0), at(0)))
 
-    assert shard.expire(at(10 * RETENTION_MS), RETENTION_MS) == []
+    assert made(*shard.expire(at(10 * RETENTION_MS), RETENTION_MS)) == []
 
 
 def test_a_group_that_somebody_is_about_to_join_does_not_expire() -> None:
     shard = new_shard()
     shard.group_or_new("g").pending_members["a"] = 1.0
 
-    assert shard.expire(at(10 * RETENTION_MS), RETENTION_MS) == []
+    assert made(*shard.expire(at(10 * RETENTION_MS), RETENTION_MS)) == []
     assert "g" in shard.groups
 
 

@@ -1,12 +1,15 @@
 import base64
+import re
 
 import pytest
 
 from penstock.security.scram_credentials import (
+    ScramForm,
     ScramMechanism,
     credential_of_password,
     credential_of_salted_password,
     decoy_credential,
+    form_of,
 )
 
 
@@ -43,8 +46,8 @@ def test_a_decoy_is_the_same_each_time_and_another_for_another_user_mechanism_or
 
 @pytest.mark.parametrize("mechanism", ScramMechanism)
 def test_a_decoy_looks_like_a_credential(mechanism: ScramMechanism) -> None:
-    real = credential_of_password(mechanism, "secret", bytes(20))
-    decoy = decoy_credential(mechanism, "nobody", b"secret")
+    real = credential_of_password(mechanism, "secret", bytes(37), 8192)
+    decoy = decoy_credential(mechanism, "nobody", b"secret", [form_of(real)])
     assert len(decoy.salt) == len(real.salt)
     assert (len(decoy.stored_key), len(decoy.server_key)) == (len(real.stored_key), len(real.server_key))
     assert decoy.iterations == real.iterations
@@ -53,3 +56,29 @@ def test_a_decoy_looks_like_a_credential(mechanism: ScramMechanism) -> None:
 def test_a_credential_is_not_shown_with_its_keys() -> None:
     credential = credential_of_password(ScramMechanism.SCRAM_SHA_256, "secret", b"salt")
     assert repr(credential) == "ScramCredential(iterations=4096)"
+
+
+def test_a_decoy_among_users_of_kafkas_tools_has_a_salt_like_theirs() -> None:
+    """130 bits in base 36: 25 characters, or 26 of which the first is 1."""
+    forms = [
+        form_of(credential_of_password(ScramMechanism.SCRAM_SHA_256, "x", b"1a2b3c4d5e6f7g8h9i0j1k2l3m"))
+    ]
+    salts = [
+        decoy_credential(ScramMechanism.SCRAM_SHA_256, f"user-{number}", b"secret", forms).salt
+        for number in range(200)
+    ]
+    assert all(re.fullmatch(rb"1?[0-9a-z]{20,25}", salt) for salt in salts)
+    assert {25, 26} <= {len(salt) for salt in salts}
+
+
+def test_decoys_have_all_the_forms_that_users_have_and_keep_them_when_another_comes() -> None:
+    mechanism = ScramMechanism.SCRAM_SHA_512
+    forms = [ScramForm(salt_bytes=64), ScramForm(salt_bytes=20, iterations=8192)]
+    before = [decoy_credential(mechanism, f"user-{number}", b"secret", forms) for number in range(60)]
+    assert {form_of(each) for each in before} == set(forms)
+    another = ScramForm(salt_bytes=16)
+    after = [
+        decoy_credential(mechanism, f"user-{number}", b"secret", [another, *reversed(forms)])
+        for number in range(60)
+    ]
+    assert all(new == old or form_of(new) == another for new, old in zip(after, before, strict=True))

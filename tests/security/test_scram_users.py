@@ -32,3 +32,15 @@ def test_brokers_with_the_clusters_secret_show_the_same_decoy() -> None:
 def test_before_the_cluster_has_a_secret_a_decoy_stays_the_same() -> None:
     users = ScramUsers(dict, lambda: None)
     assert users.decoy(SHA_256, "nobody") == users.decoy(SHA_256, "nobody")
+
+
+def test_a_decoy_cannot_be_told_from_the_users_that_there_are() -> None:
+    stored: dict[tuple[str, int], ScramCredential] = {
+        ("ann", SHA_256): credential_of_password(SHA_256, "a", bytes(64), 8192),
+        ("bob", SHA_256): credential_of_password(SHA_256, "b", bytes(24), 5000),
+    }
+    users = ScramUsers(lambda: stored, lambda: "secret")
+    for mechanism in ScramMechanism:
+        decoys = [users.decoy(mechanism, f"nobody-{number}") for number in range(40)]
+        assert {(len(each.salt), each.iterations) for each in decoys} == {(64, 8192), (24, 5000)}
+        assert decoys == [users.decoy(mechanism, f"nobody-{number}") for number in range(40)]

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -162,6 +163,25 @@ def test_who_is_closed_again_and_again_for_the_same_does_not_fill_the_log(
     asyncio.run(scenario())
     told = [each for each in caplog.records if each.levelname == "WARNING"]
     assert [each.getMessage().count("a frame of 2000 bytes") for each in told] == [1]
+
+
+def test_requests_that_fail_at_the_same_place_over_and_over_leave_one_traceback(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def answer(_frame: bytes) -> Answer:
+        raise RuntimeError("a mistake of the broker")
+
+    async def scenario() -> None:
+        async with serving(answer) as (_, _, port):
+            for _ in range(10):
+                reader, writer = await asyncio.open_connection("127.0.0.1", port)
+                writer.write(framed(b"x"))
+                assert await reader.read() == b""
+                writer.close()
+
+    asyncio.run(scenario())
+    assert caplog.text.count("Traceback") == 1
+    assert len([each for each in caplog.records if each.levelno >= logging.WARNING]) == 2
 
 
 def test_a_bad_request_closes_its_own_connection_only() -> None:

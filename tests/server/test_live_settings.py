@@ -112,3 +112,13 @@ async def test_defaults_of_the_broker_show_through(tmp_path: Path) -> None:
         assert (await client.produce(own, batch(b"v" * 1000))).error_code == 0
         await configure(client, BROKER, "1", message_max_bytes="5000")
         assert (await client.produce(topic, batch(b"v" * 1000))).error_code == 0
+
+
+async def test_a_default_for_all_brokers_holds_for_topics_that_are_there_at_a_start(tmp_path: Path) -> None:
+    async with running_broker(tmp_path) as live:
+        client = await live.connect()
+        topic = await client.create_topic()
+        await configure(client, BROKER, "", log_flush_interval_messages="1000")
+        await client.close()
+    async with running_broker(tmp_path) as live:
+        assert leader_of(live, topic).log.config.flush_messages == 1000

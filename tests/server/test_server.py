@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import gc
+import logging
 import socket
 import struct
 from collections.abc import Awaitable, Callable
@@ -115,6 +116,24 @@ def test_idle_connections_are_closed_and_busy_ones_are_not(
             assert (await polled).responses
 
     run(scenario())
+
+
+def test_a_connection_that_is_closed_because_it_is_idle_is_not_worth_a_warning(
+    run: Callable[[Any], None], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario() -> None:
+        clock = ManualClock()
+        async with running_broker(tmp_path, {"connections.max.idle.ms": "5000"}, clock=clock) as live:
+            reader, writer = await asyncio.open_connection(live.host, live.port)
+            await until(lambda: len(live.connections()) == 1)
+            while live.connections():
+                clock.advance(4000)
+                await asyncio.sleep(0)
+            assert await reader.read() == b""
+            writer.close()
+
+    run(scenario())
+    assert [each.getMessage() for each in caplog.records if each.levelno >= logging.WARNING] == []
 
 
 def test_a_client_that_does_not_read_is_not_served_more_than_it_takes(

@@ -19,6 +19,7 @@ from penstock.storage.log import Log
 from penstock.storage.log_store import LogStore
 from penstock.storage.log_values import Appended, LogSlice, Origin
 from penstock.testing.disk import FaultyDisk, Keep
+from tests.storage.logs import AnyTransaction
 
 T = TypeVar("T")
 
@@ -140,7 +141,9 @@ class KeyedStore:
         return appended
 
     def append(self, batch: bytes, *, topic: str = "t", origin: Origin = Origin.CLIENT) -> Appended:
-        return self.logs[topic].append(batch, leader_epoch=0, now_ms=self.clock.now_ms(), origin=origin)
+        return self.logs[topic].append(
+            batch, leader_epoch=0, now_ms=self.clock.now_ms(), origin=origin, permit=AnyTransaction()
+        )
 
     def sync(self, topic: str = "t") -> None:
         log = self.logs[topic]

@@ -13,6 +13,7 @@ from penstock.storage.file_cache import FileCache
 from penstock.storage.files import RealFileSystem
 from penstock.storage.log import Log
 from penstock.storage.log_values import Appended, Cold, LogSlice, Origin
+from penstock.storage.producer_state import ProducerStates
 from penstock.storage.recovery import Checkpointed, create_log, load_log
 
 NOW_MS = 1_700_000_000_000
@@ -25,7 +26,7 @@ def config_of(**settings: Any) -> TopicConfig:
 def new_log(directory: str, **settings: Any) -> Log:
     config = config_of(**settings)
     cache = FileCache(RealFileSystem())
-    return Log("t", 0, directory, config, cache=cache, loaded=create_log(cache, directory, config))
+    return Log("t", 0, directory, config, loaded=create_log(cache, directory, config))
 
 
 def reopened(log: Log, *, was_clean: bool = False, recovery_point: int | None = None) -> Log:
@@ -37,7 +38,7 @@ def reopened(log: Log, *, was_clean: bool = False, recovery_point: int | None = 
         log_start_offset=log.log_start_offset,
     )
     loaded = load_log(cache, log.directory, log.config, checkpointed, NOW_MS)
-    return Log(log.topic, log.partition, log.directory, log.config, cache=cache, loaded=loaded)
+    return Log(log.topic, log.partition, log.directory, log.config, loaded=loaded)
 
 
 def batch_of(*values: str, timestamp: int = NOW_MS, **fields: Any) -> bytearray:
@@ -45,9 +46,19 @@ def batch_of(*values: str, timestamp: int = NOW_MS, **fields: Any) -> bytearray:
     return bytearray(build_batch(records, **fields))
 
 
+class AnyTransaction:
+    """Permits every transactional batch."""
+
+    def __init__(self, leader_epoch: int = 0) -> None:
+        self.leader_epoch = leader_epoch
+
+    def is_valid(self, producers: ProducerStates) -> bool:
+        return True
+
+
 def append(log: Log, *values: str, timestamp: int = NOW_MS, epoch: int = 0, **fields: Any) -> Appended:
     batch = batch_of(*values, timestamp=timestamp, **fields)
-    return log.append(batch, leader_epoch=epoch, now_ms=NOW_MS)
+    return log.append(batch, leader_epoch=epoch, now_ms=NOW_MS, permit=AnyTransaction())
 
 
 def append_all(log: Log, *batches: bytearray) -> Appended:

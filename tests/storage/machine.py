@@ -54,7 +54,7 @@ class Machine:
         return self._take(loaded)
 
     def _take(self, loaded: LoadedLog) -> Log:
-        self.log = Log("topic", 0, DIRECTORY, self.config, cache=self.cache, loaded=loaded)
+        self.log = Log("topic", 0, DIRECTORY, self.config, loaded=loaded)
         return self.log
 
     def crash(self, keep: Keep = Keep.NOTHING, *, page_bytes: int = 4096, torn: int | None = None) -> Log:

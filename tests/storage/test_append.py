@@ -1,6 +1,7 @@
 import pytest
 
 from penstock.protocol.errors import ErrorCode
+from penstock.protocol.records.batch import set_base_offset_and_epoch
 from penstock.protocol.records.rules import rules_for
 from penstock.storage.append import (
     assign_offsets,
@@ -67,3 +68,11 @@ def test_batches_are_grouped_so_that_each_segment_holds_no_more_records_than_it_
 ) -> None:
     found = split_by_record_count(prepared(*sizes), room, most)
     assert [[batch.header.record_count for batch in group] for group in found] == groups
+
+
+def test_a_batch_of_a_later_epoch_than_its_leaders_is_refused() -> None:
+    batch = batch_of("a")
+    set_base_offset_and_epoch(batch, 0, 0, 5)
+    assert len(prepare_replicated(bytes(batch), 0, 5)) == 1
+    with pytest.raises(AppendRejected, match="leader epoch 5"):
+        prepare_replicated(bytes(batch), 0, 4)

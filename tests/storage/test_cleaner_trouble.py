@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from penstock.observability.offload import InlineOffload
-from penstock.storage.checkpoints import PartitionName
+from penstock.storage.checkpoints import PartitionName, read_offsets
 from penstock.storage.cleaner import Cleaner, CleanerSettings
 from penstock.storage.compaction_rewrite import CompactionJob, CompactionResult
 from penstock.storage.compaction_worker import OffloadedCompactor
@@ -77,6 +77,58 @@ def test_a_log_that_is_truncated_meanwhile_keeps_its_truncation() -> None:
     assert store.text() == "0:a=1 1:a=2"
     assert not [n for n in store.files() if n.endswith((".cleaned", ".swap"))]
     assert not store.cleaner.uncleanable
+
+
+def test_a_log_that_is_truncated_and_written_again_meanwhile_keeps_what_was_written() -> None:
+    """Segments have the sizes that they had when the pass began, and other records."""
+    store = KeyedStore()
+    store.put("a=1 b=2 c=3 d=4 e=5 f=6 g=7")
+
+    async def replace() -> None:
+        await store.store.allow_truncation(store.log, 4)
+        store.log.truncate_to(4, now_ms=NOW_MS)
+        store.put("v=1 w=2 x=3")
+
+    store.cleaner._compactor = Interruptible(store, replace)
+    store.compact()
+    assert store.text() == "0:a=1 1:b=2 2:c=3 3:d=4 4:v=1 5:w=2 6:x=3"
+    assert not [n for n in store.files() if n.endswith((".cleaned", ".swap"))]
+    assert not store.cleaner.uncleanable
+    assert store.cleaner.clean_offset("t", 0) is None
+
+
+def test_what_is_written_where_compacted_records_were_truncated_is_compacted() -> None:
+    store = KeyedStore()
+    store.put("a=1 a=2 a=3 b=1 b=2 b=3 c=1")
+    store.compact()
+    assert store.cleaner.clean_offset("t", 0) == 6
+    store.log.truncate_to(2, now_ms=NOW_MS)
+    store.put("x=1 x=2 x=3 x=4 x=5 y=1 y=2")
+    store.compact()
+    assert store.text() == "5:x=4 6:x=5 7:y=1 8:y=2"
+
+
+def test_a_topic_made_again_between_two_looks_of_the_cleaner_is_compacted_from_its_start() -> None:
+    store = KeyedStore()
+    store.put("a=1 a=2 a=3 b=1 b=2 b=3 c=1")
+    store.compact()
+    store.cleaner.uncleanable[PartitionName("t", 0)] = "of the test"
+    store.store.delete("t", 0)
+    store.add_topic("t")
+    store.put("a=1 a=2 a=3 a=4 a=5 a=6 b=1 b=2")
+    store.compact()  # the first look at the new log finds that nothing is known against it
+    store.compact()
+    assert store.text() == "5:a=6 6:b=1 7:b=2"
+
+
+def test_where_a_deleted_topic_was_compacted_is_not_written_down_for_the_next_start() -> None:
+    store = KeyedStore()
+    store.put("a=1 a=2 a=3 b=1 b=2 b=3 c=1")
+    store.compact()
+    store.store.delete("t", 0)
+    store.add_topic("t")
+    store.compact()
+    assert read_offsets(store.disk, "/data/cleaner-offset-checkpoint") == {}
 
 
 def test_appends_during_a_pass_are_kept() -> None:

@@ -258,7 +258,7 @@ def reopened_with(log: Log, committed_offset: int) -> Log:
     cache = FileCache(RealFileSystem())
     checkpointed = Checkpointed(was_clean=False, recovery_point=0, committed_offset=committed_offset)
     loaded = load_log(cache, log.directory, log.config, checkpointed, NOW_MS)
-    return Log(log.topic, log.partition, log.directory, log.config, cache=cache, loaded=loaded)
+    return Log(log.topic, log.partition, log.directory, log.config, loaded=loaded)
 
 
 @pytest.mark.parametrize("place", [CONTENT, LENGTH, LAST_OFFSET, BASE_OFFSET])

@@ -73,7 +73,8 @@ def test_a_crash_around_a_truncation_never_brings_dropped_records_back_behind_ne
     def act(store: KeyedStore) -> None:
         if is_checkpointed:
             store.run(store.store.checkpoint())
-        store.run(store.store.truncate(store.log, offset))
+        store.run(store.store.allow_truncation(store.log, offset))
+        store.log.truncate_to(offset, now_ms=store.clock.now_ms())
         store.put("new=1")
         store.sync()
 
@@ -88,6 +89,18 @@ def test_a_crash_around_a_truncation_never_brings_dropped_records_back_behind_ne
             assert found == OLD[: len(found)], context
 
     crash_everywhere(keep, act, check)
+
+
+@pytest.mark.parametrize("keep", Keep)
+@pytest.mark.parametrize("offset", [1, 3, 4, 6, 8])
+def test_deleted_records_do_not_come_back_once_the_start_is_written_down(keep: Keep, offset: int) -> None:
+    """Where a segment begins, too: the name of the one below is gone, but that is not durable by itself."""
+    store = new_store(1)
+    store.log.advance_log_start(offset)
+    assert store.run(store.store.save_offsets())
+    store.crash(keep)
+    assert store.log.log_start_offset == offset
+    assert store.text(offset).split() == OLD[offset:]
 
 
 @EVERY_END

@@ -45,7 +45,7 @@ def new_log(disk: FaultyDisk, name: str = "t-0", cache: FileCache | None = None,
     config = config_of(**settings)
     cache = FileCache(disk) if cache is None else cache
     loaded = create_log(cache, f"/data/{name}", config)
-    return Log(name, 0, f"/data/{name}", config, cache=cache, loaded=loaded, is_new=True)
+    return Log(name, 0, f"/data/{name}", config, loaded=loaded, is_new=True)
 
 
 @pytest.fixture
@@ -99,6 +99,34 @@ def test_the_next_syncs_are_under_way_when_those_who_waited_are_told(disk: Fault
         while offload.held:
             await offload.release()
         assert [log.durable_offset for log in logs] == [2] * count
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("drops", [True, False])
+def test_what_a_truncation_leaves_becomes_durable_though_it_came_during_the_sync(
+    disk: FaultyDisk, drops: bool
+) -> None:
+    """That sync does not count, whether the truncation succeeds or is given up. Nothing else is appended later."""
+
+    async def scenario() -> None:
+        offload = HeldOffload()
+        flusher = Flusher(offload, ManualClock())
+        log = new_log(disk)
+        notified: list[int] = []
+        log.on_durable = lambda: notified.append(log.durable_offset)
+        append(log, "a")
+        append(log, "b")
+        waiting = flusher.request(log)
+        log.lower_recovery_point(1)
+        if drops:
+            log.truncate_to(1, now_ms=0)
+        while offload.held:
+            await offload.release()
+        assert waiting.done()
+        assert log.durable_offset == log.log_end_offset == (1 if drops else 2)
+        assert notified == [log.log_end_offset]
+        await flusher.drain()
 
     asyncio.run(scenario())
 
@@ -163,7 +191,7 @@ def test_no_more_logs_than_allowed_are_synced_at_once_and_all_get_their_turn(dis
             await asyncio.sleep(0)
         outcomes = await asyncio.gather(*waiting, return_exceptions=True)
         assert [type(outcome).__name__ for outcome in outcomes] == ["NoneType"] * 8 + [
-            "StorageFailure",
+            "LogClosed",
             "NoneType",
         ]
         assert [log.durable_offset for log in logs] == [1] * 8 + [0, 2]
@@ -316,7 +344,7 @@ def real_log(directory: Path, files: RealFileSystem, *, is_new: bool = False) ->
     write_topic_id(files, path, bytes(16))
     cache = FileCache(files)
     config = config_of()
-    log = Log("t", 0, path, config, cache=cache, loaded=create_log(cache, path, config), is_new=is_new)
+    log = Log("t", 0, path, config, loaded=create_log(cache, path, config), is_new=is_new)
     log.chain.names_unsynced = is_new
     return log
 

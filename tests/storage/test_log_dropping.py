@@ -59,6 +59,21 @@ def test_truncation_forgets_producers_and_epochs_of_what_it_drops(log: Log) -> N
     assert append(log, "a", producer_id=5, producer_epoch=0, base_sequence=0).duplicate
 
 
+def test_a_checkpoint_during_which_the_log_is_truncated_leaves_no_snapshot(log: Log) -> None:
+    for number in range(10):
+        append(log, "a", producer_id=7, producer_epoch=0, base_sequence=number)
+    job = log.begin_checkpoint()
+    assert job is not None
+    log.truncate_to(4, now_ms=NOW_MS)
+    job.run()
+    log.finish_checkpoint(job)
+    assert [name for name in os.listdir(log.directory) if name.endswith(".snapshot")] == []
+    checkpoint(log)
+    assert [name for name in os.listdir(log.directory) if name.endswith(".snapshot")] == [
+        f"{4:020d}.snapshot"
+    ]
+
+
 def test_a_log_can_start_over_at_another_offset(log: Log) -> None:
     append(log, "a")
     log.truncate_fully_and_start_at(100)

@@ -14,7 +14,7 @@ from penstock.protocol.errors import ErrorCode
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import Buffer
 from penstock.storage.log import Log
-from penstock.storage.log_errors import AppendRejected, LogError, StorageError
+from penstock.storage.log_errors import AppendRejected, LogError, StorageError, StorageFailure
 from penstock.storage.log_values import Appended
 from penstock.storage.recovery import create_log
 from penstock.testing.disk import FaultyDisk, FaultyFile
@@ -26,7 +26,7 @@ Outcome = tuple[int, int, int, bool] | ErrorCode
 def disk_log(disk: FaultyDisk, directory: str = "/t-0", **changes: Any) -> Log:
     disk.make_dirs(directory)
     cache, config = FileCache(disk), config_of(**changes)
-    return Log("t", 0, directory, config, cache=cache, loaded=create_log(cache, directory, config))
+    return Log("t", 0, directory, config, loaded=create_log(cache, directory, config))
 
 
 def append_each(log: Log, *batches: bytearray) -> list[Appended | LogError]:
@@ -118,7 +118,7 @@ def test_a_full_disk_refuses_all_of_them_and_keeps_none() -> None:
 def test_a_log_that_failed_says_so_to_each(tmp_path: Path) -> None:
     log = new_log(str(tmp_path))
     prepared = [log.prepare(batch_of("a"), NOW_MS), log.prepare(batch_of("b"), NOW_MS)]
-    log.abandon("it was closed")
+    log.fail(StorageFailure("the disk is gone"))
     outcomes = log.append_each(prepared, leader_epoch=0, now_ms=NOW_MS)
     assert [told(each) for each in outcomes] == [ErrorCode.KAFKA_STORAGE_ERROR] * 2
 

@@ -126,8 +126,7 @@ class Producers(RuleBasedStateMachine):
             return
         original = data[-min(back, len(data))]
         verdict = self.states.check(original)
-        is_last = original is data[-1]
-        if is_last or (original in data[-BATCHES_KEPT:] and original.base_offset >= self.restarted_at):
+        if original in data[-BATCHES_KEPT:]:
             assert verdict == Duplicate(original.base_offset, original.last_offset, original.max_timestamp)
         else:
             assert verdict is not None  # whatever it is, a retry is never stored twice

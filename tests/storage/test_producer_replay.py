@@ -86,7 +86,7 @@ def recovered(log: Log, offload: InlineOffload | None = None) -> Log:
         was_clean=False, recovery_point=log.recovery_point, committed_offset=log.log_end_offset
     )
     loaded = load_log(cache, log.directory, log.config, checkpointed, NOW_MS)
-    again = Log("t", 0, log.directory, log.config, cache=cache, loaded=loaded, offload=offload)
+    again = Log("t", 0, log.directory, log.config, loaded=loaded, offload=offload)
     again.producers.advance_high_watermark(again.log_end_offset)
     return again
 

@@ -32,18 +32,17 @@ def fields_of(entry: ProducerEntry) -> tuple[object, ...]:
         entry.coordinator_epoch,
         entry.last_timestamp,
         entry.transaction_first_offset,
-        entry.batches[-1:],
+        entry.batches,
     )
 
 
-@given(st.lists(producer_entries()))
-def test_a_snapshot_comes_back_with_the_last_batch_of_each_producer(entries: list[ProducerEntry]) -> None:
+@given(st.lists(producer_entries(), unique_by=lambda entry: entry.producer_id))
+def test_a_snapshot_comes_back_with_every_batch_of_each_producer(entries: list[ProducerEntry]) -> None:
     decoded = decode_snapshot(encode_snapshot(entries))
     assert [fields_of(entry) for entry in decoded] == [fields_of(entry) for entry in entries]
-    assert all(len(entry.batches) <= 1 for entry in decoded)
 
 
-def test_the_bytes_are_kafkas() -> None:
+def test_the_bytes_are_kafkas_and_the_last_batch_of_a_producer_comes_last() -> None:
     entry = ProducerEntry(
         0x0102030405060708,
         3,
@@ -53,7 +52,15 @@ def test_the_bytes_are_kafkas() -> None:
         batches=[StoredBatch(5, 6, 1, 900), StoredBatch(17, 50, 4, 1000)],
     )
     body = bytes.fromhex(
-        "00000001"  # one entry
+        "00000002"  # two entries
+        "0102030405060708"  # producer id
+        "0003"  # producer epoch
+        "00000005"  # last sequence
+        "0000000000000006"  # last offset
+        "00000001"  # offset delta
+        "0000000000000384"  # timestamp
+        "00000009"  # coordinator epoch
+        "ffffffffffffffff"  # only the last entry has the transaction
         "0102030405060708"  # producer id
         "0003"  # producer epoch
         "00000011"  # last sequence

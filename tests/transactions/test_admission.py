@@ -8,12 +8,15 @@ from typing import Any
 import pytest
 
 from penstock.cluster.replica import Replica
+from penstock.cluster.replica_errors import NotLeader
 from penstock.protocol.errors import ErrorCode
-from penstock.transactions.admission import Admission, Admissions, told_to_producer
+from penstock.storage.transaction_permit import TransactionPermit
+from penstock.transactions.admission import Admission, Admissions, Question, told_to_producer
 from penstock.transactions.guards import Guards
 from penstock.transactions.markers import LocalMarkers, Marker
 from penstock.transactions.state import Producer, TopicPartition
-from tests.server.live import Live, batch, running_broker
+from tests.server.live import Live, batch, begin_epoch, running_broker
+from tests.storage.logs import AnyTransaction
 
 ME = Producer(1000, 0)
 NOW_MS = 1_700_000_000_000
@@ -62,14 +65,16 @@ class Desk:
 
     async def _go(self, admission: Admission, sequence: int, adds: bool) -> ErrorCode:
         try:
-            code = (await admission.outcome(self.coordinator, "app", adds=adds))[self.target]
-            if not code:
-                self.append(sequence)
+            question = Question.ADD if adds else Question.VERIFY
+            verdict = (await admission.outcome(self.coordinator, "app", question))[self.target]
+            if isinstance(verdict, ErrorCode):
+                return verdict
+            self.append(sequence, verdict)
         finally:
             admission.close()
-        return code
+        return ErrorCode.NONE
 
-    def append(self, sequence: int) -> None:
+    def append(self, sequence: int, permit: TransactionPermit) -> None:
         records = batch(
             b"%d" % sequence,
             timestamp=NOW_MS,
@@ -78,7 +83,7 @@ class Desk:
             sequence=sequence,
             is_transactional=True,
         )
-        self.leader.append(bytearray(records), NOW_MS)
+        self.leader.append(bytearray(records), NOW_MS, leader_epoch=self.leader.leader_epoch, permit=permit)
 
 
 def at_a_desk(tmp_path: Path, scenario: "Any") -> None:
@@ -97,12 +102,12 @@ def at_a_desk(tmp_path: Path, scenario: "Any") -> None:
 
 def test_records_go_in_once_the_coordinator_agrees_and_the_next_need_not_ask(tmp_path: Path) -> None:
     async def scenario(desk: Desk) -> None:
-        assert not desk.admissions.is_admitted(desk.leader, ME)
+        assert desk.admissions.permit(desk.leader, ME) is None
         first = await desk.ask(0)
         assert not first.done()
         desk.coordinator.answers[0].set_result(ErrorCode.NONE)
         assert await first is ErrorCode.NONE
-        assert desk.admissions.is_admitted(desk.leader, ME)
+        assert desk.admissions.permit(desk.leader, ME) is not None
         assert len(desk.guards) == 0
 
     at_a_desk(tmp_path, scenario)
@@ -126,12 +131,12 @@ def test_none_overtakes_those_that_wait_when_the_first_of_them_is_in(tmp_path: P
         first, second = await desk.ask(0), await desk.ask(1)
         desk.coordinator.answers[0].set_result(ErrorCode.NONE)
         assert await first is ErrorCode.NONE
-        assert not desk.admissions.is_admitted(desk.leader, ME)
+        assert desk.admissions.permit(desk.leader, ME) is None
         third = await desk.ask(2)
         desk.coordinator.answers[2].set_result(ErrorCode.NONE)
         desk.coordinator.answers[1].set_result(ErrorCode.NONE)
         assert [await second, await third] == [ErrorCode.NONE, ErrorCode.NONE]
-        assert desk.admissions.is_admitted(desk.leader, ME)
+        assert desk.admissions.permit(desk.leader, ME) is not None
         assert len(desk.guards) == 0
 
     at_a_desk(tmp_path, scenario)
@@ -140,11 +145,13 @@ def test_none_overtakes_those_that_wait_when_the_first_of_them_is_in(tmp_path: P
 def test_while_an_earlier_request_waits_none_overtakes_it(tmp_path: Path) -> None:
     async def scenario(desk: Desk) -> None:
         first = await desk.ask(0)
-        desk.append(0)  # its transaction is open meanwhile, say by a retry
-        assert not desk.admissions.is_admitted(desk.leader, ME)
+        desk.append(
+            0, AnyTransaction(desk.leader.leader_epoch)
+        )  # its transaction is open meanwhile, say by a retry
+        assert desk.admissions.permit(desk.leader, ME) is None
         desk.coordinator.answers[0].set_result(ErrorCode.NONE)
         await first
-        assert desk.admissions.is_admitted(desk.leader, ME)
+        assert desk.admissions.permit(desk.leader, ME) is not None
 
     at_a_desk(tmp_path, scenario)
 
@@ -154,7 +161,7 @@ def test_records_are_refused_when_the_transaction_ended_while_the_coordinator_wa
 ) -> None:
     async def scenario(desk: Desk) -> None:
         late = await desk.ask(0)
-        desk.guards.forget_ended(desk.target, ME.producer_id, ME.epoch)  # as the marker does
+        desk.guards.revoke_ended(desk.target, ME.producer_id, ME.epoch)  # as the marker does
         desk.coordinator.answers[0].set_result(ErrorCode.NONE)
         assert await late is ErrorCode.INVALID_TXN_STATE
         assert desk.leader.log.log_end_offset == 0
@@ -234,3 +241,35 @@ def test_a_refusal_that_is_final_leaves_no_guard_behind(tmp_path: Path) -> None:
 def test_a_producer_is_told_in_words_that_its_version_knows(code: str, by_version: dict[int, str]) -> None:
     for version, told in by_version.items():
         assert told_to_producer(ErrorCode[code], version).name == told
+
+
+def test_a_verification_does_not_outlive_the_leadership_in_which_it_was_asked_for(tmp_path: Path) -> None:
+    """The marker may have been written by another leader, who has not heard of the guard here."""
+
+    async def scenario(desk: Desk) -> None:
+        leader = desk.leader
+        late = await desk.ask(0)
+        begin_epoch(leader, leader.leader_epoch + 2)
+        desk.coordinator.answers[0].set_result(ErrorCode.NONE)
+        with pytest.raises(NotLeader):
+            await late
+        assert leader.log.log_end_offset == 0
+        again = await desk.ask(0)
+        desk.coordinator.answers[1].set_result(ErrorCode.NONE)
+        assert await again is ErrorCode.NONE
+
+    at_a_desk(tmp_path, scenario)
+
+
+def test_a_partition_that_a_request_names_twice_does_not_wait_for_itself(tmp_path: Path) -> None:
+    async def scenario(desk: Desk) -> None:
+        admission = desk.admissions.enter(ME, [(desk.leader, 0), (desk.leader, 1)])
+        asked = asyncio.ensure_future(admission.outcome(desk.coordinator, "app", Question.VERIFY))
+        await asyncio.sleep(0)
+        desk.coordinator.answers[0].set_result(ErrorCode.NONE)
+        async with asyncio.timeout(20):
+            verdicts = await asked
+        assert not isinstance(verdicts[desk.target], ErrorCode)
+        admission.close()
+
+    at_a_desk(tmp_path, scenario)

@@ -8,6 +8,7 @@ from penstock.protocol.errors import ErrorCode
 from penstock.transactions.markers import Marker
 from penstock.transactions.state import TRANSACTION_VERSION_2, TopicPartition
 from tests.server.live import batch, running_broker
+from tests.storage.logs import AnyTransaction
 
 
 def test_a_marker_that_is_sent_again_is_answered_when_the_first_is_committed(tmp_path: Path) -> None:
@@ -21,7 +22,12 @@ def test_a_marker_that_is_sent_again_is_answered_when_the_first_is_committed(tmp
             leader = live.services.replicas.leader_of(name, 0)
             assert isinstance(leader, Replica)
             records = batch(b"v", producer_id=3, epoch=5, sequence=0, is_transactional=True)
-            leader.append(bytearray(records), live.services.clock.now_ms())
+            leader.append(
+                bytearray(records),
+                live.services.clock.now_ms(),
+                leader_epoch=leader.leader_epoch,
+                permit=AnyTransaction(leader.leader_epoch),
+            )
             target = TopicPartition(name, 0)
             marker = Marker(
                 producer_id=3,

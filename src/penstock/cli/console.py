@@ -89,7 +89,7 @@ async def _serve(settings: "ConsoleSettings", host: str, port: int) -> None:
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     app = web.Application(client_max_size=BODY_BYTES_MAX)
     routes(app, settings)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0, auto_decompress=False)
     await runner.setup()
     try:
         site = web.TCPSite(runner, host, port)

@@ -9,14 +9,16 @@ import itertools
 import ssl
 import struct
 from collections import deque
+from collections.abc import Generator
 from typing import Any, cast
 
 from penstock.client.answers import decode_answer
-from penstock.client.introduction import Introduced, introduction
+from penstock.client.introduction import Ask, Introduced, introduction
 from penstock.client.settings import SaslSettings
 from penstock.protocol import apis
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.headers import decode_response_header, encode_request_header
+from penstock.protocol.messages import sasl_authenticate
 from penstock.protocol.request_header import RequestHeader
 
 _SIZE = struct.Struct(">i")
@@ -85,13 +87,18 @@ class Connection(asyncio.Protocol):
         """
         steps = introduction(address, sasl)
         ask = next(steps)
+        is_costly = sasl is not None and sasl.mechanism.startswith("SCRAM-")
         while True:
             answer = await self.call(*ask)
-            try:
-                ask = steps.send(answer)
-            except StopIteration as done:
-                introduced: Introduced = done.value
+            # Of a SCRAM password 4,096 hashes or more are computed: not where a broker's connections wait meanwhile.
+            if is_costly and ask.api_key == sasl_authenticate.API_KEY:
+                step = await asyncio.to_thread(_next_step, steps, answer)
+            else:
+                step = _next_step(steps, answer)
+            if isinstance(step, Introduced):
+                introduced = step
                 break
+            ask = step
         if introduced.session_lifetime_ms > 0:
             delay_s = introduced.session_lifetime_ms * _RENEW_AT / 1000
             self._expiry = asyncio.get_running_loop().call_later(delay_s, self._retire)
@@ -187,6 +194,15 @@ class Connection(asyncio.Protocol):
     def _give_up(self, pending: _Pending, error: ProtocolError) -> None:
         _fail(pending.future, error)
         self._transport.abort()
+
+
+def _next_step(steps: Generator[Ask, Any, Introduced], answer: Any) -> Ask | Introduced:
+    """A `StopIteration` cannot leave a thread."""
+    try:
+        return steps.send(answer)
+    except StopIteration as done:
+        introduced: Introduced = done.value
+        return introduced
 
 
 def _fail(future: "asyncio.Future[Any]", error: Exception) -> None:

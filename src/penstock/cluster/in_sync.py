@@ -51,7 +51,7 @@ class Followers:
         "_leader",
         "_leader_epoch",
         "_may_join",
-        "_partition_epoch",
+        "_partition",
         "epoch_start",
     )
 
@@ -67,7 +67,7 @@ class Followers:
     ) -> None:
         self._leader = leader
         self._leader_epoch = partition.leader_epoch
-        self._partition_epoch = partition.partition_epoch
+        self._partition = partition
         self._in_sync = frozenset(partition.isr)
         self._asked: frozenset[int] | None = None
         self._lag_ms_max = lag_ms_max
@@ -91,9 +91,9 @@ class Followers:
 
     def follow(self, partition: Partition, now_ms: float) -> None:
         """Take in what the controller decided, within the same leader epoch."""
-        if partition.partition_epoch <= self._partition_epoch:
+        if partition.partition_epoch <= self._partition.partition_epoch:
             return
-        self._partition_epoch = partition.partition_epoch
+        self._partition = partition
         self._in_sync = frozenset(partition.isr)
         self._asked = None
         others = [each for each in partition.replicas if each != self._leader]
@@ -116,12 +116,16 @@ class Followers:
         follower.asked_ms = now_ms
         follower.leader_end_when_asked = leader_end
 
+    def may_commit(self, min_isr: int) -> bool:
+        """Whether the in-sync set, as the controller last decided it, can commit anything."""
+        return self._partition.may_commit(min_isr)
+
     def high_watermark(self, own_end: int, now_ms: float, min_isr: int) -> int | None:
         """Up to where all hold everything, or None while too few are in sync to commit anything (KIP-966).
 
         Who is about to join counts too: else a follower could run behind a watermark that never waits for it.
         """
-        if len(self._in_sync) < min_isr:
+        if not self._partition.may_commit(min_isr):
             return None
         lowest = own_end
         for broker_id, follower in self._followers.items():
@@ -161,7 +165,7 @@ class Followers:
         return WantedSet(
             members=tuple((each, self._epoch_of(each)) for each in sorted(members)),
             leader_epoch=self._leader_epoch,
-            partition_epoch=self._partition_epoch,
+            partition_epoch=self._partition.partition_epoch,
         )
 
     def _epoch_of(self, broker_id: int) -> int:

@@ -4,6 +4,9 @@ The high watermark is the offset below which records are committed: synced here 
 and held by every in-sync replica. Producers wait for it, consumers never see beyond it. A leader works it out from its
 own disk and from what its followers ask for; a follower is told by its leader.
 
+Who writes to a replica names the leader epoch in which it decided to, because it may have waited since: for the disk,
+for a thread, for another broker. A write of another epoch is refused here, whatever the caller has checked before.
+
     not held ──> follower <──> leader      by what the metadata says; a new leader epoch begins each time
 """
 
@@ -17,10 +20,12 @@ from penstock.cluster.metadata.state import NO_LEADER, Partition
 from penstock.cluster.replica_errors import (
     NotEnoughReplicas,
     NotEnoughReplicasAfterAppend,
+    NotFollower,
     NotLeader,
     PartitionGone,
 )
 from penstock.cluster.waiting import Told, WaitingProducers, WaitingReaders
+from penstock.config.topic import TopicConfig
 from penstock.observability.clock import Clock
 from penstock.observability.completion import Completion
 from penstock.protocol.errors import ErrorCode
@@ -30,10 +35,13 @@ from penstock.storage.files import Buffer
 from penstock.storage.flusher import Flusher
 from penstock.storage.log import Appended, Log, Origin
 from penstock.storage.log_errors import LogCorrupt, LogError, StorageError, is_disk_failure
+from penstock.storage.log_store import LogStore
+from penstock.storage.transaction_permit import TransactionPermit
 
 _log = logging.getLogger(__name__)
 
 ALL = -1  # acks: every in-sync replica
+_NO_EPOCH = -1
 
 
 class Surroundings:
@@ -105,7 +113,7 @@ class Replica:
         self.partition = partition
         self.is_leader = False
         self.leader_id = NO_LEADER
-        self.leader_epoch = -1
+        self.leader_epoch = _NO_EPOCH
         self.high_watermark = 0
         self.bytes_in = 0  # of clients, since the start
         self.bytes_out = 0
@@ -191,9 +199,22 @@ class Replica:
             self.log.producers.advance_high_watermark(self.high_watermark)
             self.wake_readers()
 
+    def configure(self, config: TopicConfig) -> None:
+        """Take new settings of the topic. What they allow to commit, or do not any more, is settled at once."""
+        log = self._log
+        if log is None:
+            return
+        log.configure(config)
+        if log.has_unsynced:
+            self._surroundings.flusher.request(log)  # `flush.messages` may be 1 now
+        self._refuse_if_too_few()
+        self._advance()
+
     def close(self, reason: PartitionGone | NotLeader) -> None:
         """The partition is deleted or handed over: nobody waits for it any more."""
         self._why_not_opened = reason  # opening it would make it anew
+        self.is_leader = False
+        self.leader_epoch = _NO_EPOCH
         self._fail_producers(self._why_not_opened)
         self.wake_readers()
 
@@ -280,9 +301,23 @@ class Replica:
     # -- writing --------------------------------------------------------------------------------------
 
     def append(
-        self, records: Buffer | Checked, now_ms: int, origin: Origin = Origin.CLIENT, acks: int = ALL
+        self,
+        records: Buffer | Checked,
+        now_ms: int,
+        *,
+        leader_epoch: int,
+        origin: Origin = Origin.CLIENT,
+        acks: int = ALL,
+        permit: TransactionPermit | None = None,
     ) -> Appended:
-        """Append as the leader. Raises `LogError`, and `CheckElsewhere` as the log does."""
+        """Append as the leader of this epoch. Transactional batches need a permit of the same epoch.
+
+        Raises `LogError`, `NotLeader` among others, and `CheckElsewhere` as the log does.
+        """
+        if leader_epoch != self.leader_epoch or not self.is_leader:
+            raise self._not_leader_of(leader_epoch)
+        if permit is not None and permit.leader_epoch != leader_epoch:
+            raise self._not_leader_of(permit.leader_epoch)
         log = self._log if self._log is not None else self.log
         if self._gathered:  # they came first
             self._append_gathered()
@@ -290,7 +325,9 @@ class Replica:
         if followers is not None and acks == ALL:
             self._require_in_sync(followers, log)
         try:
-            appended = log.append(records, leader_epoch=self.leader_epoch, now_ms=now_ms, origin=origin)
+            appended = log.append(
+                records, leader_epoch=leader_epoch, now_ms=now_ms, origin=origin, permit=permit
+            )
         except StorageError as error:
             self._refused(error)
             raise
@@ -298,6 +335,14 @@ class Replica:
         self.bytes_in += records.size_bytes if isinstance(records, Checked) else len(records)
         self._appended(log)
         return appended
+
+    def _not_leader_of(self, leader_epoch: int) -> LogError:
+        if self._why_not_opened is not None:
+            return self._why_not_opened
+        return NotLeader(
+            f"this broker does not lead {self.topic}-{self.partition} in leader epoch {leader_epoch}; the partition is "
+            f"in leader epoch {self.leader_epoch} and led by broker {self.leader_id}"
+        )
 
     def _appended(self, log: Log) -> None:
         if log.committed_offset > self.high_watermark:  # the topic waives the wait for the disk
@@ -344,19 +389,27 @@ class Replica:
                 continue
             produce.appended = outcome
             self.bytes_in += produce.size_bytes
-            self.tell_when_acknowledged(outcome.last_offset, ALL, produce.told)
+            self.notify_when_acknowledged(outcome, ALL, produce.told)
         self._appended(log)
 
     def _require_in_sync(self, followers: Followers, log: Log) -> None:
         wanted = log.config.min_insync_replicas
-        if len(followers.in_sync) < wanted:
+        if not followers.may_commit(wanted):
+            eligible = () if self.state is None else self.state.elr
             raise NotEnoughReplicas(
-                f"{self.topic}-{self.partition} has {len(followers.in_sync)} in-sync replica(s) and "
-                f"min.insync.replicas is {wanted}"
+                f"{self.topic}-{self.partition} has {len(followers.in_sync)} in-sync replica(s), "
+                f"min.insync.replicas is {wanted}, eligible leader replicas: {', '.join(map(str, eligible)) or 'none'}"
             )
 
-    def committed(self, last_offset: int) -> Completion[None] | None:
-        """What to wait for before records up to `last_offset` count for all; None when they do."""
+    def committed(self, last_offset: int, *, leader_epoch: int) -> Completion[None] | None:
+        """What to wait for before records up to `last_offset` count for all; None when they do.
+
+        It fails when this broker does not lead in that epoch any more: other records may have these offsets.
+        """
+        if leader_epoch != self.leader_epoch or not self.is_leader:
+            refused: Completion[None] = Completion()
+            refused.fail(self._not_leader_of(leader_epoch))
+            return refused
         return None if self.high_watermark > last_offset else self._waiter(self._producers, last_offset)
 
     def stored(self, last_offset: int) -> Completion[None] | None:
@@ -364,16 +417,31 @@ class Replica:
         is_stored = self.log.committed_offset > last_offset
         return None if is_stored else self._waiter(self._own_producers, last_offset)
 
-    def tell_when_acknowledged(self, last_offset: int, acks: int, told: Told) -> None:
-        """What a producer waits for: all in-sync replicas, or with acks=1 this one's disk. It may be told at once."""
+    def synced(self) -> Completion[None] | None:
+        """What to wait for before all that the log has now is on this broker's disk; None when it is."""
+        log = self.log
+        waiting = self.stored(log.log_end_offset - 1)
+        if waiting is not None:
+            self._surroundings.flusher.request(log)
+        return waiting
+
+    def notify_when_acknowledged(self, appended: Appended, acks: int, callback: Told) -> None:
+        """Wait for what a producer waits for: all in-sync replicas, or with acks=1 this one's disk.
+
+        Calls back at once when that is so already, or when this broker does not lead in the epoch of the append.
+        """
+        last_offset = appended.last_offset
+        if appended.leader_epoch != self.leader_epoch or not self.is_leader:
+            callback(self._not_leader_of(appended.leader_epoch))
+            return
         if acks == ALL or self._followers is None:
             producers, end_offset = self._producers, self.high_watermark
         else:
             producers, end_offset = self._own_producers, self.log.committed_offset
         if end_offset > last_offset:
-            told(None)
+            callback(None)
         else:
-            self._wait(producers, last_offset, told)
+            self._wait(producers, last_offset, callback)
 
     def _waiter(self, producers: WaitingProducers, last_offset: int) -> Completion[None]:
         waiter: Completion[None] = Completion()
@@ -387,10 +455,13 @@ class Replica:
         else:
             told(failure)
 
-    def append_fetched(self, records: Buffer, now_ms: int) -> Appended | None:
-        """Store what the leader gave, as a follower; synced like anything else. Raises `LogError`."""
+    # -- following ------------------------------------------------------------------------------------
+
+    def append_fetched(self, records: Buffer, now_ms: int, *, leader_epoch: int) -> Appended | None:
+        """Store what the leader of this epoch gave, as its follower; synced like anything else. Raises `LogError`."""
+        self._require_follower(leader_epoch)
         try:
-            appended = self.log.append_replicated(records, now_ms=now_ms)
+            appended = self.log.append_replicated(records, now_ms=now_ms, leader_epoch=leader_epoch)
         except StorageError as error:
             self._refused(error)
             raise
@@ -402,14 +473,47 @@ class Replica:
         if is_disk_failure(error):
             self._surroundings.on_disk_failure(error)
 
-    def leader_told(self, high_watermark: int) -> None:
-        """Take over the leader's high watermark, as far as the records are here and synced."""
-        self._set_high_watermark(min(high_watermark, self.log.committed_offset))
+    def follow_offsets(self, high_watermark: int, log_start_offset: int, *, leader_epoch: int) -> None:
+        """Take over the high watermark and the log start of the leader of this epoch.
 
-    def truncated(self, end_offset: int) -> None:
-        """The log was cut: after an unclean election even what had been committed may be gone."""
-        self.high_watermark = min(self.high_watermark, end_offset)
-        self.log.producers.advance_high_watermark(self.high_watermark)  # the markers were replayed
+        The high watermark only as far as the records are here and synced, the start only as far as that. Raises
+        `LogError`.
+        """
+        self._require_follower(leader_epoch)
+        self._set_high_watermark(min(high_watermark, self.log.committed_offset))
+        start = min(log_start_offset, self.high_watermark)
+        if start > self.log.log_start_offset:
+            self.log.advance_log_start(start)
+
+    async def truncate(self, store: LogStore, offset: int, *, leader_epoch: int) -> None:
+        """Drop the records from `offset` on, which the leader of this epoch does not have. Raises `LogError`.
+
+        Waits for the disk. Whoever leads or follows another leader by then keeps its records.
+        """
+        self._require_follower(leader_epoch)
+        await store.allow_truncation(self.log, offset)
+        self._require_follower(leader_epoch)
+        end_offset = self.log.truncate_to(offset, now_ms=self._surroundings.clock.now_ms())
+        # After an unclean election even records that had been committed may be gone.
+        self._truncated(min(self.high_watermark, end_offset))
+
+    def start_over(self, offset: int, *, leader_epoch: int) -> None:
+        """Drop all records and go on at `offset`, the log start of the leader of this epoch. Raises `LogError`."""
+        self._require_follower(leader_epoch)
+        self.log.truncate_fully_and_start_at(offset)
+        self._truncated(offset)
+
+    def _truncated(self, high_watermark: int) -> None:
+        self._own_producers.fail(NotFollower(f"{self.topic}-{self.partition} was truncated"))
+        self.high_watermark = high_watermark
+        self.log.producers.advance_high_watermark(high_watermark)  # the markers were replayed
+
+    def _require_follower(self, leader_epoch: int) -> None:
+        if self.is_leader or leader_epoch != self.leader_epoch:
+            raise self._why_not_opened or NotFollower(
+                f"this broker does not follow the leader of {self.topic}-{self.partition} in leader epoch "
+                f"{leader_epoch} any more; the partition is in leader epoch {self.leader_epoch}"
+            )
 
     # -- the high watermark ---------------------------------------------------------------------------
 
@@ -453,7 +557,7 @@ class Replica:
         followers, log = self._followers, self._log
         if followers is None or log is None or not self._producers:
             return
-        if len(followers.in_sync) < log.config.min_insync_replicas:
+        if not followers.may_commit(log.config.min_insync_replicas):
             error = NotEnoughReplicasAfterAppend(
                 f"too few replicas of {self.topic}-{self.partition} are in sync to commit"
             )

@@ -16,6 +16,12 @@ class NotLeader(LogError):
     code = ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
+class NotFollower(LogError):
+    """The replica leads, or follows the leader of another epoch: what an earlier leader said holds no more."""
+
+    code = ErrorCode.FENCED_LEADER_EPOCH
+
+
 class NotEnoughReplicas(LogError):
     """Too few replicas are in sync for a write that wants all of them; nothing was appended."""
 

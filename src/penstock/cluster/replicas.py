@@ -171,11 +171,12 @@ class Replicas:
             self._open(replica)
             await pace.breathe()
 
-    def load(self) -> None:
-        """Take up what the image assigns to this broker, once, before the first `apply`.
+    def load(self, config: BrokerConfig) -> None:
+        """Take up what the image assigns to this broker, once, before the first `apply`, under its settings by then.
 
         After a clean stop logs are opened as they are asked for; else `recover` must come before anybody asks.
         """
+        self._config = config
         for topic in self._image.topics.values():
             for number, partition in topic.partitions.items():
                 if self._node_id in partition.replicas:
@@ -272,8 +273,7 @@ class Replicas:
         if partitions:
             config = self.topic_config(topic)
             for replica in partitions.values():
-                if replica.is_open:
-                    replica.log.configure(config)
+                replica.configure(config)
 
 
 def _rate(config: BrokerConfig) -> MeanRate:

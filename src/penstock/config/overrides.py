@@ -85,10 +85,11 @@ def _value(broker: BrokerConfig, prop: Property[object], overrides: Mapping[str,
 @lru_cache(maxsize=2)
 def _inherited(broker: BrokerConfig) -> dict[str, Value]:
     """What topics and groups have that set nothing of their own: the same for thousands of them."""
-    return {prop.name: _inherited_value(broker, prop) for prop in (*TOPIC.values(), *GROUP.values())}
+    return {prop.name: inherited_value(broker, prop) for prop in (*TOPIC.values(), *GROUP.values())}
 
 
-def _inherited_value(broker: BrokerConfig, prop: Property[object]) -> Value:
+def inherited_value(broker: BrokerConfig, prop: Property[object]) -> Value:
+    """Give what a topic or group has on a broker when it does not set this itself."""
     for found in broker.lookup(prop.synonyms):
         return in_topic_unit(BROKER[found.name], found.value)
     return prop.default

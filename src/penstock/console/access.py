@@ -10,6 +10,7 @@ from penstock.client.cluster import Client, ClientSettings, Security
 from penstock.console.refusals import UNAUTHORIZED, Refused
 from penstock.console.sessions import Sessions
 from penstock.observability.clock import Clock
+from penstock.security.login_limit import LoginLimit
 
 COOKIE: Final = "penstock_console"
 _LOGINS_AT_ONCE_MAX: Final = 4
@@ -35,6 +36,7 @@ class Access:
         self.path = path
         self.clock = clock
         self.sessions = Sessions(clock)
+        self.login_limit = LoginLimit(clock)
         self.logins = asyncio.Semaphore(_LOGINS_AT_ONCE_MAX)  # guessing passwords is slow
         self._security = security
         self._own: Client | None = None

@@ -7,7 +7,6 @@ serves the pages at `/console/` and their JSON below `/console/api/`.
 """
 
 import asyncio
-import logging
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Final
@@ -33,7 +32,8 @@ from penstock.console.api import (
     streams,
     topics,
 )
-from penstock.console.refusals import FORBIDDEN, Refused, of_failure
+from penstock.console.failures import FailureLog
+from penstock.console.refusals import FORBIDDEN, UNSUPPORTED_MEDIA_TYPE, Refused, of_failure
 from penstock.console.web import (
     BODIES,
     CLIENT,
@@ -64,7 +64,6 @@ _PAGES: Final = (
     acls,
     pipelines,
 )
-_log: Final = logging.getLogger("penstock.console")
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -97,7 +96,7 @@ def routes(app: web.Application, settings: ConsoleSettings, *, clock: Clock | No
 
 
 def _console(settings: ConsoleSettings, clock: Clock) -> web.Application:
-    console = web.Application(middlewares=[_refusing(settings), _identifying])
+    console = web.Application(middlewares=[_refusing(settings, clock), _identifying])
     console[ACCESS] = Access(
         msgspec.structs.replace(settings.connection, deadline_ms=_DEADLINE_MS, client_id="penstock-console"),
         needs_login=settings.needs_login,
@@ -132,13 +131,19 @@ async def _with_headers(request: web.Request, response: web.StreamResponse) -> N
         response.headers["Cache-Control"] = "no-cache"  # asked again, answered with 304 while nothing changed
 
 
-def _refusing(settings: ConsoleSettings) -> Middleware:
+def _refusing(settings: ConsoleSettings, clock: Clock) -> Middleware:
+    failures = FailureLog(clock)
+
     @web.middleware
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
         """Refuses what other sites send, and answers failures in words."""
         why = guard.objection(request.method, request.headers, settings.allowed_hosts)
         if why is not None:
             return refused(Refused(FORBIDDEN, "NOT_FROM_HERE", why))
+        if guard.is_compressed(request.headers):
+            return refused(
+                Refused(UNSUPPORTED_MEDIA_TYPE, "COMPRESSED", "Compressed requests are not taken here.")
+            )
         access, token = request.app[ACCESS], request.cookies.get(COOKIE)
         try:
             return await handler(request)
@@ -153,10 +158,12 @@ def _refusing(settings: ConsoleSettings) -> Middleware:
             if error.status < 400 or not request.path.startswith(f"{PATH}/api/"):
                 raise
             return refused(Refused(error.status, error.reason.upper().replace(" ", "_"), f"{error.reason}."))
-        except Exception as failure:  # noqa: BLE001 - whatever it is, the browser gets an answer
+        except Exception as failure:
             told = of_failure(failure, "The cluster did not do it")
+            if told is None and isinstance(failure, ConnectionError):
+                raise  # the browser has gone
             if told is None:
-                _log.exception("console: %s %s failed", request.method, request.path)
+                failures.log("the console", request, failure)
                 told = Refused(500, "INTERNAL", "The console itself failed; its log has the details.")
             return refused(told)
 

@@ -70,6 +70,11 @@ def is_json(headers: Mapping[str, str]) -> bool:
     return headers.get("Content-Type", "").partition(";")[0].strip().lower() == "application/json"
 
 
+def is_compressed(headers: Mapping[str, str]) -> bool:
+    """Whether the body would have to be inflated before it can be read."""
+    return headers.get("Content-Encoding", "identity").strip().lower() not in ("", "identity")
+
+
 def host_name(host: str) -> str:
     """The name in a Host header, without the port and the brackets of an IPv6 address."""
     if host.startswith("["):

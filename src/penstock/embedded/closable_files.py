@@ -8,7 +8,7 @@ import fcntl
 import os
 from collections.abc import Iterator, Sequence
 
-from penstock.storage.files import Buffer, File, RealFile, RealFileSystem
+from penstock.storage.files import FILE_MODE, Buffer, File, RealFile, RealFileSystem
 from penstock.testing.disk import PowerCut
 
 
@@ -25,7 +25,7 @@ class ClosableFiles(RealFileSystem):
         if create and not os.path.exists(path):
             self.check()
         flags = os.O_CLOEXEC | (os.O_RDWR if writable else os.O_RDONLY) | (os.O_CREAT if create else 0)
-        file = _ClosableFile(os.open(path, flags, 0o644), self)
+        file = _ClosableFile(os.open(path, flags, FILE_MODE), self)
         self._open[id(file)] = file
         return file
 
@@ -39,7 +39,7 @@ class ClosableFiles(RealFileSystem):
 
     @contextlib.contextmanager
     def lock(self, path: str) -> Iterator[None]:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
         self._locks.add(fd)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -171,7 +171,8 @@ class JsonLinesConnection(DialectConnection):
         return self._transport.get_extra_info("sslcontext") is None
 
     def close(self, reason: str) -> None:
-        log.warning("closing the connection of %s: %s", self.peer, reason)
+        if reason:
+            self._host.tell_closing(self.peer, reason)
         self._transport.close()
 
     def abort(self) -> None:
@@ -192,11 +193,11 @@ class JsonLinesConnection(DialectConnection):
     # -- what it holds in memory
 
     def give_up_frame(self) -> None:
-        log.warning(
-            "closing the connection of %s: it has sent %d bytes of requests that are not done, and others need the "
-            "memory (queued.max.request.bytes)",
+        held_bytes = self._waiting_bytes + self._stream.unfinished_bytes
+        self._host.tell_closing(
             self.peer,
-            self._waiting_bytes + self._stream.unfinished_bytes,
+            f"it has sent {held_bytes} bytes of requests that are not done, and others need the memory "
+            "(queued.max.request.bytes)",
         )
         self.abort()  # it may be one that reads no answers
 
@@ -276,8 +277,8 @@ class JsonLinesConnection(DialectConnection):
         except (RequestError, PartitionRefused) as error:
             await self._settle()
             await self._write(_line_of(error))
-        except Exception:
-            log.exception("a request of %s failed in a way the broker did not expect", self.peer)
+        except Exception as error:  # noqa: BLE001 - logged there
+            self._host.log_failure(self.peer, error)
             await self._settle()
             await self._write(error_line("UNKNOWN_SERVER_ERROR", "the broker failed; its log says how"))
 

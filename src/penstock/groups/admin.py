@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 
-from penstock.cluster.coordination.partition import CoordinatorError
+from penstock.cluster.coordination.errors import CoordinatorError
 from penstock.groups.classic.group import ClassicGroup
 from penstock.groups.classic.states import State
 from penstock.groups.classic.subscriptions import CONSUMER_PROTOCOL
@@ -18,7 +18,7 @@ CONSUMER_TYPE = "consumer"
 SHARE_TYPE = "share"
 
 
-def list_groups(
+async def list_groups(
     groups: GroupCoordinator, states: Collection[str], types: Collection[str]
 ) -> list[ListedGroup] | ErrorCode:
     """The groups coordinated here; filters take names in any case, and none at all takes every group."""
@@ -26,10 +26,12 @@ def list_groups(
         return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
     wanted_states = {state.lower() for state in states}
     wanted_types = {each.lower() for each in types}
+    found = await groups.shards.look_at_all(_listed)
+    if isinstance(found, ErrorCode):
+        return found
     return [
         listed
-        for shard in groups.shards
-        for listed in _listed(shard.state)
+        for listed in found
         if not wanted_states or listed.group_state.lower() in wanted_states
         if not wanted_types or listed.group_type.lower() in wanted_types
     ]
@@ -103,12 +105,12 @@ async def delete_groups(groups: GroupCoordinator, group_ids: Sequence[str]) -> d
         if code:
             codes[group_id] = code
             continue
-        records = shard.state.delete_group(group_id, groups.moment())
-        if isinstance(records, ErrorCode):
-            codes[group_id] = records
+        deletion = shard.state.delete_group(group_id, groups.moment())
+        if isinstance(deletion, ErrorCode):
+            codes[group_id] = deletion
             continue
         try:
-            written[group_id] = shard.write(records)
+            written[group_id] = shard.write(deletion)
         except CoordinatorError as error:
             codes[group_id] = error.code
     for group_id, waiting in written.items():

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
-from penstock.cluster.coordination.partition import CoordinatorError
+from penstock.cluster.coordination.errors import CoordinatorError
 from penstock.observability.completion import Completion
 from penstock.protocol.errors import ErrorCode
 
@@ -24,4 +24,4 @@ def once_committed(written: Completion[None] | None, response: R, refuse: Refuse
 
 def _tell(answer: Completion[R], response: R, refuse: Refuse[R], written: Completion[None]) -> None:
     error = written.error
-    answer.resolve(refuse(error.code, None) if isinstance(error, CoordinatorError) else response)
+    answer.resolve(refuse(error.code, error.message) if isinstance(error, CoordinatorError) else response)

@@ -9,7 +9,8 @@ from typing import TypeVar
 
 import msgspec
 
-from penstock.cluster.coordination.partition import CoordinatorError
+from penstock.cluster.coordination.errors import CoordinatorError
+from penstock.cluster.coordination.partition import InTransaction
 from penstock.groups.classic import membership
 from penstock.groups.classic.group import ClassicGroup
 from penstock.groups.consumer.commits import check_commit, check_fetch
@@ -18,6 +19,7 @@ from penstock.groups.moment import Moment
 from penstock.observability.completion import Completion
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
+from penstock.protocol.wire import ZERO_UUID
 
 T = TypeVar("T")
 
@@ -39,6 +41,8 @@ Commits = Sequence[tuple[OffsetCommitKey, OffsetCommitValue]]
 
 class Fetched(msgspec.Struct, frozen=True, gc=False):
     topic: str
+    topic_id: bytes
+    """Of the topic of this name; zeros when there is none."""
     partition: int
     value: OffsetCommitValue | None = None
     error: ErrorCode = ErrorCode.NONE
@@ -48,10 +52,9 @@ def commit(
     groups: GroupCoordinator,
     committer: Committer,
     commits: Commits,
-    *,
-    producer: tuple[int, int] | None = None,
+    transaction: InTransaction | None = None,
 ) -> ErrorCode | Completion[ErrorCode]:
-    """Keep offsets; those of a transactional `producer`, its id and epoch, count once its transaction commits."""
+    """Keep offsets; those of a transaction count once it commits."""
     shard = groups.find(committer.group_id)
     if isinstance(shard, ErrorCode):
         return shard
@@ -65,41 +68,40 @@ def commit(
             committer.member_id,
             committer.generation,
             [(value.topic_id, key.partition) for key, value in commits],
-            knows_epochs=committer.version >= _KNOWS_MISSING_GROUPS or producer is not None,
-            is_transactional=producer is not None,
+            knows_epochs=committer.version >= _KNOWS_MISSING_GROUPS or transaction is not None,
+            is_transactional=transaction is not None,
         )
-        return code or _keep(shard, commits, moment, producer)
+        return code or _keep(shard, commits, moment, transaction)
     group = shard.state.groups.get(committer.group_id)
     if group is None:
         if committer.generation >= 0:
             is_known_code = committer.version >= _KNOWS_MISSING_GROUPS
             return ErrorCode.GROUP_ID_NOT_FOUND if is_known_code else ErrorCode.ILLEGAL_GENERATION
-        group = shard.state.group_or_new(committer.group_id)
+        group = shard.state.new_group(committer.group_id)
     code = membership.check_commit(
         group,
         committer.member_id,
         committer.instance_id,
         committer.generation,
-        is_transactional=producer is not None,
+        is_transactional=transaction is not None,
     )
     if code:
         return code
     membership.note_commit(group, committer.member_id, moment)
     groups.perform(shard, group)
-    return _keep(shard, commits, moment, producer)
+    return _keep(shard, commits, moment, transaction)
 
 
 def _keep(
-    shard: Shard, commits: Commits, moment: Moment, producer: tuple[int, int] | None
+    shard: Shard, commits: Commits, moment: Moment, transaction: InTransaction | None
 ) -> ErrorCode | Completion[ErrorCode]:
     if not commits:
         return ErrorCode.NONE
     try:
-        if producer is None:
+        if transaction is None:
             return _code_when(shard.submit(shard.state.commit(commits, moment)))
-        shard.check_producer(*producer)
-        records = shard.state.commit(commits, moment, producer[0])
-        return _code_when(shard.write_in_transaction(records, *producer))
+        change = shard.state.commit(commits, moment, transaction.producer_id)
+        return _code_when(shard.write_in_transaction(change, transaction))
     except CoordinatorError as error:
         return error.code
 
@@ -128,15 +130,18 @@ def fetch(
     offsets = shard.state.offsets
     if wanted is None:
         wanted = [(topic, partition) for topic, each in offsets.topics(group_id) for partition in each]
+    topics = groups.image.topics
     fetched = []
     for topic, partition in wanted:
+        known = topics.get(topic)
+        topic_id = ZERO_UUID if known is None else known.topic_id
         if require_stable and offsets.is_unstable(group_id, topic, partition):
-            fetched.append(Fetched(topic, partition, error=ErrorCode.UNSTABLE_OFFSET_COMMIT))
+            fetched.append(Fetched(topic, topic_id, partition, error=ErrorCode.UNSTABLE_OFFSET_COMMIT))
             continue
         value = offsets.get(group_id, topic, partition)
-        if value is not None and groups.is_of_another_topic(topic, value.topic_id):
-            value = None  # committed for a topic of that name that is gone
-        fetched.append(Fetched(topic, partition, value))
+        if value is not None and known is not None and value.topic_id not in (ZERO_UUID, topic_id):
+            value = None  # committed for a topic of that name that is gone; old commits know no id
+        fetched.append(Fetched(topic, topic_id, partition, value))
     settled = shard.settled()
     return fetched if settled is None else _after(settled, fetched)
 

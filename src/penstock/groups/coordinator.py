@@ -16,8 +16,10 @@ from functools import partial
 from typing import Any
 
 from penstock.cluster.controller import Controller
+from penstock.cluster.coordination.change import Change, together
 from penstock.cluster.coordination.deadlines import Deadlines
-from penstock.cluster.coordination.partition import CoordinatorError, CoordinatorPartition
+from penstock.cluster.coordination.errors import CoordinatorError
+from penstock.cluster.coordination.partition import CoordinatorPartition
 from penstock.cluster.coordination.partitions import CoordinatorPartitions
 from penstock.cluster.coordination.placement import home_of
 from penstock.cluster.metadata.delta import MetadataDelta
@@ -45,8 +47,6 @@ from penstock.protocol.messages.heartbeat import HeartbeatRequest
 from penstock.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from penstock.protocol.messages.leave_group import LeaveGroupResponse, MemberIdentity, MemberResponse
 from penstock.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
-from penstock.protocol.records.builder import NewRecord
-from penstock.protocol.wire import ZERO_UUID
 from penstock.share.values import Persister
 
 log = logging.getLogger(__name__)
@@ -106,11 +106,6 @@ class GroupCoordinator:
     def moment(self) -> Moment:
         return moment_of(self._clock)
 
-    def is_of_another_topic(self, name: str, topic_id: bytes) -> bool:
-        """Whether the topic of this name is not the one with this id; old commits know no id."""
-        topic = self._controller.image.topics.get(name)
-        return topic_id != ZERO_UUID and topic is not None and topic.topic_id != topic_id
-
     # -- life -----------------------------------------------------------------------------------------
 
     def start(self) -> None:
@@ -133,8 +128,8 @@ class GroupCoordinator:
         self.shards.apply(delta)
         for topic in delta.topics_deleted.values():
             for shard in self.shards:
-                records = shard.state.forget_topic(topic.name, self.moment())
-                self.write_unattended(shard, records)
+                change = shard.state.forget_topic(topic.name, topic.topic_id, self.moment())
+                self._write_unattended(shard, change)
         self.consumers.apply(delta, self.shards)
         self.shares.apply(delta, self.shards)
 
@@ -191,15 +186,10 @@ class GroupCoordinator:
         if consumer is not None and consumer.members:
             client = Client(client_id, client_host)
             return self.consumers.join(shard, consumer, request, client, version)
-        group = shard.state.groups.get(request.group_id)
-        is_new = group is None
-        if group is None:
-            if request.member_id:
-                return refused_join(request.member_id, ErrorCode.UNKNOWN_MEMBER_ID)
-            if consumer is not None:  # nobody is in it any more
-                records = shard.state.forget_consumer_group(consumer, self.moment())
-                self.write_unattended(shard, records)
-            group = shard.state.group_or_new(request.group_id)
+        known = shard.state.groups.get(request.group_id)
+        if known is None and request.member_id:
+            return refused_join(request.member_id, ErrorCode.UNKNOWN_MEMBER_ID)
+        group = known or shard.state.new_group(request.group_id)
         moment = self.moment()
         ticket, answer = self._ticket()
         prefix = request.group_instance_id or client_id
@@ -212,10 +202,27 @@ class GroupCoordinator:
             may_skip_assignment=version >= 9,
         )
         join.join(group, request, joiner, moment)
-        if is_new:  # so that it is known after a restart, though nobody has joined it yet
-            self.write_unattended(shard, [group_record(group.group_id, group.record(), moment.wall_ms)])
+        if known is None:  # so that it is known after a restart, though nobody has joined it yet
+            try:
+                shard.write(self._new_group(shard, group, moment))
+            except CoordinatorError as error:
+                del self._waiting[ticket]
+                return refused_join(request.member_id, error.code)
         self.perform(shard, group)
         return answer
+
+    @staticmethod
+    def _new_group(shard: Shard, group: ClassicGroup, moment: Moment) -> Change:
+        """A group that somebody joins; a KIP-848 group of that name goes: nobody is in it any more."""
+
+        def add() -> None:
+            shard.state.groups[group.group_id] = group
+
+        added = Change([group_record(group.group_id, group.record(), moment.wall_ms)], add)
+        consumer = shard.state.consumers.get(group.group_id)
+        if consumer is None:
+            return added
+        return together([shard.state.forget_consumer_group(consumer, moment), added])
 
     def sync(self, request: SyncGroupRequest) -> SyncGroupResponse | Completion[SyncGroupResponse]:
         shard = self._shard_for_member(request.group_id)
@@ -250,7 +257,9 @@ class GroupCoordinator:
         self.perform(shard, group)
         return code
 
-    def leave(self, group_id: str, members: Sequence[MemberIdentity]) -> LeaveGroupResponse:
+    def leave(
+        self, group_id: str, members: Sequence[MemberIdentity]
+    ) -> LeaveGroupResponse | Completion[LeaveGroupResponse]:
         shard = self._shard_for_member(group_id)
         if isinstance(shard, ErrorCode):
             return LeaveGroupResponse(error_code=shard)
@@ -295,11 +304,11 @@ class GroupCoordinator:
 
     def _store(self, shard: Shard, group: ClassicGroup, store: Store) -> None:
         record = group_record(group.group_id, store.value, self._clock.now_ms())
-        if store.then is None:
-            self.write_unattended(shard, [record])
+        if store.then is None:  # as in Kafka, the group goes on although the log may not take it
+            self._write_unattended(shard, Change([record], _nothing))
             return
         try:
-            written = shard.write([record])
+            written = shard.write(Change([record], _nothing))  # `_stored` makes the change, or takes it back
         except CoordinatorError as error:
             self._stored(shard, group, store.then, error.code)
             return
@@ -340,11 +349,12 @@ class GroupCoordinator:
 
     # -- writing --------------------------------------------------------------------------------------
 
-    def write_unattended(self, shard: Shard, records: Sequence[NewRecord]) -> None:
-        """Write what nobody waits for. When that fails the shard is loaded again, without it."""
-        if records:
+    @staticmethod
+    def _write_unattended(shard: Shard, change: Change) -> None:
+        """Write what nobody waits for. What is refused is not changed."""
+        if change.records:
             with contextlib.suppress(CoordinatorError):
-                shard.write(records)
+                shard.write(change)
 
     async def _sweep(self) -> None:
         """Forget, from time to time, the offsets that nobody needs any more."""
@@ -359,8 +369,14 @@ class GroupCoordinator:
     async def _expire_offsets(self) -> None:
         retention_ms = self.config[coordinators.OFFSETS_RETENTION_MINUTES] * 60_000
         for shard in self.shards:
-            records = shard.state.expire(self.moment(), retention_ms)
-            self.write_unattended(shard, records)
-            if records:
-                log.info("%d offsets and groups of partition %d expired", len(records), shard.number)
+            count = 0
+            for change in shard.state.expire(self.moment(), retention_ms):
+                self._write_unattended(shard, change)
+                count += len(change.records)
+            if count:
+                log.info("%d offsets and groups of partition %d expired", count, shard.number)
             await asyncio.sleep(0)
+
+
+def _nothing() -> None:
+    """For a record of a group that is ahead of it, or changes when it is committed."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 import msgspec
 
 from penstock.protocol.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
+from penstock.protocol.wire import ZERO_UUID
 
 NO_PRODUCER_ID = -1
 
@@ -91,15 +92,19 @@ class CommittedOffsets:
         }
         return [OffsetCommitKey(group=group_id, topic=t, partition=p) for t, p in found]
 
-    def keys_of_topic(self, topic: str) -> list[OffsetCommitKey]:
-        """What all groups have of one topic."""
-        found = {
-            (group_id, partition): None
-            for groups in (self._by_group, *self._pending.values())
-            for group_id, topics in groups.items()
-            for partition in topics.get(topic, {})
-        }
-        return [OffsetCommitKey(group=g, topic=topic, partition=p) for g, p in found]
+    def keys_of_topic(self, topic: str, topic_id: bytes) -> list[OffsetCommitKey]:
+        """What all groups have of one topic, and nothing of another topic of that name. Old commits know no id."""
+        found: dict[tuple[str, int], bool] = {}
+        for groups in (self._by_group, *self._pending.values()):
+            for group_id, topics in groups.items():
+                for partition, committed in topics.get(topic, {}).items():
+                    is_of_topic = committed.value.topic_id in (topic_id, ZERO_UUID)
+                    found[group_id, partition] = is_of_topic and found.get((group_id, partition), True)
+        return [
+            OffsetCommitKey(group=g, topic=topic, partition=p)
+            for (g, p), is_of_topic in found.items()
+            if is_of_topic
+        ]
 
     def select(
         self, group_id: str, is_wanted: Callable[[str, OffsetCommitValue], bool]

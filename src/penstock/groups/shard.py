@@ -1,12 +1,13 @@
 """All that one partition of `__consumer_offsets` adds up to: its groups and their offsets.
 
-Pure. What changes offsets returns the records to be written and has already applied them; a group writes its own record
-by an instruction. `replay` is how all of it comes back from the log.
+Pure. What changes offsets is given as a `Change`, which the log takes first; a group writes its own record by an
+instruction. `replay` is how all of it comes back from the log.
 """
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 
+from penstock.cluster.coordination.change import Change, together
 from penstock.groups.classic import membership, rebalance
 from penstock.groups.classic.group import ClassicGroup, GroupSettings, group_of_record
 from penstock.groups.classic.states import State
@@ -22,7 +23,6 @@ from penstock.protocol.messages.consumer_group_metadata_record import ConsumerGr
 from penstock.protocol.messages.group_metadata_record import GroupMetadataKey
 from penstock.protocol.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
 from penstock.protocol.messages.share_group_metadata_record import ShareGroupMetadataKey
-from penstock.protocol.records.builder import NewRecord
 from penstock.protocol.records.record import Record
 
 log = logging.getLogger(__name__)
@@ -58,9 +58,7 @@ class GroupShard:
             if value is None:
                 self.offsets.remove(stored)
             else:
-                if stored.group not in self.consumers:
-                    self.group_or_new(stored.group)
-                self.offsets.put(stored, decode_offset(value), self._order, producer_id)
+                self._keep(stored, decode_offset(value), producer_id)
         elif isinstance(stored, GroupMetadataKey):
             if value is None:
                 self.groups.pop(stored.group, None)
@@ -102,10 +100,14 @@ class GroupShard:
         """The group; one without members when there was none, as for a consumer that only commits."""
         group = self.groups.get(group_id)
         if group is None:
-            group = self.groups[group_id] = ClassicGroup(group_id, self._settings)
+            group = self.groups[group_id] = self.new_group(group_id)
         return group
 
-    def delete_group(self, group_id: str, moment: Moment) -> ErrorCode | list[NewRecord]:
+    def new_group(self, group_id: str) -> ClassicGroup:
+        """One that is not part of the shard yet."""
+        return ClassicGroup(group_id, self._settings)
+
+    def delete_group(self, group_id: str, moment: Moment) -> ErrorCode | Change:
         share = self.shares.get(group_id)
         if share is not None:
             return ErrorCode.NON_EMPTY_GROUP if share.members else self._forget_share_group(share, moment)
@@ -113,30 +115,37 @@ class GroupShard:
         if consumer is not None:
             if consumer.members:
                 return ErrorCode.NON_EMPTY_GROUP
-            records = self.forget_offsets(self.offsets.keys_of(group_id), moment)
-            return [*records, *self.forget_consumer_group(consumer, moment)]
-        group = self.groups.get(group_id)
-        if group is None:
-            return ErrorCode.GROUP_ID_NOT_FOUND
-        code = membership.check_delete(group)
-        if code:
-            return code
-        records = self.forget_offsets(self.offsets.keys_of(group_id), moment)
-        return [*records, self._forget_group(group, moment)]
+            forgotten = self.forget_consumer_group(consumer, moment)
+        else:
+            group = self.groups.get(group_id)
+            if group is None:
+                return ErrorCode.GROUP_ID_NOT_FOUND
+            code = membership.check_delete(group)
+            if code:
+                return code
+            forgotten = self._forget_group(group, moment)
+        return together([self.forget_offsets(self.offsets.keys_of(group_id), moment), forgotten])
 
-    def _forget_group(self, group: ClassicGroup, moment: Moment) -> NewRecord:
-        rebalance.end(group, ErrorCode.GROUP_ID_NOT_FOUND, moment)
-        del self.groups[group.group_id]
-        return group_record(group.group_id, None, moment.wall_ms)
+    def _forget_group(self, group: ClassicGroup, moment: Moment) -> Change:
+        def apply() -> None:
+            rebalance.end(group, ErrorCode.GROUP_ID_NOT_FOUND, moment)
+            del self.groups[group.group_id]
 
-    def forget_consumer_group(self, group: ConsumerGroup, moment: Moment) -> list[NewRecord]:
+        return Change([group_record(group.group_id, None, moment.wall_ms)], apply)
+
+    def forget_consumer_group(self, group: ConsumerGroup, moment: Moment) -> Change:
         """Forget a KIP-848 group without members."""
-        del self.consumers[group.group_id]
-        return [consumer_records.encode(change, moment.wall_ms) for change in group.tombstones()]
 
-    def _forget_share_group(self, group: ShareGroup, moment: Moment) -> list[NewRecord]:
-        del self.shares[group.group_id]
-        return [share_records.encode(change, moment.wall_ms) for change in group.tombstones()]
+        def apply() -> None:
+            del self.consumers[group.group_id]
+
+        return Change([consumer_records.encode(each, moment.wall_ms) for each in group.tombstones()], apply)
+
+    def _forget_share_group(self, group: ShareGroup, moment: Moment) -> Change:
+        def apply() -> None:
+            del self.shares[group.group_id]
+
+        return Change([share_records.encode(each, moment.wall_ms) for each in group.tombstones()], apply)
 
     # -- offsets --------------------------------------------------------------------------------------
 
@@ -145,39 +154,63 @@ class GroupShard:
         commits: Sequence[tuple[OffsetCommitKey, OffsetCommitValue]],
         moment: Moment,
         producer_id: int = NO_PRODUCER_ID,
-    ) -> list[NewRecord]:
-        for key, value in commits:
-            self._order += 1
-            self.offsets.put(key, value, self._order, producer_id)
-        return [offset_record(key, value, moment.wall_ms) for key, value in commits]
+    ) -> Change:
+        """Keep offsets; a group that is not known yet is one without members."""
 
-    def forget_offsets(self, keys: Iterable[OffsetCommitKey], moment: Moment) -> list[NewRecord]:
-        records = []
-        for key in keys:
-            self.offsets.remove(key)
-            records.append(offset_record(key, None, moment.wall_ms))
-        return records
+        def apply() -> None:
+            for key, value in commits:
+                self._order += 1
+                self._keep(key, value, producer_id)
 
-    def forget_topic(self, topic: str, moment: Moment) -> list[NewRecord]:
-        """A topic was deleted: one that is made again under its name begins without anyone's offsets."""
-        return self.forget_offsets(self.offsets.keys_of_topic(topic), moment)
+        return Change([offset_record(key, value, moment.wall_ms) for key, value in commits], apply)
 
-    def expire(self, moment: Moment, retention_ms: int) -> list[NewRecord]:
-        """Forget offsets that nobody needs any more (KIP-211), and groups that have neither members nor offsets."""
-        records: list[NewRecord] = []
+    def _keep(self, key: OffsetCommitKey, value: OffsetCommitValue, producer_id: int) -> None:
+        if key.group not in self.groups and key.group not in self.consumers:
+            self.groups[key.group] = self.new_group(key.group)
+        self.offsets.put(key, value, self._order, producer_id)
+
+    def forget_offsets(self, keys: Sequence[OffsetCommitKey], moment: Moment) -> Change:
+        def apply() -> None:
+            for key in keys:
+                self.offsets.remove(key)
+
+        return Change([offset_record(key, None, moment.wall_ms) for key in keys], apply)
+
+    def forget_topic(self, topic: str, topic_id: bytes, moment: Moment) -> Change:
+        """A topic was deleted: one that is made again under its name begins without anyone's offsets.
+
+        It may have been made again already, and have offsets of its own.
+        """
+        return self.forget_offsets(self.offsets.keys_of_topic(topic, topic_id), moment)
+
+    def expire(self, moment: Moment, retention_ms: int) -> Iterator[Change]:
+        """Forget offsets that nobody needs any more (KIP-211), and groups that have neither members nor offsets.
+
+        One change for each group; make one before the next is asked for.
+        """
         for group in list(self.groups.values()):
-            records += self._expire_offsets(group, moment, retention_ms)
-            if (
-                group.state is State.EMPTY
-                and not group.pending_members
-                and not self.offsets.has_any(group.group_id)
-            ):
-                records.append(self._forget_group(group, moment))
+            expired = self._expired(group, moment, retention_ms)
+            is_idle = group.state is State.EMPTY and not group.pending_members
+            if is_idle and self._has_only(group.group_id, expired):
+                forgotten = self._forget_group(group, moment)
+                yield together([self.forget_offsets(expired, moment), forgotten])
+            elif expired:
+                yield self.forget_offsets(expired, moment)
         for consumer in list(self.consumers.values()):
-            records += self._expire_consumer(consumer, moment, retention_ms)
-        return records
+            expired = self._expired_of_consumer(consumer, moment, retention_ms)
+            if not consumer.members and self._has_only(consumer.group_id, expired):
+                forgotten = self.forget_consumer_group(consumer, moment)
+                yield together([self.forget_offsets(expired, moment), forgotten])
+            elif expired:
+                yield self.forget_offsets(expired, moment)
 
-    def _expire_consumer(self, group: ConsumerGroup, moment: Moment, retention_ms: int) -> list[NewRecord]:
+    def _has_only(self, group_id: str, expired: Sequence[OffsetCommitKey]) -> bool:
+        """Whether a group has no offsets but these of its own."""
+        return len(self.offsets.keys_of(group_id)) == len(expired)
+
+    def _expired_of_consumer(
+        self, group: ConsumerGroup, moment: Moment, retention_ms: int
+    ) -> list[OffsetCommitKey]:
         def is_expired(topic: str, value: OffsetCommitValue) -> bool:
             if group.is_subscribed_to(topic):
                 return False
@@ -185,12 +218,9 @@ class GroupShard:
                 return moment.wall_ms >= value.expire_timestamp
             return moment.wall_ms - value.commit_timestamp >= retention_ms
 
-        records = self.forget_offsets(self.offsets.select(group.group_id, is_expired), moment)
-        if not group.members and not self.offsets.has_any(group.group_id):
-            records += self.forget_consumer_group(group, moment)
-        return records
+        return self.offsets.select(group.group_id, is_expired)
 
-    def _expire_offsets(self, group: ClassicGroup, moment: Moment, retention_ms: int) -> list[NewRecord]:
+    def _expired(self, group: ClassicGroup, moment: Moment, retention_ms: int) -> list[OffsetCommitKey]:
         is_without_protocol = group.protocol_type is None
         is_idle = group.state is State.EMPTY and not is_without_protocol
         if not is_idle and not is_without_protocol and not self._reads_known_topics(group):
@@ -206,7 +236,7 @@ class GroupShard:
                 since_ms = group.state_since_ms
             return moment.wall_ms - since_ms >= retention_ms
 
-        return self.forget_offsets(self.offsets.select(group.group_id, is_expired), moment)
+        return self.offsets.select(group.group_id, is_expired)
 
     @staticmethod
     def _reads_known_topics(group: ClassicGroup) -> bool:

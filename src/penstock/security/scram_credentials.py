@@ -3,12 +3,20 @@
 import enum
 import hashlib
 import hmac
+import re
+from collections.abc import Collection
 
 import msgspec
 
 ITERATIONS_MIN = 4096
 ITERATIONS_MAX = 16_384
 """Kafka's bounds: fewer make a stolen credential cheap to guess, more let one login keep a client busy."""
+
+SALT_BYTES = 64
+"""How long the salts are that are made here: as librdkafka makes them, and so `penstock user add`."""
+
+_DIGITS = b"0123456789abcdefghijklmnopqrstuvwxyz"
+_TEXT_SALT = re.compile(rb"[0-9a-z]{16,26}")
 
 
 class ScramMechanism(enum.IntEnum):
@@ -65,21 +73,52 @@ def credential_of_salted_password(
     )
 
 
-def decoy_credential(mechanism: ScramMechanism, user: str, secret: bytes) -> ScramCredential:
-    """What a user who does not exist is shown: the same salt whenever they are tried, as if they did."""
+class ScramForm(msgspec.Struct, frozen=True, kw_only=True):
+    """What a challenge shows of how a credential was made."""
 
-    def derived(label: bytes, size: int) -> bytes:
-        seed = hmac.digest(secret, label + bytes([mechanism]) + user.encode(), "sha512")
-        return seed[:size]
+    salt_bytes: int = SALT_BYTES
+    is_text: bool = False
+    """Salts of Kafka's own tools are 130-bit numbers written in base 36; they have no fixed length."""
+    iterations: int = ITERATIONS_MIN
 
-    size = mechanism.digest_bytes
-    return ScramCredential(
-        salt=derived(b"salt", SALT_BYTES),
-        stored_key=derived(b"stored", size),
-        server_key=derived(b"server", size),
-        iterations=ITERATIONS_MIN,
+
+def form_of(credential: ScramCredential) -> ScramForm:
+    is_text = _TEXT_SALT.fullmatch(credential.salt) is not None
+    return ScramForm(
+        salt_bytes=0 if is_text else len(credential.salt), is_text=is_text, iterations=credential.iterations
     )
 
 
-SALT_BYTES = 20
-"""How long the salts are that are made here, and those of unknown users."""
+def decoy_credential(
+    mechanism: ScramMechanism, user: str, secret: bytes, forms: Collection[ScramForm] = ()
+) -> ScramCredential:
+    """What a user who does not exist is shown: the same whenever they are tried, as if they did.
+
+    It has one of `forms`, those of the credentials that exist: a salt or a number of iterations that no user has would
+    tell. Each user and form have a rank, and the highest wins, so another form in the cluster changes few answers.
+    """
+
+    def derived(label: bytes, size: int) -> bytes:
+        key = hmac.digest(secret, label + bytes([mechanism]) + user.encode(), "sha512")
+        return hashlib.shake_256(key).digest(size)
+
+    def rank(form: ScramForm) -> bytes:
+        return derived(f"form {form.salt_bytes} {form.is_text} {form.iterations} ".encode(), 16)
+
+    form = max(forms, key=rank, default=ScramForm())
+    size = mechanism.digest_bytes
+    return ScramCredential(
+        salt=_text_salt(derived(b"salt", 17)) if form.is_text else derived(b"salt", form.salt_bytes),
+        stored_key=derived(b"stored", size),
+        server_key=derived(b"server", size),
+        iterations=form.iterations,
+    )
+
+
+def _text_salt(random: bytes) -> bytes:
+    number = int.from_bytes(random) >> (8 * len(random) - 130)
+    digits = bytearray()
+    while number:
+        number, digit = divmod(number, len(_DIGITS))
+        digits.append(_DIGITS[digit])
+    return bytes(reversed(digits))

@@ -7,14 +7,19 @@ good too, unless metadata has that user: all brokers of a cluster have the same 
 
 import secrets
 from collections.abc import Callable, Mapping
+from itertools import islice
 
 from penstock.security.scram_credentials import (
     SALT_BYTES,
     ScramCredential,
+    ScramForm,
     ScramMechanism,
     credential_of_password,
     decoy_credential,
+    form_of,
 )
+
+_USERS_COMPARED_MAX = 256
 
 
 class ScramUsers:
@@ -40,5 +45,16 @@ class ScramUsers:
         return self._stored().get((user, mechanism)) or self._own.get((listener, user, mechanism))
 
     def decoy(self, mechanism: ScramMechanism, user: str) -> ScramCredential:
+        """What a user without a credential is shown: of the form that others have, see `decoy_credential`."""
         secret = self._secret()
-        return decoy_credential(mechanism, user, secret.encode() if secret else self._secret_until_then)
+        return decoy_credential(
+            mechanism, user, secret.encode() if secret else self._secret_until_then, self._forms(mechanism)
+        )
+
+    def _forms(self, mechanism: ScramMechanism) -> set[ScramForm]:
+        """Those of the first users by this mechanism, or else by any: enough, and logins stay cheap."""
+        stored = self._stored()
+        of_mechanism = (each for (_, number), each in stored.items() if number == mechanism)
+        return {form_of(each) for each in islice(of_mechanism, _USERS_COMPARED_MAX)} or {
+            form_of(each) for each in islice(stored.values(), _USERS_COMPARED_MAX)
+        }

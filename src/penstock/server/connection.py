@@ -379,7 +379,7 @@ class Connection(asyncio.BufferedProtocol):
         elif isinstance(error, ConnectionGone):
             slot.failure = "it is gone"
         else:
-            log.error("a request of %s failed in a way the broker did not expect", self.peer, exc_info=error)
+            self._host.log_failure(self.peer, error)
             slot.failure = "internal error, see the traceback above"
             self._host.counts.unexpected_errors += 1
         self._is_stopping = True

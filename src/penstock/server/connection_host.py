@@ -136,7 +136,9 @@ class Tracked(Protocol):
     @property
     def is_waiting_for_answers(self) -> bool: ...
 
-    def close(self, reason: str) -> None: ...
+    def close(self, reason: str) -> None:
+        """`reason` is logged, unless it is empty."""
+        ...
 
     def abort(self) -> None: ...
 
@@ -207,6 +209,16 @@ class ConnectionHost:
         again = "" if times <= 1 else f" ({times} times since this was told last)"
         level = logging.WARNING if times else logging.DEBUG
         log.log(level, "closing the connection of %s: %s%s", peer, reason, again)
+
+    def log_failure(self, peer: Peer, error: BaseException) -> None:
+        """A bug, with its traceback: once in a while for each place it comes from, or a client could fill the log."""
+        trace = error.__traceback__
+        while trace is not None and trace.tb_next is not None:
+            trace = trace.tb_next
+        place = None if trace is None else (trace.tb_frame.f_code, trace.tb_lineno)
+        if times := self._seldom.times((type(error), place)):
+            again = "" if times == 1 else f" ({times} times since this was logged last)"
+            log.error("Unhandled error in a request of %s%s", peer, again, exc_info=error)
 
     def admits(self, peer_host: str) -> str | None:
         """Why the newest connection, already counted, is one too many; None when it is not."""

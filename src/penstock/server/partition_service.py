@@ -71,7 +71,7 @@ class PartitionService:
         services = self._services
         services.replicas.surroundings.on_in_sync_change = self._in_sync.note
         services.replicas.surroundings.on_suspicion = self._scrubber.suspect
-        services.replicas.load()
+        services.replicas.load(services.config)
         services.quotas.follow(self._metadata.image.quotas)
         services.telemetry.follow(self._metadata.image.settings_of(ResourceType.CLIENT_METRICS))
         self._metadata.subscribe(self._follow)

@@ -62,6 +62,25 @@ def settings_refusal(ctx: RequestContext, operation: Operation, resource_type: i
     return ErrorCode.NONE
 
 
+def refused_topics(
+    ctx: RequestContext, operation: Operation, topics: Iterable[bytes | str]
+) -> dict[bytes | str, ErrorCode]:
+    """Why topics are not accessed by a request that may wait before it acts.
+
+    It acts on what may be done when it comes. A topic id that nobody has then stays unknown to it: the topic that gets
+    the id while it waits was not asked about.
+    """
+    if not ctx.broker.authorizer.is_enforcing:
+        return {}
+    topics = list(topics)
+    known = ctx.broker.controller.image.topics_by_id
+    refused = dict.fromkeys(denied_topics(ctx, operation, topics), ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    for topic in topics:
+        if isinstance(topic, bytes) and topic not in known:
+            refused[topic] = ErrorCode.UNKNOWN_TOPIC_ID
+    return refused
+
+
 def denied_topics(
     ctx: RequestContext, operation: Operation, topics: Iterable[bytes | str]
 ) -> set[bytes | str]:

@@ -102,7 +102,10 @@ class Server:
                 if connection in closed:
                     connection.abort()
                 else:
-                    connection.close(f"idle for {self._idle_ms_max} ms (connections.max.idle.ms)")
+                    log.debug(
+                        "closing the connection of %s: idle for %d ms", connection.peer, self._idle_ms_max
+                    )
+                    connection.close("")
             closed = idle
 
 

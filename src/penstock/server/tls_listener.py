@@ -62,7 +62,8 @@ class TlsListener:
             try:
                 accepted, address = await loop.sock_accept(self._listening)
             except OSError as error:  # no descriptors are left: others may free some
-                log.error("listener %s cannot accept: %s", self._listener, error)  # noqa: TRY400
+                if self._seldom.times("accept"):
+                    log.error("listener %s cannot accept: %s", self._listener, error)  # noqa: TRY400
                 await asyncio.sleep(_ACCEPT_AGAIN_S)
                 continue
             handshake = _Handshake(
@@ -120,7 +121,8 @@ class _Handshake:
         return False
 
     def close(self, reason: str) -> None:
-        log.warning("closing the connection of %s: %s", self.peer, reason)
+        if reason:
+            self._host.tell_closing(self.peer, reason)
         self.abort()
 
     def abort(self) -> None:

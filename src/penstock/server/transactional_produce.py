@@ -15,10 +15,10 @@ from penstock.protocol.records.batch import (
     parse_header,
 )
 from penstock.server.context import RequestContext
-from penstock.transactions.admission import PRODUCE_ADDS_FROM, Admission, told_to_producer
+from penstock.transactions.admission import PRODUCE_ADDS_FROM, Admission, Question, Verdict, told_to_producer
 from penstock.transactions.state import Producer, TopicPartition
 
-Verdicts = dict[TopicPartition, ErrorCode]
+Verdicts = dict[TopicPartition, Verdict]
 
 _BY_ID_FROM = 13
 
@@ -26,11 +26,11 @@ _BY_ID_FROM = 13
 class Pending:
     """A request with records of a transaction that is not open yet where they go."""
 
-    __slots__ = ("adds", "admission")
+    __slots__ = ("admission", "question")
 
-    def __init__(self, admission: Admission, adds: bool) -> None:
+    def __init__(self, admission: Admission, question: Question) -> None:
         self.admission = admission
-        self.adds = adds
+        self.question = question
 
 
 def key_of(ctx: RequestContext, topic: TopicProduceData) -> bytes | str:
@@ -60,7 +60,7 @@ def has_transactional_records(request: ProduceRequest) -> bool:
 
 
 def pending_in(ctx: RequestContext, topics: Sequence[TopicProduceData]) -> Pending | Verdicts:
-    """What must be waited for before the transactional batches of a request may be appended, or what they are told."""
+    """What must be waited for before the transactional batches of a request may be appended, or the verdict on each."""
     producers: set[Producer] = set()
     firsts: list[tuple[Replica, int]] = []
     for topic in topics:
@@ -78,19 +78,32 @@ def pending_in(ctx: RequestContext, topics: Sequence[TopicProduceData]) -> Pendi
             TopicPartition(leader.topic, leader.partition): ErrorCode.INVALID_PRODUCER_ID_MAPPING
             for leader, _ in firsts
         }
-    adds = ctx.version >= PRODUCE_ADDS_FROM
-    if not firsts or not (adds or ctx.broker.config[TRANSACTION_PARTITION_VERIFICATION_ENABLE]):
+    if not firsts:
         return {}
     producer = producers.pop()
     admissions = ctx.broker.admissions
-    if all(admissions.is_admitted(leader, producer) for leader, _ in firsts):
-        return {}
-    return Pending(admissions.enter(producer, firsts), adds)
+    permits: Verdicts = {}
+    for leader, _ in firsts:
+        permit = admissions.permit(leader, producer)
+        if permit is None:
+            return Pending(admissions.enter(producer, firsts), _question(ctx))
+        permits[TopicPartition(leader.topic, leader.partition)] = permit
+    return permits
+
+
+def _question(ctx: RequestContext) -> Question:
+    return Question.for_request(
+        adds=ctx.version >= PRODUCE_ADDS_FROM,
+        verifies=ctx.broker.config[TRANSACTION_PARTITION_VERIFICATION_ENABLE],
+    )
 
 
 async def verdicts(ctx: RequestContext, request: ProduceRequest, pending: Pending) -> Verdicts:
-    """What each partition is told once the coordinator has answered; what is told NONE may be appended at once."""
-    codes = await pending.admission.outcome(
-        ctx.broker.admissions.verifier, request.transactional_id or "", adds=pending.adds
+    """The verdict on each partition once the coordinator has answered."""
+    found = await pending.admission.outcome(
+        ctx.broker.admissions.verifier, request.transactional_id or "", pending.question
     )
-    return {target: told_to_producer(code, ctx.version) for target, code in codes.items()}
+    return {
+        target: told_to_producer(verdict, ctx.version) if isinstance(verdict, ErrorCode) else verdict
+        for target, verdict in found.items()
+    }

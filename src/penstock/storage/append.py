@@ -15,6 +15,7 @@ from penstock.storage.files import Buffer
 from penstock.storage.log_errors import AppendRejected
 from penstock.storage.storable_batch import StorableBatch
 
+LEADER_EPOCH_MAX = 2**31 - 1
 HERE_BYTES_MAX = 2 * 1024 * 1024
 """What a batch of a client may grow to before it is checked on a thread: the loop is held for some milliseconds."""
 
@@ -89,11 +90,14 @@ def assign_offsets(batches: Sequence[StorableBatch], next_offset: int, leader_ep
         next_offset = batch.last_offset + 1
 
 
-def prepare_replicated(records: Buffer, next_offset: int) -> list[StorableBatch]:
+def prepare_replicated(
+    records: Buffer, next_offset: int, leader_epoch_max: int = LEADER_EPOCH_MAX
+) -> list[StorableBatch]:
     """Check what a follower has fetched: whole batches with good checksums and ascending offsets.
 
     A partial batch at the end is left out: the leader cuts its answers where it pleases. Offsets may have gaps,
-    which compaction leaves. Raises `AppendRejected`.
+    which compaction leaves. A leader gives no records of a later epoch than its own: they would be another leader's,
+    who may have another history below them. Raises `AppendRejected`.
     """
     view = memoryview(records)
     batches = []
@@ -110,6 +114,12 @@ def prepare_replicated(records: Buffer, next_offset: int) -> list[StorableBatch]
                     ErrorCode.OFFSET_OUT_OF_RANGE,
                     f"a fetched batch begins at offset {header.base_offset}, but the log has all below "
                     f"{next_offset}: nothing was stored",
+                )
+            if header.leader_epoch > leader_epoch_max:
+                raise AppendRejected(
+                    ErrorCode.UNKNOWN_LEADER_EPOCH,
+                    f"the batch at offset {header.base_offset} was written in leader epoch {header.leader_epoch}, and "
+                    f"the leader of epoch {leader_epoch_max} gave it: nothing was stored",
                 )
             next_offset = header.next_offset
             data = view[position : position + size]

@@ -6,7 +6,8 @@ kept in `cleaner-offset-checkpoint` (format: `checkpoints`). The retention sweep
 `log.retention.check.interval.ms`. A log that is damaged or fails otherwise is left alone from then on and told about;
 a full disk is only waited for. Nothing that happens to one log stops the others.
 
-Whoever truncates or deletes a log does so inside `paused`: a pass that is running ends first.
+Whoever deletes a log does so inside `paused`: a pass that is running ends first. A pass over a log that is truncated
+meanwhile is given up. How far a log is compacted is kept in the `Log` itself: the name alone may stand for another log.
 """
 
 import asyncio
@@ -80,11 +81,13 @@ class Cleaner:
         self._compactor = compactor
         self._settings = settings
         self._clean_offsets = self._read_checkpoint()
+        """What the checkpoint is to say, with the offsets of logs that nobody has opened yet."""
+        self._written = dict(self._clean_offsets)
         self._passes: dict[PartitionName, asyncio.Task[CompactionResult]] = {}
         self._paused: Counter[PartitionName] = Counter()
         self._failed: set[PartitionName] = set()
         self._writing = asyncio.Lock()
-        self._present: set[PartitionName] = set()
+        self._present: dict[PartitionName, Log] = {}
         self.uncleanable: dict[PartitionName, str] = {}
         """Partitions that are left alone, and why."""
 
@@ -142,7 +145,7 @@ class Cleaner:
 
     async def _sweep_log(self, partition: CleanedPartition) -> int:
         log, now_ms = partition.log, self._clock.now_ms()
-        count = count_to_delete(retention_facts(self._files, partition, now_ms), log.config, now_ms)
+        count = count_to_delete(retention_facts(partition, now_ms), log.config, now_ms)
         if count:
             start_offset = log.log_start_offset
             log.delete_oldest(count, now_ms=now_ms)
@@ -184,10 +187,12 @@ class Cleaner:
         chosen = self._choose()
         if chosen is None:
             self._failed.clear()
+            if self._clean_offsets != self._written:
+                await self._write_checkpoint()
             return False
         partition, facts, cleanable = chosen
-        name = _name_of(partition.log)
-        task = asyncio.ensure_future(self._pass(partition, facts, cleanable))
+        name, generation = _name_of(partition.log), partition.log.generation
+        task = asyncio.ensure_future(self._pass(partition, facts, cleanable, generation))
         self._passes[name] = task
         try:
             await asyncio.wait([task])
@@ -196,19 +201,19 @@ class Cleaner:
                 task.cancel()
                 await asyncio.wait([task])
             del self._passes[name]
-        if not await self._settle(partition, cleanable, task):
+        if not await self._settle(partition, cleanable, generation, task):
             self._failed.add(name)
         return True
 
     def _choose(self) -> tuple[CleanedPartition, LogFacts, Cleanable] | None:
         now_ms = self._clock.now_ms()
         best: tuple[CleanedPartition, LogFacts, Cleanable] | None = None
-        names: set[PartitionName] = set()
+        present: dict[PartitionName, Log] = {}
         for partition in self._partitions():
             if not partition.is_open:
                 continue
             log, name = partition.log, _name_of(partition.log)
-            names.add(name)
+            present[name] = log
             if "compact" not in log.config.cleanup_policy or log.failure is not None:
                 continue
             if (
@@ -219,37 +224,51 @@ class Cleaner:
             ):
                 continue
             try:
-                facts = compaction_facts(self._files, partition)
+                facts = compaction_facts(partition)
             except Exception as error:  # noqa: BLE001 - one bad log must not stop the others
                 self._give_up(name, error)
                 continue
-            cleanable = assess(facts, log.config, self._clean_offsets.get(name), now_ms)
+            cleanable = assess(facts, log.config, self._clean_offset_of(log), now_ms)
             if cleanable.is_due(log.config) and (best is None or cleanable.dirty_ratio > best[2].dirty_ratio):
                 best = (partition, facts, cleanable)
-        for gone in self._present - names:  # deleted: a later topic of this name begins anew
-            self._clean_offsets.pop(gone, None)
-            self.uncleanable.pop(gone, None)
-        self._present = names
+        for name, log in self._present.items():
+            if name not in present:
+                self._clean_offsets.pop(name, None)
+            if present.get(name) is not log:  # deleted: a later topic of this name begins anew
+                self.uncleanable.pop(name, None)
+        self._present = present
         return best
 
+    def _clean_offset_of(self, log: Log) -> int:
+        if log.clean_offset is None:
+            log.clean_offset = self._clean_offsets.get(_name_of(log), 0)
+        self._note_clean_offset(log, log.clean_offset)
+        return log.clean_offset
+
+    def _note_clean_offset(self, log: Log, offset: int) -> None:
+        log.clean_offset = offset
+        if offset > 0:
+            self._clean_offsets[_name_of(log)] = offset
+        else:
+            self._clean_offsets.pop(_name_of(log), None)
+
     async def _pass(
-        self, partition: CleanedPartition, facts: LogFacts, cleanable: Cleanable
+        self, partition: CleanedPartition, facts: LogFacts, cleanable: Cleanable, generation: int
     ) -> CompactionResult:
         log, now_ms, settings = partition.log, self._clock.now_ms(), self._settings()
         recovery_point = await self._secure(log)
         if recovery_point < cleanable.first_uncleanable_offset:
             bounded = msgspec.structs.replace(facts, last_stable_offset=recovery_point)
-            cleanable = assess(bounded, log.config, self._clean_offsets.get(_name_of(log)), now_ms)
+            cleanable = assess(bounded, log.config, self._clean_offset_of(log), now_ms)
             if cleanable.dirty_bytes == 0:
                 raise LogChanged(f"the recovery point of {log.directory} could not be moved")
         job = job_for(
-            self._files,
             partition,
             cleanable,
             now_ms=now_ms,
             dedupe_buffer_bytes=settings.dedupe_buffer_bytes // max(1, settings.threads),
         )
-        place = PassInPlace(self._files, self._offload, log, job)
+        place = PassInPlace(self._offload, log, job, generation)
         result = await self._compactor.run(job)
         for number, cleaned in enumerate(result.cleaned):
             try:
@@ -261,7 +280,11 @@ class Cleaner:
         return result
 
     async def _settle(
-        self, partition: CleanedPartition, cleanable: Cleanable, task: "asyncio.Task[CompactionResult]"
+        self,
+        partition: CleanedPartition,
+        cleanable: Cleanable,
+        generation: int,
+        task: "asyncio.Task[CompactionResult]",
     ) -> bool:
         """Take in how a pass ended; whether well."""
         log, name = partition.log, _name_of(partition.log)
@@ -271,7 +294,8 @@ class Cleaner:
         if error is None:
             result = task.result()
             self._report(log, cleanable, result)
-            self._clean_offsets[name] = result.end_offset
+            if log.generation == generation:  # else it was truncated or deleted since the pass ended
+                self._note_clean_offset(log, result.end_offset)
             await self._write_checkpoint()
             return True
         if isinstance(error, LogChanged) or all(
@@ -321,11 +345,11 @@ class Cleaner:
             return {}
 
     async def _write_checkpoint(self) -> None:
-        """With the offsets of logs that nobody has opened yet."""
         async with self._writing:
             offsets = dict(self._clean_offsets)
             try:
                 await self._offload.run(lambda: write_offsets(self._files, self._checkpoint_path, offsets))
+                self._written = offsets
             except OSError as error:
                 _log.warning("cannot write %s: %s", self._checkpoint_path, error.strerror)
 

@@ -33,25 +33,25 @@ class CleanedPartition(Protocol):
     def last_stable_offset(self) -> int: ...
 
 
-def retention_facts(files: FileSystem, partition: CleanedPartition, now_ms: int) -> LogFacts:
+def retention_facts(partition: CleanedPartition, now_ms: int) -> LogFacts:
     """Times are looked up oldest first, and only until one is young enough to stay: the rest count as new."""
     config = partition.log.config
     is_by_age = "delete" in config.cleanup_policy and config.retention_ms >= 0
     segments = []
     for segment in partition.log.segments:
-        newest_ms = _newest_ms(files, segment) if is_by_age else now_ms
+        newest_ms = _newest_ms(partition.log, segment) if is_by_age else now_ms
         is_by_age = is_by_age and now_ms - newest_ms > config.retention_ms
         segments.append(_facts(segment, newest_ms=newest_ms))
     return _log_facts(partition, segments)
 
 
-def compaction_facts(files: FileSystem, partition: CleanedPartition) -> LogFacts:
+def compaction_facts(partition: CleanedPartition) -> LogFacts:
     config = partition.log.config
     needs_newest = config.min_compaction_lag_ms > 0
     needs_oldest = config.max_compaction_lag_ms < LONG_MAX
     segments = []
     for segment in partition.log.segments[:-1]:
-        newest_ms = _newest_ms(files, segment) if needs_newest else 0
+        newest_ms = _newest_ms(partition.log, segment) if needs_newest else 0
         oldest_ms = _oldest_ms(segment) if needs_oldest else NO_TIMESTAMP
         segments.append(_facts(segment, newest_ms=newest_ms, oldest_ms=oldest_ms))
     segments.append(_facts(partition.log.segments[-1], newest_ms=0))
@@ -89,9 +89,9 @@ def _facts(segment: Segment, *, newest_ms: int, oldest_ms: int = NO_TIMESTAMP) -
     )
 
 
-def _newest_ms(files: FileSystem, segment: Segment) -> int:
+def _newest_ms(log: Log, segment: Segment) -> int:
     newest_ms = segment.max_timestamp()
-    return newest_ms if newest_ms >= 0 else files.modified_ms(segment.log_path)
+    return newest_ms if newest_ms >= 0 else log.files.modified_ms(segment.log_path)
 
 
 def _oldest_ms(segment: Segment) -> int:

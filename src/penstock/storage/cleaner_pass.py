@@ -4,6 +4,7 @@ The work between is a worker's (`compaction_worker`). The log goes on meanwhile:
 truncated or deleted. What the pass was made from must still be there, unchanged, before anything is replaced.
 """
 
+import contextlib
 import logging
 from functools import partial
 
@@ -15,7 +16,7 @@ from penstock.storage.compaction_filter import LastRecord
 from penstock.storage.compaction_rewrite import CleanedSegment, CompactionJob
 from penstock.storage.files import FileSystem
 from penstock.storage.log import Log
-from penstock.storage.log_errors import LogError, StorageFailure
+from penstock.storage.log_errors import LogClosed, LogError, StorageFailure
 from penstock.storage.transaction_index import AbortedTransaction
 
 _log = logging.getLogger(__name__)
@@ -26,7 +27,6 @@ class LogChanged(LogError):
 
 
 def job_for(
-    files: FileSystem,
     partition: CleanedPartition,
     cleanable: Cleanable,
     *,
@@ -39,7 +39,7 @@ def job_for(
     sealed = [segment for segment in log.segments if segment.base_offset < end_offset]
     return CompactionJob(
         directory=log.directory,
-        segments=tuple(with_index_sizes(files, segment) for segment in sealed),
+        segments=tuple(with_index_sizes(log.files, segment) for segment in sealed),
         first_dirty_offset=cleanable.first_dirty_offset,
         first_uncleanable_offset=end_offset,
         now_ms=now_ms,
@@ -70,17 +70,21 @@ def _aborted_outside(log: Log, end_offset: int) -> list[AbortedTransaction]:
 class PassInPlace:
     """Puts the compacted segments of one pass in the place of the old ones."""
 
-    def __init__(self, files: FileSystem, offload: Offload, log: Log, job: CompactionJob) -> None:
-        self._files = files
+    def __init__(self, offload: Offload, log: Log, job: CompactionJob, generation: int) -> None:
+        """`generation` is the log's as of when it was decided what to compact."""
+        self._files = log.files
         self._offload = offload
         self._log = log
+        self._generation = generation
         wanted = {segment.base_offset for segment in job.segments}
         self._sources = {s.base_offset: s for s in log.segments if s.base_offset in wanted}
-        self._sizes_bytes = {segment.base_offset: segment.size_bytes for segment in job.segments}
 
     def discard(self, cleaned: CleanedSegment) -> None:
         """Forget a compacted segment that is not put in place."""
-        compaction_swap.discard(self._files, self._log.directory, cleaned.base_offset)
+        with contextlib.suppress(
+            LogClosed
+        ):  # then it goes with the log's directory, or when the log is opened
+            compaction_swap.discard(self._files, self._log.directory, cleaned.base_offset)
 
     async def put(self, cleaned: CleanedSegment) -> None:
         """Raises `LogChanged`, and leaves no file behind, when the log is no longer what was compacted.
@@ -113,6 +117,10 @@ class PassInPlace:
         await self._offload.run(partial(_remove, files, deleted))
 
     def _check_unchanged(self, cleaned: CleanedSegment) -> None:
+        if self._log.failure is not None:
+            raise LogChanged(f"{self._log.directory} has failed since its compaction began")
+        if self._log.generation != self._generation:
+            raise LogChanged(f"{self._log.directory} was truncated since its compaction began")
         present = {segment.base_offset: segment for segment in self._log.segments[:-1]}
         for offset in cleaned.replaces:
             segment = present.get(offset)
@@ -120,12 +128,6 @@ class PassInPlace:
                 raise LogChanged(
                     f"segment {offset} of {self._log.directory} is gone since its compaction began"
                 )
-            if segment.size_bytes != self._sizes_bytes[offset]:
-                raise LogChanged(
-                    f"segment {offset} of {self._log.directory} was cut since its compaction began"
-                )
-        if self._log.failure is not None:
-            raise LogChanged(f"{self._log.directory} has failed since its compaction began")
 
     async def _sync_directory(self) -> None:
         await self._offload.run(partial(self._files.sync_dir, self._log.directory))

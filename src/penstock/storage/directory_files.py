@@ -21,12 +21,15 @@ The epoch is the one that the broker was registered with, -1 when it never was (
 
 import base64
 import binascii
+import logging
 from typing import Final
 
 import msgspec
 
 from penstock.storage.files import FileSystem, read_whole, write_atomically
 from penstock.storage.log_errors import DirectoryMismatch
+
+log = logging.getLogger(__name__)
 
 META: Final = "meta.properties"
 PARTITION_METADATA: Final = "partition.metadata"
@@ -60,6 +63,26 @@ def decode_uuid(text: str) -> bytes | None:
     except (ValueError, binascii.Error):
         return None
     return uuid if len(uuid) == 16 else None
+
+
+def restrict_access(files: FileSystem, directory: str) -> None:
+    """Let nobody else into a data directory, which an earlier version or somebody else has made."""
+    try:
+        previous_mode = files.restrict(directory)
+    except OSError as error:
+        log.warning(
+            "Others may read %s, and its mode cannot be changed (%s): the records and the credentials in it are open "
+            "to them. Give the broker a directory of its own user with mode 0700",
+            directory,
+            error.strerror,
+        )
+        return
+    if previous_mode is not None:
+        log.warning(
+            "Changed the mode of %s from %04o to 0700: it holds records and credentials",
+            directory,
+            previous_mode,
+        )
 
 
 def read_meta(files: FileSystem, directory: str) -> Meta | None:

@@ -6,14 +6,14 @@ What blocks is handed out as a job, to be run on a thread and given back to `fin
 import logging
 import os
 from collections.abc import Callable
+from functools import partial
 
 from penstock.config.topic import TopicConfig
 from penstock.observability.offload import Offload
 from penstock.storage.directory_files import PARTITION_METADATA
-from penstock.storage.file_cache import FileCache
 from penstock.storage.leader_epochs import encode_checkpoint
 from penstock.storage.log_errors import StorageFailure
-from penstock.storage.log_sync import CheckpointJob, SyncJob
+from penstock.storage.log_sync import CheckpointJob, Encode, SyncJob
 from penstock.storage.log_values import LEADER_EPOCHS, LoadedLog
 from penstock.storage.producer_snapshot import encode_snapshot
 from penstock.storage.readable_log import ReadableLog
@@ -34,7 +34,6 @@ class DurableLog(ReadableLog):
     __slots__ = (
         "_batches_at_checkpoint",
         "_bytes_at_checkpoint",
-        "_checkpoint",
         "_epochs_are_saved",
         "_is_new",
         "_snapshots",
@@ -50,12 +49,11 @@ class DurableLog(ReadableLog):
         chain: SegmentChain,
         config: TopicConfig,
         *,
-        cache: FileCache,
         loaded: LoadedLog,
         offload: Offload,
         is_new: bool,
     ) -> None:
-        super().__init__(topic, partition, chain, config, cache=cache, loaded=loaded, offload=offload)
+        super().__init__(topic, partition, chain, config, loaded=loaded, offload=offload)
         self.on_durable: Callable[[], None] = _ignore
         """Called when `durable_offset` has grown, or the log has failed."""
         self.on_checkpoint_due: Callable[[], None] = _ignore
@@ -66,7 +64,6 @@ class DurableLog(ReadableLog):
         self._epochs_are_saved = loaded.epochs_are_saved
         self.syncing: SyncJob | None = None
         """The latest sync, while it has not ended."""
-        self._checkpoint: CheckpointJob | None = None
         self._is_new = is_new
         chain.names_unsynced = is_new or not loaded.names_are_synced
         chain.unsynced = list(loaded.unsynced)
@@ -176,13 +173,14 @@ class DurableLog(ReadableLog):
                 return None  # recovery makes the indexes anew as long as it starts below them
             index_paths += paths
         sync = self.begin_sync()
-        contents = {self._snapshots.path(end_offset): encode_snapshot(self.producers.snapshot())}
+        contents: dict[str, Encode] = {
+            self._snapshots.path(end_offset): partial(encode_snapshot, self.producers.snapshot())
+        }
         if not self._epochs_are_saved:
-            contents[f"{self.directory}/{LEADER_EPOCHS}"] = encode_checkpoint(self.epochs.entries)
+            contents[f"{self.directory}/{LEADER_EPOCHS}"] = partial(encode_checkpoint, self.epochs.entries)
             self._epochs_are_saved = True
         self._wait_for_next_checkpoint()
-        self._checkpoint = CheckpointJob(self._cache.files, sync, index_paths, contents)
-        return self._checkpoint
+        return CheckpointJob(self._cache.files, sync, index_paths, contents)
 
     def _wait_for_next_checkpoint(self) -> None:
         self._bytes_at_checkpoint = self.chain.bytes_written
@@ -195,9 +193,10 @@ class DurableLog(ReadableLog):
 
     def finish_checkpoint(self, job: CheckpointJob, error: OSError | None = None) -> None:
         """The job ran: move the recovery point, which the store then writes down."""
-        self._checkpoint = None
         if self.finish_sync(job.sync, error):
             self.tell_durable()  # a sync that ends later makes nothing more durable, and would tell nobody
+        if self.is_closed:
+            return
         if job.error is not None:
             _log.warning(
                 "the checkpoint of %s failed (%s): recovery would take longer", self.directory, job.error
@@ -206,6 +205,7 @@ class DurableLog(ReadableLog):
         is_void = error is not None or job.error is not None or job.sync.generation != self._generation
         if is_void or self.producers.doubtful_from is not None:
             self._epochs_are_saved = False
+            self._snapshots.remove_unlisted(job.sync.end_offset)
             return
         self.recovery_point = job.sync.end_offset
         if job.has_snapshot:

@@ -3,6 +3,8 @@
 A file that a thread is using (a sync, a cold read) is pinned and never closed under it: its descriptor number
 could be given to another file meanwhile. Only the event loop calls this; a thread gets the `File` itself.
 
+Each log has its own way into the cache, which ends with the log: another log may have its paths soon after.
+
 Connections need descriptors too. When the process has no more of them, the cache makes do with fewer from then on.
 """
 
@@ -13,6 +15,8 @@ from collections import OrderedDict
 from collections.abc import Iterable
 
 from penstock.storage.files import File, FileSystem
+from penstock.storage.log_errors import LogClosed
+from penstock.storage.log_files import LogFiles
 
 _NO_MORE_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
 
@@ -31,11 +35,24 @@ class Handle:
         self.is_forgotten = False
 
 
+class _Limit:
+    """How many files are kept open."""
+
+    __slots__ = ("open_files_max",)
+
+    def __init__(self, open_files_max: int) -> None:
+        self.open_files_max = open_files_max
+
+
 class FileCache:
     def __init__(self, files: FileSystem, open_files_max: int = 1000) -> None:
         self.files = files
-        self._open_files_max = open_files_max
+        self._limit = _Limit(open_files_max)
         self._handles: OrderedDict[str, Handle] = OrderedDict()
+
+    def for_log(self) -> "LogFileCache":
+        """The same open files under the same limit, for one log."""
+        return LogFileCache(LogFiles(self.files), self._handles, self._limit)
 
     def __len__(self) -> int:
         return len(self._handles)
@@ -93,7 +110,7 @@ class FileCache:
             file = self.files.open(path, create=create)
         handle = Handle(path, file)
         self._handles[path] = handle
-        excess = len(self._handles) - self._open_files_max
+        excess = len(self._handles) - self._limit.open_files_max
         if excess > 0:
             self._evict(excess, spared=path)
         return handle
@@ -102,13 +119,13 @@ class FileCache:
         """Close a part of the files and never again keep so many; whether any could be closed."""
         count_before = len(self._handles)
         self._evict(max(1, count_before // 8))
-        self._open_files_max = max(1, len(self._handles))
+        self._limit.open_files_max = max(1, len(self._handles))
         _log.warning(
             "the process may not open more files (ulimit -n): %d of %d were closed, and no more than %d are kept "
             "open from now on",
             count_before - len(self._handles),
             count_before,
-            self._open_files_max,
+            self._limit.open_files_max,
         )
         return len(self._handles) < count_before
 
@@ -117,3 +134,24 @@ class FileCache:
         idle = (p for p, handle in self._handles.items() if handle.pin_count == 0 and p != spared)
         for path in list(itertools.islice(idle, count)):
             self.forget(path)
+
+
+class LogFileCache(FileCache):
+    """What one log sees of the cache, until it is closed."""
+
+    def __init__(self, files: LogFiles, handles: OrderedDict[str, Handle], limit: _Limit) -> None:
+        """Use `FileCache.for_log`."""
+        super().__init__(files)
+        self._log_files = files
+        self._handles = handles
+        self._limit = limit
+
+    def end(self, refusal: LogClosed) -> None:
+        """Give no file to this log any more. What it has pinned stays open until it is unpinned."""
+        self._log_files.close(refusal)
+        self._handles = OrderedDict()
+
+    @property
+    def refusal(self) -> LogClosed | None:
+        """Why the log gets no files, once it is closed."""
+        return self._log_files.refusal

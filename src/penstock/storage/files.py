@@ -2,16 +2,23 @@
 
 `RealFileSystem` is the machine's. `penstock.testing.disk` has one that loses unsynced writes, tears them,
 fails syncs and runs full. Paths are plain strings; errors are `OSError` with the errno the kernel would give.
+
+What is created belongs to the broker's user alone, whatever the umask: records, and in the metadata the credentials.
 """
 
 import contextlib
 import errno
 import fcntl
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 Buffer = bytes | bytearray | memoryview
+
+FILE_MODE = 0o600
+_DIRECTORY_MODE = 0o700
+_OTHERS = 0o077
 
 
 class Usage(NamedTuple):
@@ -70,6 +77,10 @@ class FileSystem(Protocol):
         ...
 
     def make_dirs(self, path: str) -> None: ...
+
+    def restrict(self, path: str) -> int | None:
+        """Leave access to a directory to its owner. The mode that it had, None when others had no access."""
+        ...
 
     def rename(self, source: str, target: str) -> None:
         """Atomic; replaces `target`. Durable only after `sync_dir` of the directory."""
@@ -164,7 +175,7 @@ class RealFileSystem:
 
     def open(self, path: str, *, create: bool = False, writable: bool = True) -> File:
         flags = os.O_CLOEXEC | (os.O_RDWR if writable else os.O_RDONLY) | (os.O_CREAT if create else 0)
-        return RealFile(os.open(path, flags, 0o644))
+        return RealFile(os.open(path, flags, FILE_MODE))
 
     def exists(self, path: str) -> bool:
         return os.path.exists(path)
@@ -183,7 +194,25 @@ class RealFileSystem:
         return Usage(found.f_frsize * found.f_blocks, found.f_frsize * found.f_bavail)
 
     def make_dirs(self, path: str) -> None:
-        os.makedirs(path, exist_ok=True)
+        if os.path.isdir(path):
+            return
+        parent = os.path.dirname(path)
+        if parent:
+            self.make_dirs(parent)  # `os.makedirs` makes the parents with the umask's mode
+        try:
+            os.mkdir(path, _DIRECTORY_MODE)
+        except FileExistsError:
+            if not os.path.isdir(path):
+                raise
+
+    def restrict(self, path: str) -> int | None:
+        mode = os.stat(path).st_mode
+        if not mode & _OTHERS:
+            return None
+        if mode & stat.S_ISVTX:
+            raise PermissionError(errno.EPERM, "it is shared by many, like /tmp")
+        os.chmod(path, stat.S_IMODE(mode) & ~_OTHERS)
+        return stat.S_IMODE(mode)
 
     def rename(self, source: str, target: str) -> None:
         os.replace(source, target)
@@ -209,7 +238,7 @@ class RealFileSystem:
 
     @contextlib.contextmanager
     def lock(self, path: str) -> Iterator[None]:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield

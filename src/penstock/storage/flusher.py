@@ -202,7 +202,12 @@ class Flusher:
             if log.finish_sync(syncs.job, failure):
                 self._untold.append(log)
             self._in_flight_count -= 1
-            self._end(log, syncs)
+            if syncs.job.generation != log.generation and log.failure is None:
+                # The log was truncated meanwhile, so that this sync proves nothing about what is left of it.
+                syncs.job = None
+                self._begin(log, syncs)
+            else:
+                self._end(log, syncs)
         while self._held and self._in_flight_count < self._in_flight_max:
             self._begin(*self._held.popleft())
         # To answer many producers takes as long as a sync does: the next one runs meanwhile.

@@ -19,6 +19,7 @@ from penstock.protocol.records.batch import ATTRIBUTES_POSITION, LOG_APPEND_TIME
 from penstock.protocol.records.rules import CheckElsewhere, ValidationRules, rules_for
 from penstock.storage.append import (
     HERE_BYTES_MAX,
+    LEADER_EPOCH_MAX,
     Checked,
     assign_offsets,
     check_produced,
@@ -26,9 +27,8 @@ from penstock.storage.append import (
     prepare_produced,
     prepare_replicated,
 )
-from penstock.storage.file_cache import FileCache
 from penstock.storage.files import Buffer
-from penstock.storage.log_errors import AppendRejected, LogError, OffsetOutOfRange, StorageFailure
+from penstock.storage.log_errors import AppendRejected, LogClosed, LogError, OffsetOutOfRange, StorageFailure
 from penstock.storage.log_producers import check_producers, note_stored
 from penstock.storage.log_sync import CheckpointJob
 from penstock.storage.log_values import Appended, Cold, LoadedLog, LogSlice, Origin
@@ -37,6 +37,7 @@ from penstock.storage.producer_state import Duplicate
 from penstock.storage.segment_chain import Discard, SegmentChain
 from penstock.storage.storable_batch import StorableBatch
 from penstock.storage.transaction_index import AbortedTransaction
+from penstock.storage.transaction_permit import TransactionPermit
 
 __all__ = ["Appended", "Cold", "Log", "LogSlice", "Origin"]
 
@@ -51,7 +52,6 @@ class Log(MendableLog):
         directory: str,
         config: TopicConfig,
         *,
-        cache: FileCache,
         loaded: LoadedLog,
         offload: Offload | None = None,
         discard: Discard | None = None,
@@ -64,7 +64,7 @@ class Log(MendableLog):
         chain = SegmentChain(
             directory,
             config,
-            cache,
+            loaded.cache,
             loaded.segments,
             end_offset=loaded.log_end_offset,
             discard=discard or self._remove_at_once,
@@ -74,7 +74,6 @@ class Log(MendableLog):
             partition,
             chain,
             config,
-            cache=cache,
             loaded=loaded,
             offload=offload or InlineOffload(),
             is_new=is_new,
@@ -97,9 +96,15 @@ class Log(MendableLog):
     # -- appending ------------------------------------------------------------------------------------
 
     def append(
-        self, records: Buffer | Checked, *, leader_epoch: int, now_ms: int, origin: Origin = Origin.CLIENT
+        self,
+        records: Buffer | Checked,
+        *,
+        leader_epoch: int,
+        now_ms: int,
+        origin: Origin = Origin.CLIENT,
+        permit: TransactionPermit | None = None,
     ) -> Appended:
-        """Store batches as the leader: all of them or, with an exception, none.
+        """Store batches as the leader: all of them or, with an exception, none. Transactional ones need a permit.
 
         They are visible to `read` at once, and durable when `durable_offset` has passed them. Writes the offsets
         into `records` when it is writable. Raises `AppendRejected`, `StorageError` or `StorageFailure`. A client's
@@ -110,9 +115,9 @@ class Log(MendableLog):
         rules = self._rules if self._rules is not None else self._rules_now()
         is_from_client = origin is Origin.CLIENT
         batches = self._prepared(records, rules, now_ms, is_from_client)
-        duplicate = check_producers(self.producers, batches, is_from_client=is_from_client)
+        duplicate = check_producers(self.producers, batches, is_from_client=is_from_client, permit=permit)
         if duplicate is not None:
-            return self._known(duplicate)
+            return self._known(duplicate, leader_epoch)
         base_offset = self.chain.end_offset
         assign_offsets(batches, base_offset, leader_epoch)
         self._store(batches, now_ms)
@@ -121,14 +126,16 @@ class Log(MendableLog):
         return Appended(
             base_offset=base_offset,
             last_offset=self.chain.end_offset - 1,
+            leader_epoch=leader_epoch,
             log_append_time_ms=now_ms if rules.is_log_append_time else -1,
             log_start_offset=self.log_start_offset,
         )
 
-    def _known(self, duplicate: Duplicate) -> Appended:
+    def _known(self, duplicate: Duplicate, leader_epoch: int) -> Appended:
         return Appended(
             base_offset=duplicate.first_offset,
             last_offset=duplicate.last_offset,
+            leader_epoch=leader_epoch,
             log_append_time_ms=duplicate.timestamp if self._rules_now().is_log_append_time else -1,
             log_start_offset=self.log_start_offset,
             duplicate=True,
@@ -169,7 +176,7 @@ class Log(MendableLog):
                     stored += self._store_each(together, leader_epoch, now_ms)
                     together = []
                     producer_ids.clear()
-                verdict = self._verdict(batch)
+                verdict = self._verdict(batch, leader_epoch)
                 producer_ids.add(producer_id)
             verdicts.append(verdict)
             if verdict is None:
@@ -180,7 +187,7 @@ class Log(MendableLog):
         rest = iter(stored)
         return [next(rest) if verdict is None else verdict for verdict in verdicts]
 
-    def _verdict(self, batch: StorableBatch) -> Appended | LogError | None:
+    def _verdict(self, batch: StorableBatch, leader_epoch: int) -> Appended | LogError | None:
         """What a producer is told without storing its batch; None if that is to be stored."""
         if self.failure is not None:  # `_store_each` tells it
             return None
@@ -188,7 +195,7 @@ class Log(MendableLog):
             duplicate = check_producers(self.producers, (batch,), is_from_client=True)
         except AppendRejected as rejected:
             return rejected
-        return None if duplicate is None else self._known(duplicate)
+        return None if duplicate is None else self._known(duplicate, leader_epoch)
 
     def _store_each(
         self, batches: list[StorableBatch], leader_epoch: int, now_ms: int
@@ -215,6 +222,7 @@ class Log(MendableLog):
             Appended(
                 base_offset=batch.base_offset,
                 last_offset=batch.last_offset,
+                leader_epoch=leader_epoch,
                 log_append_time_ms=_append_time_ms(batch),
                 log_start_offset=log_start_offset,
             )
@@ -225,11 +233,13 @@ class Log(MendableLog):
         """What checks a client's batch however large it is; to be called where it may take its time."""
         return partial(check_produced, records, self._rules_now(), now_ms)
 
-    def append_replicated(self, records: Buffer, *, now_ms: int) -> Appended | None:
-        """Store batches fetched from the leader, with the offsets they have; None when there is no whole one."""
+    def append_replicated(
+        self, records: Buffer, *, now_ms: int, leader_epoch: int = LEADER_EPOCH_MAX
+    ) -> Appended | None:
+        """Store batches from the leader of an epoch, with the offsets they have; None when there is no whole one."""
         if self.failure is not None:
             raise self.failure.with_traceback(None)
-        batches = prepare_replicated(records, self.chain.end_offset)
+        batches = prepare_replicated(records, self.chain.end_offset, leader_epoch)
         if not batches:
             return None
         self._store(batches, now_ms)
@@ -240,6 +250,7 @@ class Log(MendableLog):
         return Appended(
             base_offset=batches[0].base_offset,
             last_offset=batches[-1].last_offset,
+            leader_epoch=batches[-1].header.leader_epoch,
             log_append_time_ms=-1,
             log_start_offset=self.log_start_offset,
         )
@@ -271,7 +282,7 @@ class Log(MendableLog):
         """Drop the records from `offset` on, as a follower must after a change of leaders; gives the new end.
 
         Batches are dropped whole. Waits for the disk, and longer when producers must be read from the log again.
-        Use `LogStore.truncate`, which lowers the recovery point on disk first. Raises `StorageFailure`.
+        Await `LogStore.allow_truncation` first, which lowers the recovery point on disk. Raises `StorageFailure`.
         """
         if offset >= self.chain.end_offset:
             # A leader that wrote nothing has an epoch here that nobody else knows of.
@@ -286,6 +297,7 @@ class Log(MendableLog):
             self.fail(failure)
             raise
         self._end_at(end_offset)
+        self.clean_offset = min(self.clean_offset or 0, end_offset)
         self._snapshots.remove_above(end_offset)
         self._snapshots.restore(
             self.producers,
@@ -315,10 +327,12 @@ class Log(MendableLog):
         self.damaged = []
         self.log_start_offset = offset
         self.durable_offset = offset
+        self.clean_offset = 0
         self._end_at(offset)
         self.epochs.clear()
         self.producers.clear(offset)
         self._snapshots.clear()
+        self.on_checkpoint_due()  # the start that was written down may be above what is appended from here on
 
     def _end_at(self, end_offset: int) -> None:
         self.durable_offset = min(self.durable_offset, end_offset)
@@ -409,14 +423,16 @@ class Log(MendableLog):
         self.abandon("it was closed")
 
     def abandon(self, reason: str) -> None:
-        """Close all files as they are; whoever still asks for a write is told the reason."""
+        """Close all files as they are. Reads and writes raise `LogClosed` from now on: they would act on the files of
+        another log, if a topic is made that has the name of this one.
+        """
         self._generation += 1
         self._layout += 1
-        if self._checkpoint is not None:
-            self._checkpoint.is_abandoned = True
+        closed = LogClosed(f"{self.directory} is closed: {reason}")
         if self.failure is None:
-            self.failure = StorageFailure(f"{self.directory} takes no more records: {reason}")
+            self.failure = closed
         self.chain.close()
+        self._cache.end(closed)
 
     def _remove_at_once(self, paths: Sequence[str]) -> None:
         for path in paths:

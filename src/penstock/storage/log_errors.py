@@ -25,6 +25,12 @@ class StorageFailure(LogError):
     """The log can no longer tell what is on the disk: it takes no more writes until it is opened again."""
 
 
+class LogClosed(StorageFailure):
+    """The log was closed, or its topic deleted: it reaches no file any more. Nothing is wrong with the disk."""
+
+    code = ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
 _DISK_ERRORS = (errno.EIO, errno.EROFS, errno.ENODEV, errno.ENXIO)
 
 
@@ -36,7 +42,7 @@ def is_disk_failure(error: Exception) -> bool:
     """
     if isinstance(error, StorageError | OSError):
         return error.errno in _DISK_ERRORS
-    return isinstance(error, StorageFailure)
+    return isinstance(error, StorageFailure) and not isinstance(error, LogClosed)
 
 
 class LogCorrupt(LogError):

@@ -12,6 +12,7 @@ from penstock.storage.files import Buffer
 from penstock.storage.log_errors import AppendRejected
 from penstock.storage.producer_state import CompletedTransaction, Duplicate, ProducerStates, Refusal
 from penstock.storage.storable_batch import StorableBatch
+from penstock.storage.transaction_permit import TransactionPermit
 
 _log = logging.getLogger(__name__)
 
@@ -27,9 +28,16 @@ def marker_in(header: BatchHeader, batch: Buffer) -> EndTxnMarker | None:
 
 
 def check_producers(
-    producers: ProducerStates, batches: Sequence[StorableBatch], *, is_from_client: bool
+    producers: ProducerStates,
+    batches: Sequence[StorableBatch],
+    *,
+    is_from_client: bool,
+    permit: TransactionPermit | None = None,
 ) -> Duplicate | None:
-    """Ask whether the batches may be appended. Raises `AppendRejected`; gives the original of a retry."""
+    """Ask whether the batches may be appended. Raises `AppendRejected`; gives the original of a retry.
+
+    Transactional batches need a valid permit.
+    """
     for batch in batches:
         header = batch.header
         if header.producer_id == NO_PRODUCER_ID:
@@ -44,6 +52,8 @@ def check_producers(
             judgement: Duplicate | Refusal | None = _check_control(producers, batch)
         else:
             judgement = producers.check(header, is_from_client=is_from_client)
+            if header.is_transactional and not isinstance(judgement, Duplicate):
+                _require_permit(producers, header, permit)
         if judgement is None:
             continue
         if isinstance(judgement, Refusal):
@@ -55,6 +65,15 @@ def check_producers(
             f"one of {len(batches)} batches is in the log already, at offset {judgement.first_offset}",
         )
     return None
+
+
+def _require_permit(producers: ProducerStates, header: BatchHeader, permit: TransactionPermit | None) -> None:
+    if permit is None or not permit.is_valid(producers):
+        raise AppendRejected(
+            ErrorCode.INVALID_TXN_STATE,
+            f"The transaction of producer {header.producer_id} in epoch {header.producer_epoch} has ended in this "
+            "partition, or its coordinator has not confirmed it: abort it and begin another",
+        )
 
 
 def _check_control(producers: ProducerStates, batch: StorableBatch) -> Refusal | None:

@@ -123,6 +123,7 @@ class LogStore:
                     f"{directory} belongs to node {meta.node_id}, and this is node {node_id}: set node.id to "
                     f"{meta.node_id}, or give another data directory"
                 )
+            directory_files.restrict_access(files, directory)
             return cls(
                 directory,
                 meta,
@@ -266,7 +267,6 @@ class LogStore:
             name.partition,
             self._path(name),
             config,
-            cache=self._cache,
             loaded=loaded,
             offload=self._offload,
             discard=self._discard,
@@ -357,17 +357,18 @@ class LogStore:
             await self._offload.run(job.run_noting_failure)
             log.finish_checkpoint(job, job.failure)
 
-    async def truncate(self, log: Log, offset: int) -> int:
-        """Drop the records from `offset` on; gives the new end offset. Raises `StorageError`, `StorageFailure`.
+    async def allow_truncation(self, log: Log, offset: int) -> None:
+        """Lower the recovery point on disk, so that `Log.truncate_to` may drop the records from `offset` on.
 
-        The recovery point goes down on disk first: what is appended here later must not pass for checked.
+        Records appended in their place later must not pass for checked ones. Whoever truncates does so as soon as this
+        returns, and first checks again whether it still may. Raises `StorageError`.
         """
         name = PartitionName(log.topic, log.partition)
         while offset < log.recovery_point or offset < self._offsets.recovery_points.get(name, 0):
+            log.require_open()  # else the recovery point may be that of another log, which has the name now
             log.lower_recovery_point(offset)
             if not await self.save_offsets():
                 raise StorageError(f"{log.directory} is not truncated: its recovery point cannot be written")
-        return log.truncate_to(offset, now_ms=self._clock.now_ms())
 
     async def secure(self, log: Log) -> int:
         """Move the recovery point of one log to its end; gives the one that is on disk then.
@@ -386,7 +387,8 @@ class LogStore:
             for name, log in self._logs.items():
                 if log.failure is None:
                     offsets.recovery_points[name] = log.recovery_point
-                if log.log_start_offset > log.segments[0].base_offset:
+                # Even where a segment begins: that those below are gone may not be durable yet.
+                if log.log_start_offset > 0:
                     offsets.log_starts[name] = log.log_start_offset
                 else:
                     offsets.log_starts.pop(name, None)

@@ -2,10 +2,13 @@
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from penstock.storage.file_cache import Handle
 from penstock.storage.files import TEMPORARY, FileSystem, write_temporary
+from penstock.storage.log_errors import LogClosed
+
+Encode = Callable[[], bytes]
 
 
 class SyncJob:
@@ -97,20 +100,19 @@ class CheckpointJob:
     the indexes, and in small files of their own the producers and leader epochs as of that offset.
     """
 
-    __slots__ = ("_contents", "_files", "_index_paths", "error", "failure", "is_abandoned", "sync")
+    __slots__ = ("_contents", "_files", "_index_paths", "error", "failure", "sync")
 
     def __init__(
-        self, files: FileSystem, sync: SyncJob, index_paths: Sequence[str], contents: dict[str, bytes]
+        self, files: FileSystem, sync: SyncJob, index_paths: Sequence[str], contents: dict[str, Encode]
     ) -> None:
+        """`contents` are encoded where the job runs: those of many producers would hold up the loop."""
         self._files = files
         self._index_paths = index_paths
         self._contents = contents
         self.sync = sync
-        self.is_abandoned = False
-        """Set when the log is deleted meanwhile: another log may soon have a directory of the same name."""
         self.failure: OSError | None = None
         """Why the records were not synced, after `run_noting_failure`."""
-        self.error: OSError | None = None
+        self.error: OSError | LogClosed | None = None
         """Why the checkpoint does not count, though the records were synced."""
 
     @property
@@ -132,15 +134,15 @@ class CheckpointJob:
                     file.sync()
                 finally:
                     file.close()
-            if self._contents and not self.is_abandoned:
+            if self._contents:
                 self._replace_files()
-        except OSError as error:
+        except (OSError, LogClosed) as error:
             self.error = error
 
     def _replace_files(self) -> None:
         """Like `write_atomically` for each, with one sync of the directory for all."""
-        for path, content in self._contents.items():
-            write_temporary(self._files, path, content)
+        for path, encode in self._contents.items():
+            write_temporary(self._files, path, encode())
         for path in self._contents:
             self._files.rename(path + TEMPORARY, path)
         self._files.sync_dir(os.path.dirname(path))

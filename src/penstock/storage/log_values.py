@@ -5,6 +5,7 @@ import enum
 import msgspec
 
 from penstock.storage.damage import Damage
+from penstock.storage.file_cache import LogFileCache
 from penstock.storage.files import Buffer
 from penstock.storage.leader_epochs import LeaderEpochs
 from penstock.storage.producer_state import ProducerStates
@@ -23,10 +24,14 @@ class Origin(enum.Enum):
 
 
 class Appended(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What became of an append. `duplicate`: the records were there already, at these offsets."""
+    """What became of an append. `duplicate`: the records were there already, at these offsets.
+
+    The offsets mean these records only in the leader epoch of the append: a later leader may have truncated them.
+    """
 
     base_offset: int
     last_offset: int
+    leader_epoch: int
     log_append_time_ms: int
     log_start_offset: int
     duplicate: bool = False
@@ -49,6 +54,7 @@ COLD = Cold()
 class LoadedLog(msgspec.Struct, kw_only=True):
     """What opening a log finds: see `recovery.load_log`."""
 
+    cache: LogFileCache
     segments: list[Segment]
     log_start_offset: int
     log_end_offset: int
@@ -58,6 +64,7 @@ class LoadedLog(msgspec.Struct, kw_only=True):
     snapshots: SnapshotFiles
     epochs_are_saved: bool = True
     names_are_synced: bool = True
+    clean_offset: int | None = None
     durable_offset: int
     unsynced: tuple[Segment, ...] = ()
     """What recovery has written and was told to leave to the log's next sync."""

@@ -72,7 +72,7 @@ class MendableLog(DurableLog):
         thread, and then of what was appended meanwhile; only the little that came during the last is read here.
         """
         is_again = False
-        while True:
+        while not self.is_closed:
             first_doubtful = self.producers.doubtful_from
             if first_doubtful is None:
                 return is_again  # what was in doubt was cut off
@@ -91,9 +91,9 @@ class MendableLog(DurableLog):
                 await self._replay(producers, aborted, layout, generation)
             if layout == self._layout and generation == self._generation:
                 break
-            if self.failure is not None:  # it was closed
-                return False
             is_again = True
+        else:
+            return False
         replay(producers, self.chain.segments, self.chain.end_offset, aborted.note)
         for segment in self.chain.segments[self.chain.number_of(recovery_point) :]:
             segment.indexes().forget_transactions(recovery_point)

@@ -13,13 +13,17 @@
        34 coordinator epoch i32                -1 for none
        38 first offset of the open transaction i64, -1 for none
 
-All big-endian. Only the last batch of each producer is kept, so retries of older ones are not recognised after a
-restart unless the log is replayed over them, which it is from the snapshot's offset on.
+All big-endian. Kafka writes one entry for each producer, with its last batch. After a restart it does not recognise a
+retry of an earlier batch and refuses it as out of order, although it is stored. A producer with several batches in
+flight then fails, or bumps its epoch and stores them twice. Here a producer has an entry for each batch that is
+remembered, oldest first; its open transaction is in the last one. Of several entries of one producer Kafka keeps the
+last, so it can read these files, and knows what it would know from its own.
 """
 
 import struct
 from collections.abc import Sequence
 
+from penstock.protocol.records.batch import NO_SEQUENCE, NO_TIMESTAMP
 from penstock.protocol.records.crc import crc32c
 from penstock.storage.producer_state import ProducerEntry, StoredBatch
 
@@ -28,6 +32,8 @@ VERSION = 1
 _HEAD = struct.Struct(">hIi")
 _ENTRY = struct.Struct(">qhiqiqiq")
 _CRC_END = 6
+_NO_OFFSET = -1
+_NO_BATCH = StoredBatch(NO_SEQUENCE, _NO_OFFSET, 0, NO_TIMESTAMP)
 
 
 class CorruptSnapshot(Exception):
@@ -36,26 +42,32 @@ class CorruptSnapshot(Exception):
 
 def encode_snapshot(entries: Sequence[ProducerEntry]) -> bytes:
     """The content of the file."""
-    content = bytearray(_HEAD.size + _ENTRY.size * len(entries))
-    position = _HEAD.size
-    for entry in entries:
-        first_offset = entry.transaction_first_offset
-        _ENTRY.pack_into(
-            content,
-            position,
-            entry.producer_id,
-            entry.producer_epoch,
-            entry.last_sequence,
-            entry.last_offset,
-            entry.last_offset_delta,
+    packed = [each for entry in entries for each in _pack(entry)]
+    head = bytearray(_HEAD.pack(VERSION, 0, len(packed)))
+    content = b"".join((head, *packed))
+    _HEAD.pack_into(head, 0, VERSION, crc32c(memoryview(content)[_CRC_END:]), len(packed))
+    return bytes(head) + content[_HEAD.size :]
+
+
+def _pack(entry: ProducerEntry) -> list[bytes]:
+    """One producer's entries in the file."""
+    producer_id, epoch, coordinator_epoch = entry.producer_id, entry.producer_epoch, entry.coordinator_epoch
+    *older, last = entry.batches or [_NO_BATCH]
+    first_offset = entry.transaction_first_offset
+    packed = [_ENTRY.pack(producer_id, epoch, *batch, coordinator_epoch, _NO_OFFSET) for batch in older]
+    packed.append(
+        _ENTRY.pack(
+            producer_id,
+            epoch,
+            last.last_sequence,
+            last.last_offset,
+            last.offset_delta,
             entry.last_timestamp,
-            entry.coordinator_epoch,
-            -1 if first_offset is None else first_offset,
+            coordinator_epoch,
+            _NO_OFFSET if first_offset is None else first_offset,
         )
-        position += _ENTRY.size
-    _HEAD.pack_into(content, 0, VERSION, 0, len(entries))
-    _HEAD.pack_into(content, 0, VERSION, crc32c(memoryview(content)[_CRC_END:]), len(entries))
-    return bytes(content)
+    )
+    return packed
 
 
 def decode_snapshot(content: bytes) -> list[ProducerEntry]:
@@ -69,26 +81,23 @@ def decode_snapshot(content: bytes) -> list[ProducerEntry]:
         raise CorruptSnapshot("the CRC does not match")
     if count < 0 or _HEAD.size + count * _ENTRY.size != len(content):
         raise CorruptSnapshot(f"{count} entries do not fill {len(content)} bytes")
-    return [_decode_entry(content, _HEAD.size + index * _ENTRY.size) for index in range(count)]
-
-
-def _decode_entry(content: bytes, position: int) -> ProducerEntry:
-    (
+    producers: dict[int, ProducerEntry] = {}
+    for (
         producer_id,
-        producer_epoch,
-        last_sequence,
-        last_offset,
-        offset_delta,
+        epoch,
+        sequence,
+        offset,
+        delta,
         timestamp,
         coordinator_epoch,
         first_offset,
-    ) = _ENTRY.unpack_from(content, position)
-    batches = (StoredBatch(last_sequence, last_offset, offset_delta, timestamp),) if last_offset >= 0 else ()
-    return ProducerEntry(
-        producer_id,
-        producer_epoch,
-        coordinator_epoch=coordinator_epoch,
-        last_timestamp=timestamp,
-        transaction_first_offset=first_offset if first_offset >= 0 else None,
-        batches=batches,
-    )
+    ) in _ENTRY.iter_unpack(memoryview(content)[_HEAD.size :]):
+        entry = producers.get(producer_id)
+        if entry is None or entry.producer_epoch != epoch:
+            entry = producers[producer_id] = ProducerEntry(producer_id, epoch)
+        if offset >= 0:
+            entry.add(StoredBatch(sequence, offset, delta, timestamp))
+        entry.coordinator_epoch = coordinator_epoch
+        entry.last_timestamp = timestamp
+        entry.transaction_first_offset = first_offset if first_offset >= 0 else None
+    return list(producers.values())

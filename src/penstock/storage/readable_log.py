@@ -6,7 +6,7 @@ from functools import partial
 from penstock.config.topic import TopicConfig
 from penstock.observability.offload import Offload
 from penstock.storage.cold_read import ColdRead
-from penstock.storage.file_cache import FileCache
+from penstock.storage.files import FileSystem
 from penstock.storage.leader_epochs import EpochEntry
 from penstock.storage.log_errors import LogCorrupt, OffsetOutOfRange, StorageFailure
 from penstock.storage.log_values import COLD, Cold, LoadedLog, LogSlice, TimestampOffset
@@ -31,6 +31,7 @@ class ReadableLog:
         "_layout",
         "_offload",
         "chain",
+        "clean_offset",
         "damage",
         "damaged",
         "directory",
@@ -53,7 +54,6 @@ class ReadableLog:
         chain: SegmentChain,
         config: TopicConfig,
         *,
-        cache: FileCache,
         loaded: LoadedLog,
         offload: Offload,
     ) -> None:
@@ -66,6 +66,8 @@ class ReadableLog:
         self.recovery_point = loaded.recovery_point
         self.producers = loaded.producers
         self.epochs = loaded.epochs
+        self.clean_offset = loaded.clean_offset
+        """Where the last compaction ended: the next begins there. None until the cleaner has looked it up."""
         self.damage = loaded.damage
         self.damaged = list(loaded.damaged)
         """What has rotted, as far as it is known, by offset: it is not given to anybody."""
@@ -74,7 +76,7 @@ class ReadableLog:
         self.failure: StorageFailure | None = None
         self.idle_sweeps = 0
         """How often `LogStore.release_idle` has come by since the log was last read or written."""
-        self._cache = cache
+        self._cache = loaded.cache
         self._config = config
         self._offload = offload
         self._generation = 0
@@ -106,6 +108,27 @@ class ReadableLog:
     @property
     def size_bytes(self) -> int:
         return self.chain.size_bytes
+
+    @property
+    def files(self) -> FileSystem:
+        """The file system, for paths of this log. Raises `LogClosed` once the log is closed."""
+        return self._cache.files
+
+    @property
+    def generation(self) -> int:
+        """Changes when records at the end are dropped: other records may have their offsets by now."""
+        return self._generation
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was closed or deleted: then it cannot even be read. After a failure of the disk it can be."""
+        return self._cache.refusal is not None
+
+    def require_open(self) -> None:
+        """Raises `LogClosed`."""
+        refusal = self._cache.refusal
+        if refusal is not None:
+            raise refusal.with_traceback(None)
 
     # -- reading --------------------------------------------------------------------------------------
 
@@ -194,6 +217,7 @@ class ReadableLog:
             raise OffsetOutOfRange(offset, self.log_start_offset, end_offset)
         self.idle_sweeps = 0
         if self.failure is not None:
+            self.require_open()
             end_offset = self.durable_offset
         limit = min(offset_limit, end_offset)
         return self._before_damage(offset, limit) if self.damaged else limit
@@ -220,8 +244,12 @@ class ReadableLog:
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """Where the oldest transaction begins that is open, or whose end is not committed yet."""
-        return self.producers.first_unstable_offset
+        """Where the oldest transaction begins that is open, or whose end is not committed yet.
+
+        Never below the log start: records there are deleted, and nobody can be sent to read them.
+        """
+        unstable = self.producers.first_unstable_offset
+        return None if unstable is None else max(unstable, self.log_start_offset)
 
     def epoch_of(self, offset: int) -> int:
         """The leader epoch in which the record at `offset` was written, -1 when it is not known."""
@@ -254,6 +282,7 @@ class ReadableLog:
         self, find: Callable[[TimestampSearch], TimestampOffset | None]
     ) -> TimestampOffset | None:
         while True:
+            self.require_open()
             self.idle_sweeps = 0
             layout = self._layout
             search = TimestampSearch(self.chain.segments, self.log_start_offset)

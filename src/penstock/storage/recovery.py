@@ -21,7 +21,7 @@ from penstock.config.topic import TopicConfig
 from penstock.protocol.records.errors import CorruptRecords
 from penstock.storage import compaction_swap
 from penstock.storage.damage import Damage
-from penstock.storage.file_cache import FileCache
+from penstock.storage.file_cache import FileCache, LogFileCache
 from penstock.storage.files import FileSystem, read_whole
 from penstock.storage.leader_epochs import CorruptCheckpoint, LeaderEpochs, decode_checkpoint
 from penstock.storage.log_errors import LogCorrupt
@@ -58,8 +58,11 @@ def create_log(
     producer_expiration_ms: int = EXPIRATION_MS_DEFAULT,
 ) -> LoadedLog:
     """Files of a new log. Durable after a sync of the directory and of the one above it."""
-    segment = Segment.create(cache, directory, 0, config.index_interval_bytes)
+    log_cache = cache.for_log()
+    segment = Segment.create(log_cache, directory, 0, config.index_interval_bytes)
     return LoadedLog(
+        cache=log_cache,
+        clean_offset=0,
         segments=[segment],
         log_start_offset=0,
         log_end_offset=0,
@@ -67,7 +70,7 @@ def create_log(
         recovery_point=0,
         producers=ProducerStates(expiration_ms=producer_expiration_ms),
         epochs=LeaderEpochs(),
-        snapshots=SnapshotFiles(cache.files, directory),
+        snapshots=SnapshotFiles(log_cache.files, directory),
     )
 
 
@@ -87,7 +90,7 @@ def load_log(
     of many logs can run side by side. Not if it is in more files than a sync should hold open.
     """
     producers = ProducerStates(expiration_ms=producer_expiration_ms)
-    loader = _Loader(cache, directory, config, checkpointed, now_ms, producers)
+    loader = _Loader(cache.for_log(), directory, config, checkpointed, now_ms, producers)
     loaded = loader.load()
     if loaded.unsynced and not (leaves_syncs and len(loaded.unsynced) <= _LEFT_SEGMENTS_MAX):
         loader.sync(loaded)
@@ -99,7 +102,7 @@ class _Loader:
 
     def __init__(  # noqa: PLR0917 - what `load_log` is given
         self,
-        cache: FileCache,
+        cache: LogFileCache,
         directory: str,
         config: TopicConfig,
         checkpointed: Checkpointed,
@@ -144,6 +147,7 @@ class _Loader:
         self._epochs.truncate_from_end(end_offset)
         self._epochs.truncate_from_start(log_start)
         return LoadedLog(
+            cache=self._cache,
             segments=self._segments,
             log_start_offset=log_start,
             log_end_offset=end_offset,

@@ -58,6 +58,12 @@ class SnapshotFiles:
         for later in [each for each in self._offsets if each > offset]:
             self._remove(later)
 
+    def remove_unlisted(self, offset: int) -> None:
+        """Remove a snapshot that was written and does not count; one that was there before stays."""
+        if offset not in self._offsets:
+            with contextlib.suppress(OSError):
+                self._files.remove(self.path(offset))
+
     def clear(self) -> None:
         for offset in list(self._offsets):
             self._remove(offset)

@@ -2,15 +2,18 @@
 
 While a transaction is open in a partition its records go straight in. The first ones of it wait until the coordinator
 has confirmed that the partition is part of the transaction or, with transaction version 2, has made it so. Requests for
-one partition keep their order: each waits for the one before it.
+one partition keep their order: each waits for the one before it. What lets a batch in is a permit, which goes to the
+log with it and is worth nothing once the transaction has ended.
 """
 
 import asyncio
+import enum
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from penstock.cluster.replica import Replica
 from penstock.protocol.errors import ErrorCode
+from penstock.storage.transaction_permit import OpenTransaction, TransactionPermit
 from penstock.transactions.guards import Guard, Guards
 from penstock.transactions.state import Producer, TopicPartition
 
@@ -26,6 +29,24 @@ _RETRIABLE = (
 )
 
 
+Verdict = ErrorCode | TransactionPermit
+"""Why a partition does not take a batch, or what permits it to."""
+
+
+class Question(enum.Enum):
+    """What the coordinator is asked before the first batch of a transaction goes into a partition."""
+
+    ADD = enum.auto()
+    VERIFY = enum.auto()
+    NONE = enum.auto()  # `transaction.partition.verification.enable` is off
+
+    @classmethod
+    def for_request(cls, *, adds: bool, verifies: bool) -> "Question":
+        if adds:
+            return cls.ADD
+        return cls.VERIFY if verifies else cls.NONE
+
+
 class Verifier(Protocol):
     """A transaction coordinator, here or elsewhere."""
 
@@ -39,7 +60,7 @@ class Verifier(Protocol):
 
 
 class Admission:
-    """One request's way in: wait for `outcome`, append at once where that allows it, then `close`."""
+    """One request's way in: wait for `outcome`, append with the permits that it gives, then `close`."""
 
     __slots__ = ("_before", "_codes", "_done", "_guards", "_held", "_leaders", "_producer")
 
@@ -55,34 +76,37 @@ class Admission:
         for leader, sequence in firsts:
             target = TopicPartition(leader.topic, leader.partition)
             self._leaders[target] = leader
-            guard = guards.raise_for(target, producer, sequence)
-            if guard.last_admission is not None:
-                self._before.append(guard.last_admission)
+            guard = guards.raise_for(target, producer, sequence, leader.leader_epoch)
+            before = guard.last_admission
+            if before is not None and before is not self._done:  # its own where a partition is named twice
+                self._before.append(before)
             guard.last_admission = self._done
-            self._held[target] = guard, sequence
+            self._held.setdefault(target, (guard, sequence))
 
     async def outcome(
-        self, verifier: Verifier, transactional_id: str, *, adds: bool
-    ) -> dict[TopicPartition, ErrorCode]:
-        """What each partition is told; where that is NONE records may be appended, before the loop turns again."""
+        self, verifier: Verifier, transactional_id: str, question: Question
+    ) -> dict[TopicPartition, Verdict]:
+        """The verdict on each partition, once the coordinator has answered and every earlier request is in."""
         targets = list(self._held)
-        if adds:
+        if question is Question.ADD:
             code = await verifier.add_partitions(transactional_id, self._producer, targets)
             self._codes = dict.fromkeys(targets, code)
-        else:
+        elif question is Question.VERIFY:
             self._codes = await verifier.verify(transactional_id, self._producer, targets)
+        else:
+            self._codes = dict.fromkeys(targets, ErrorCode.NONE)
         if self._before:
             await asyncio.wait(self._before)
         for target, (guard, sequence) in self._held.items():
             if not self._codes[target]:
-                self._codes[target] = self._check(target, guard, sequence, is_new=adds)
-        return self._codes
+                self._codes[target] = self._check(target, guard, sequence, is_new=question is Question.ADD)
+        return {target: self._codes[target] or guard for target, (guard, _) in self._held.items()}
 
     def _check(self, target: TopicPartition, guard: Guard, sequence: int, *, is_new: bool) -> ErrorCode:
+        if guard.is_revoked:
+            return ErrorCode.INVALID_TXN_STATE
         if self._is_open(target):  # by the request before: the log checks the sequences
             return ErrorCode.NONE
-        if self._guards.get(target, self._producer.producer_id) is not guard:
-            return ErrorCode.INVALID_TXN_STATE
         if guard.epoch == self._producer.epoch and sequence > guard.lowest_sequence:
             return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
         if (
@@ -117,11 +141,17 @@ class Admissions:
         self._guards = guards
         self.verifier = verifier
 
-    def is_admitted(self, leader: Replica, producer: Producer) -> bool:
-        """Whether this producer's transaction is open here and nobody waits before it."""
-        return leader.log.producers.has_open_transaction(*producer) and not self._guards.is_waited_at(
-            TopicPartition(leader.topic, leader.partition), producer.producer_id
-        )
+    def permit(self, leader: Replica, producer: Producer) -> TransactionPermit | None:
+        """The permit of a batch whose transaction is open here, unless another batch waits before it."""
+        entry = leader.log.producers.get(producer.producer_id)
+        if (
+            entry is None
+            or entry.transaction_first_offset is None
+            or entry.producer_epoch != producer.epoch
+            or self._guards.is_waited_at(TopicPartition(leader.topic, leader.partition), producer.producer_id)
+        ):
+            return None
+        return OpenTransaction(producer.producer_id, entry.transaction_first_offset, leader.leader_epoch)
 
     def enter(self, producer: Producer, firsts: Sequence[tuple[Replica, int]]) -> Admission:
         """Take a place in the order of requests; to be left with `Admission.close`, whatever happens."""

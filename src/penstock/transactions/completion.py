@@ -4,7 +4,8 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from penstock.cluster.coordination.partition import CoordinatorError, CoordinatorPartition
+from penstock.cluster.coordination.errors import CoordinatorError
+from penstock.cluster.coordination.partition import CoordinatorPartition
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.observability.clock import Clock
 from penstock.protocol.errors import ErrorCode
@@ -103,7 +104,11 @@ class Completions:
         unmarked = set(prepared.partitions)
         retry_ms = _RETRY_MS_FIRST
         while unmarked:
-            outcomes = await self._markers.send(marker, sorted(unmarked))
+            try:
+                outcomes = await self._markers.send(marker, sorted(unmarked))
+            except Exception:  # whatever it was: readers wait for these markers
+                log.exception("markers of %s were not sent", prepared.transactional_id)
+                outcomes = {}
             for target, code in outcomes.items():
                 if code is ErrorCode.TRANSACTION_COORDINATOR_FENCED:
                     log.warning("another coordinator ends the transaction of %s", prepared.transactional_id)

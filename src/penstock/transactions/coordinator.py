@@ -10,10 +10,13 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Collection, Iterator
+from functools import partial
 from typing import NamedTuple
 
 from penstock.cluster.controller import Controller
-from penstock.cluster.coordination.partition import CoordinatorError, CoordinatorPartition
+from penstock.cluster.coordination.change import Change
+from penstock.cluster.coordination.errors import CoordinatorError
+from penstock.cluster.coordination.partition import CoordinatorPartition
 from penstock.cluster.coordination.partitions import CoordinatorPartitions
 from penstock.cluster.coordination.placement import home_of
 from penstock.cluster.metadata.delta import MetadataDelta
@@ -217,10 +220,6 @@ class TransactionCoordinator:
             return ids
         return ids.state.get(transactional_id) or ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
 
-    def all(self) -> Iterator[Transaction]:
-        """Every transactional id that is coordinated here."""
-        return (transaction for ids in self.partitions for transaction in ids.state)
-
     # -- deciding and storing -------------------------------------------------------------------------
 
     async def _decide(self, transactional_id: str, decide: Decide) -> Decision:
@@ -256,10 +255,9 @@ class TransactionCoordinator:
     def _store(self, ids: Ids, transaction: Transaction) -> "asyncio.Future[None]":
         """Write a transaction and know it from now on. Raises `CoordinatorError`, and then nothing is changed."""
         level = self._controller.image.features.finalized.get(TRANSACTION_VERSION, 0)
-        written = ids.write([transaction_record(transaction, is_flexible=level >= 1)])
-        transactional_id = transaction.transactional_id
-        ids.state.put(transaction)
-        ids.state.writing[transactional_id] = written
+        record = transaction_record(transaction, is_flexible=level >= 1)
+        written = ids.write(Change([record], partial(ids.state.put, transaction)))
+        ids.state.writing[transaction.transactional_id] = written
         written.add_done_callback(lambda done: self._when_stored(ids, transaction, done))
         return written
 
@@ -302,8 +300,9 @@ class TransactionCoordinator:
         for ids, transaction in self._each():
             if state.is_expired(transaction, now_ms, expiration_ms):
                 with self._until_next_time(ids):
-                    ids.write([tombstone(transaction.transactional_id, now_ms)])
-                    ids.state.remove(transaction.transactional_id)
+                    transactional_id = transaction.transactional_id
+                    forget = partial(ids.state.remove, transactional_id)
+                    ids.write(Change([tombstone(transactional_id, now_ms)], forget))
 
     def _each(self) -> Iterator[tuple[Ids, Transaction]]:
         """Every transaction led here that nobody is just writing."""

@@ -1,30 +1,32 @@
 """What a partition remembers of a transactional producer between asking about its transaction and taking its records.
 
-Asking takes time, and in that time the transaction may end: a guard that is gone when the answer comes says so, and the
-records are refused instead of opening a transaction that nobody would ever end (KIP-890). A guard also remembers the
-lowest sequence that was held up, so that no later batch gets ahead of it while the first is tried again.
+Asking takes time, and in that time the transaction may end: its marker revokes the guard, and the log refuses the
+records that come with it instead of opening a transaction that nobody would ever end (KIP-890). A guard also remembers
+the lowest sequence that was held up, so that no later batch gets ahead of it while the first is tried again.
 """
 
 import asyncio
 
+from penstock.storage.producer_state import ProducerStates
 from penstock.transactions.state import Producer, TopicPartition
 
 _GUARDS_MAX = 100_000  # of producers that never came back; the oldest make room
 
 
 class Guard:
-    __slots__ = ("epoch", "last_admission", "lowest_sequence")
+    """Permits the first batches of a transaction in a partition until it is revoked; see `TransactionPermit`."""
 
-    def __init__(self, epoch: int, lowest_sequence: int) -> None:
-        self.epoch = epoch
+    __slots__ = ("epoch", "is_revoked", "last_admission", "leader_epoch", "lowest_sequence")
+
+    def __init__(self, epoch: int, lowest_sequence: int, leader_epoch: int) -> None:
+        self.epoch = epoch  # the producer's
         self.lowest_sequence = lowest_sequence
+        self.leader_epoch = leader_epoch
+        self.is_revoked = False
         self.last_admission: asyncio.Future[None] | None = None  # of the newest request that waits here
 
-    def note(self, epoch: int, sequence: int) -> None:
-        if epoch > self.epoch:
-            self.epoch, self.lowest_sequence = epoch, sequence
-        elif epoch == self.epoch:
-            self.lowest_sequence = min(self.lowest_sequence, sequence)
+    def is_valid(self, producers: ProducerStates) -> bool:  # noqa: ARG002  other permits ask them
+        return not self.is_revoked
 
 
 class Guards:
@@ -44,24 +46,33 @@ class Guards:
         guard = self._guards.get((target, producer_id))
         return guard is not None and guard.last_admission is not None and not guard.last_admission.done()
 
-    def raise_for(self, target: TopicPartition, producer: Producer, sequence: int) -> Guard:
+    def raise_for(
+        self, target: TopicPartition, producer: Producer, sequence: int, leader_epoch: int
+    ) -> Guard:
+        """The guard of this producer in this leader epoch; a newer epoch of either revokes the one before."""
         key = target, producer.producer_id
         guard = self._guards.get(key)
+        if guard is not None and (guard.epoch < producer.epoch or guard.leader_epoch != leader_epoch):
+            self._revoke(key)
+            guard = None
         if guard is None:
             if len(self._guards) >= _GUARDS_MAX:
-                del self._guards[next(iter(self._guards))]
-            guard = self._guards[key] = Guard(producer.epoch, sequence)
-        else:
-            guard.note(producer.epoch, sequence)
+                self._revoke(next(iter(self._guards)))
+            guard = self._guards[key] = Guard(producer.epoch, sequence, leader_epoch)
+        elif guard.epoch == producer.epoch:
+            guard.lowest_sequence = min(guard.lowest_sequence, sequence)
         return guard
+
+    def _revoke(self, key: tuple[TopicPartition, int]) -> None:
+        self._guards.pop(key).is_revoked = True
 
     def drop(self, target: TopicPartition, producer_id: int, guard: Guard) -> None:
         """Forget this guard, unless another has taken its place."""
         if self._guards.get((target, producer_id)) is guard:
-            del self._guards[target, producer_id]
+            self._revoke((target, producer_id))
 
-    def forget_ended(self, target: TopicPartition, producer_id: int, last_epoch: int) -> None:
+    def revoke_ended(self, target: TopicPartition, producer_id: int, last_epoch: int) -> None:
         """The transactions of a producer up to this epoch have ended; one that begins behind them goes on."""
         guard = self._guards.get((target, producer_id))
         if guard is not None and guard.epoch <= last_epoch:
-            del self._guards[target, producer_id]
+            self._revoke((target, producer_id))

@@ -9,7 +9,8 @@ from typing import Any, Protocol
 
 import msgspec
 
-from penstock.cluster.coordination.partition import CoordinatorError, CoordinatorPartition
+from penstock.cluster.coordination.errors import CoordinatorError
+from penstock.cluster.coordination.partition import CoordinatorPartition
 from penstock.cluster.coordination.partitions import CoordinatorPartitions
 from penstock.cluster.replica import Replica
 from penstock.cluster.replicas import Replicas
@@ -76,10 +77,11 @@ class LocalMarkers:
             return leader
         refused = _judge(leader, marker)
         if refused is ErrorCode.NONE:  # it is there, but it may not be on the disks of the others yet
-            return leader.committed(leader.log.log_end_offset - 1) or ErrorCode.NONE
+            last_offset = leader.log.log_end_offset - 1
+            return leader.committed(last_offset, leader_epoch=leader.leader_epoch) or ErrorCode.NONE
         if refused is not None:
             return refused
-        self._guards.forget_ended(target, marker.producer_id, marker.ended_epoch)
+        self._guards.revoke_ended(target, marker.producer_id, marker.ended_epoch)
         now_ms = self._clock.now_ms()
         batch = build_end_txn_batch(
             EndTxnMarker(is_commit=marker.is_commit, coordinator_epoch=marker.coordinator_epoch),
@@ -93,10 +95,12 @@ class LocalMarkers:
                 if not isinstance(shard, CoordinatorPartition):
                     return ErrorCode.NOT_LEADER_OR_FOLLOWER  # loading: the sender tries again
                 return shard.end_transaction(batch, marker.producer_id, is_commit=marker.is_commit)
-            appended = leader.append(bytearray(batch), now_ms, Origin.COORDINATOR)
+            appended = leader.append(
+                bytearray(batch), now_ms, leader_epoch=leader.leader_epoch, origin=Origin.COORDINATOR
+            )
         except (LogError, CoordinatorError) as error:
-            return error.code
-        return leader.committed(appended.last_offset) or ErrorCode.NONE
+            return _code(error)
+        return leader.committed(appended.last_offset, leader_epoch=appended.leader_epoch) or ErrorCode.NONE
 
 
 def _judge(leader: Replica, marker: Marker) -> ErrorCode | None:
@@ -120,5 +124,10 @@ async def _outcome(written: Awaitable[None]) -> ErrorCode:
     try:
         await written
     except (LogError, CoordinatorError) as error:
-        return error.code
+        return _code(error)
     return ErrorCode.NONE
+
+
+def _code(error: LogError | CoordinatorError) -> ErrorCode:
+    """What the sender is answered: it knows of leaders, not of group coordinators, and tries again."""
+    return error.code if isinstance(error, LogError) else ErrorCode.NOT_LEADER_OR_FOLLOWER

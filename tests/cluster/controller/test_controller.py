@@ -2,6 +2,7 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable
 
+import msgspec
 import pytest
 
 from penstock.cluster.controller import Controller
@@ -26,7 +27,8 @@ async def restarted(sink: MemorySink) -> tuple[Controller, int]:
     log = metadata_log(sink)
     controller = Controller(log, BrokerConfig(), random.Random(5))
     await sink.replay(log)
-    return controller, await start(controller, registration(1))
+    again = msgspec.structs.replace(registration(1), incarnation_id=b"again" + bytes(11))
+    return controller, await start(controller, again)
 
 
 def run(scenario: Callable[[Controller, MemorySink], Awaitable[None]]) -> None:

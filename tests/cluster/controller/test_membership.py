@@ -133,7 +133,7 @@ def test_nobody_misses_a_broker_that_was_removed(caplog: pytest.LogCaptureFixtur
                 await asyncio.sleep(0)
         watching.cancel()
         missed = [each.getMessage() for each in caplog.records if "not heard of" in each.getMessage()]
-        assert missed == ["broker 3 is fenced: it was not heard of for 1000 ms"]
+        assert missed == ["Fenced broker 3: it was not heard of for 1000 ms"]
 
     run(scenario)
 

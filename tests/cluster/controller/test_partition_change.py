@@ -86,6 +86,22 @@ def test_eligible_replicas_are_forgotten_when_enough_are_in_sync_again() -> None
     assert (after.isr, after.elr) == ((1, 3), ())
 
 
+def test_eligible_replicas_are_forgotten_when_the_one_that_is_elected_can_commit_alone() -> None:
+    nobody = partition(isr=(), leader=NO_LEADER, elr=(1, 2))
+    after = changed(nobody, Wish(), rules((2,), min_isr=1))
+    assert (after.leader, after.isr, after.elr, after.last_known_elr) == (2, (2,), (), ())
+
+
+def test_who_leaves_a_set_of_all_replicas_stays_eligible_where_more_are_asked_for_than_there_are() -> None:
+    both = partition(replicas=(1, 2), isr=(1, 2))
+    assert changed(both, Wish(isr=(1,)), rules((1,), min_isr=3)).elr == (2,)
+
+
+def test_all_replicas_in_sync_need_no_eligible_ones_where_more_are_asked_for_than_there_are() -> None:
+    one_left = partition(replicas=(1, 2), isr=(1,), elr=(2,))
+    assert changed(one_left, Wish(isr=(1, 2)), rules(min_isr=3)).elr == ()
+
+
 def test_an_unclean_election_takes_any_replica_that_is_alive_and_says_so() -> None:
     before = partition(isr=(), leader=NO_LEADER, elr=(1, 2))
     after = changed(before, Wish(), rules((3,), election=Election.UNCLEAN))

@@ -1,32 +1,40 @@
 import asyncio
+import random
 from collections.abc import Callable, Coroutine
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from penstock.cluster.coordination.partition import CoordinatorError, CoordinatorPartition
+from penstock.cluster.coordination.change import Change
+from penstock.cluster.coordination.errors import CoordinatorError
+from penstock.cluster.coordination.partition import CoordinatorPartition, InTransaction
 from penstock.cluster.replica import Replica
 from penstock.cluster.replica_errors import NotEnoughReplicasAfterAppend
 from penstock.observability.clock import ManualClock
 from penstock.observability.completion import Completion
+from penstock.protocol.compression import Codec
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.batch import iter_batches
 from penstock.protocol.records.builder import NewRecord, build_batch
 from penstock.protocol.records.control import EndTxnMarker, build_end_txn_batch
 from penstock.protocol.records.record import Record, iter_records
-from penstock.storage.log_errors import StorageError
+from penstock.storage.log_errors import AppendRejected, LogError, OffsetOutOfRange, StorageError
 from penstock.storage.log_values import Appended, LogSlice
+from penstock.storage.transaction_permit import OpenTransaction
 
 
 class SlowReplica:
     """A log in memory, whose high watermark a test moves."""
 
     def __init__(self, *batches: bytes, message_bytes_max: int = 1000) -> None:
+        self.topic = "coordinated"
         self.partition = 0
+        self.is_leader = True
         self.leader_epoch = 0
         self.batches = list(batches)
-        self.refusal: StorageError | None = None
+        self.append_count = 0
+        self.refusal: LogError | None = None
         self.waiting: list[tuple[int, Completion[None]]] = []
         self.log = SimpleNamespace(
             config=SimpleNamespace(max_message_bytes=message_bytes_max),
@@ -43,21 +51,23 @@ class SlowReplica:
                 return LogSlice(each, header.next_offset)
         raise AssertionError(f"nothing at {offset}")
 
-    def append(self, records: bytearray, now_ms: int, origin: object) -> Appended:
+    def append(self, records: bytearray, now_ms: int, **_how: object) -> Appended:
         if self.refusal is not None:
             raise self.refusal
-        ((_, header),) = iter_batches(records)
         base = self.log.log_end_offset
-        self.log.log_end_offset += header.record_count
-        self.batches.append(bytes(records))
+        self.append_count += 1
+        for position, header in iter_batches(records):
+            self.log.log_end_offset += header.record_count
+            self.batches.append(bytes(records[position : position + header.size_bytes]))
         return Appended(
             base_offset=base,
             last_offset=self.log.log_end_offset - 1,
+            leader_epoch=0,
             log_append_time_ms=-1,
             log_start_offset=0,
         )
 
-    def committed(self, last_offset: int) -> Completion[None] | None:
+    def committed(self, last_offset: int, *, leader_epoch: int) -> Completion[None] | None:
         if self.high_watermark > last_offset:
             return None
         self.waiting.append((last_offset, Completion()))
@@ -92,6 +102,11 @@ def partition_of(replica: SlowReplica, on_failure: Callable[[Partition], None] =
 
 def record(name: str, size: int = 1) -> NewRecord:
     return NewRecord(name.encode(), b"v" * size)
+
+
+def change(partition: Partition, *records: NewRecord) -> Change:
+    """Told to the state by the keys of its records."""
+    return Change(records, lambda: partition.state.seen.extend(each.key for each in records))
 
 
 def run(story: Coroutine[Any, Any, None]) -> None:
@@ -130,6 +145,25 @@ def test_everything_in_the_log_is_replayed_in_order() -> None:
         (9, True),
         (4, b"d", -1),
     ]
+    assert partition.is_loaded
+
+
+def test_a_load_goes_on_at_the_log_start_when_records_are_deleted_meanwhile() -> None:
+    replica = SlowReplica(*(build_batch([record(name)], base_offset=n) for n, name in enumerate("abcd")))
+    read_cold = replica.read_cold
+
+    async def delete_and_read(offset: int, size_bytes_max: int, *, offset_limit: int) -> LogSlice:
+        if offset == 1:
+            replica.log.log_start_offset = 3
+            raise OffsetOutOfRange(offset, 3, 4)
+        return await read_cold(offset, size_bytes_max, offset_limit=offset_limit)
+
+    replica.log.read_cold = delete_and_read
+    partition = partition_of(replica)
+
+    run(partition.load(asyncio.Semaphore(1)))
+
+    assert partition.state.seen == [(0, b"a", -1), (3, b"d", -1)]
     assert partition.is_loaded
 
 
@@ -180,7 +214,8 @@ def test_writes_of_one_turn_become_one_batch_and_are_told_when_it_is_committed()
     async def story() -> None:
         replica = SlowReplica()
         partition = partition_of(replica)
-        first, second = partition.write([record("a")]), partition.write([record("b"), record("c")])
+        first = partition.write(change(partition, record("a")))
+        second = partition.write(change(partition, record("b"), record("c")))
         assert replica.batches == []
         await turn()
         assert [keys(each) for each in replica.batches] == [[b"a", b"b", b"c"]]
@@ -198,11 +233,11 @@ def test_writes_gather_while_an_earlier_batch_is_on_its_way() -> None:
     async def story() -> None:
         replica = SlowReplica()
         partition = partition_of(replica)
-        first = partition.write([record("a")])
+        first = partition.write(change(partition, record("a")))
         await turn()
-        later = [partition.write([record("b")])]
+        later = [partition.write(change(partition, record("b")))]
         await turn()
-        later.append(partition.write([record("c")]))
+        later.append(partition.write(change(partition, record("c"))))
         await turn()
         assert [keys(each) for each in replica.batches] == [[b"a"]]
 
@@ -217,12 +252,14 @@ def test_writes_gather_while_an_earlier_batch_is_on_its_way() -> None:
     run(story())
 
 
-def test_what_does_not_fit_into_one_batch_is_split() -> None:
+def test_a_change_that_does_not_fit_into_one_batch_is_split_and_appended_together() -> None:
     async def story() -> None:
         replica = SlowReplica(message_bytes_max=1000)
-        written = partition_of(replica).write([record(name, 300) for name in "abcd"])
+        partition = partition_of(replica)
+        written = partition.write(change(partition, *(record(name, 300) for name in "abcd")))
         await turn()
         assert [keys(each) for each in replica.batches] == [[b"a", b"b"], [b"c", b"d"]]
+        assert replica.append_count == 1
 
         replica.commit_up_to(2)
         assert not written.done()
@@ -232,17 +269,120 @@ def test_what_does_not_fit_into_one_batch_is_split() -> None:
     run(story())
 
 
-def test_a_record_that_is_too_large_is_refused_before_anything_is_written() -> None:
+def test_the_records_of_one_change_are_in_one_batch_when_they_fit() -> None:
     async def story() -> None:
         replica = SlowReplica(message_bytes_max=1000)
-        with pytest.raises(CoordinatorError) as refused:
-            partition_of(replica).write([record("a"), record("b", 1001)])
+        partition = partition_of(replica)
+        partition.write(change(partition, record("other", 700)))
+        partition.write(change(partition, record("member gone", 10), record("next epoch", 100)))
         await turn()
 
-        assert refused.value.code is ErrorCode.UNKNOWN_SERVER_ERROR
-        assert replica.batches == []
+        assert [keys(each) for each in replica.batches] == [[b"other"], [b"member gone", b"next epoch"]]
 
     run(story())
+
+
+def test_a_record_that_is_too_large_is_refused_before_anything_is_written_or_changed() -> None:
+    async def story() -> None:
+        replica, failed = SlowReplica(message_bytes_max=1000), list[Partition]()
+        partition = partition_of(replica, failed.append)
+        for write in (partition.write, partition.submit, in_a_transaction(partition)):
+            with pytest.raises(CoordinatorError, match="1000") as refused:
+                write(change(partition, record("a"), record("b", 1001)))
+            assert refused.value.code is ErrorCode.UNKNOWN_SERVER_ERROR
+        await turn()
+
+        assert (replica.batches, partition.state.seen, failed) == ([], [], [])
+
+    run(story())
+
+
+def test_a_record_of_just_the_size_that_is_allowed_is_taken_although_it_does_not_compress() -> None:
+    async def story() -> None:
+        replica = SlowReplica(message_bytes_max=1000)
+        partition: Partition = CoordinatorPartition(
+            cast("Replica", replica), Notes(), ManualClock(), codec=Codec.GZIP
+        )
+        noise = random.Random(1).randbytes(partition.payload_bytes_max)
+        partition.write(change(partition, NewRecord(b"", noise)))
+        await turn()
+
+        assert len(replica.batches[0]) <= 1000
+
+    run(story())
+
+
+def in_a_transaction(partition: Partition) -> Callable[[Change], Completion[None]]:
+    permit = OpenTransaction(9, 0, partition.leader_epoch)
+    return lambda made: partition.write_in_transaction(made, InTransaction(9, 0, permit))
+
+
+def test_what_is_written_in_a_transaction_is_appended_together_and_then_changed() -> None:
+    async def story() -> None:
+        replica = SlowReplica(message_bytes_max=1000)
+        partition = partition_of(replica)
+        before = partition.write(change(partition, record("before")))
+        written = in_a_transaction(partition)(change(partition, *(record(name, 300) for name in "abcd")))
+
+        assert [keys(each) for each in replica.batches] == [[b"before"], [b"a", b"b"], [b"c", b"d"]]
+        assert replica.append_count == 2
+        assert partition.state.seen == [b"before", b"a", b"b", b"c", b"d"]
+        replica.commit_up_to(3)
+        assert (before.done(), written.is_done) == (True, False)
+        replica.commit_up_to(5)
+        assert written.is_done
+
+    run(story())
+
+
+def test_what_the_log_refuses_in_a_transaction_changes_nothing_and_the_partition_goes_on() -> None:
+    async def story() -> None:
+        replica, failed = SlowReplica(message_bytes_max=1000), list[Partition]()
+        partition = partition_of(replica, failed.append)
+        replica.refusal = AppendRejected(ErrorCode.INVALID_TXN_STATE, "it has ended")
+        with pytest.raises(CoordinatorError) as refused:
+            in_a_transaction(partition)(change(partition, *(record(name, 300) for name in "abcd")))
+
+        assert refused.value.code is ErrorCode.INVALID_TXN_STATE
+        assert (replica.batches, partition.state.seen, failed) == ([], [], [])
+        assert partition.settled() is None
+
+    run(story())
+
+
+def test_a_broker_that_no_longer_leads_takes_nothing_and_shows_nothing() -> None:
+    async def story() -> None:
+        for is_leader, leader_epoch in ((False, 1), (True, 1), (False, 0)):
+            replica = SlowReplica()
+            partition = partition_of(replica)
+            replica.is_leader, replica.leader_epoch = is_leader, leader_epoch
+            for write in (partition.write, partition.submit, in_a_transaction(partition)):
+                with pytest.raises(CoordinatorError) as refused:
+                    write(change(partition, record("a")))
+                assert refused.value.code is ErrorCode.NOT_COORDINATOR
+            await turn()
+
+            assert (replica.batches, partition.state.seen) == ([], [])
+            await is_refused_as_not_coordinator(partition.settled())
+
+    run(story())
+
+
+def test_a_partition_that_has_ended_shows_nothing() -> None:
+    async def story() -> None:
+        partition = partition_of(SlowReplica())
+        partition.end()
+
+        await is_refused_as_not_coordinator(partition.settled())
+
+    run(story())
+
+
+async def is_refused_as_not_coordinator(settled: Completion[None] | None) -> None:
+    assert settled is not None
+    with pytest.raises(CoordinatorError) as refused:
+        await settled
+    assert refused.value.code is ErrorCode.NOT_COORDINATOR
 
 
 def test_a_reader_waits_for_what_it_saw_and_not_for_later_writes() -> None:
@@ -250,11 +390,11 @@ def test_a_reader_waits_for_what_it_saw_and_not_for_later_writes() -> None:
         replica = SlowReplica()
         partition = partition_of(replica)
         assert partition.settled() is None
-        partition.write([record("a")])
+        partition.write(change(partition, record("a")))
         before_append = partition.settled()
         await turn()
         after_append = partition.settled()
-        partition.write([record("b")])
+        partition.write(change(partition, record("b")))
         await turn()
         assert before_append is not None
         assert after_append is not None
@@ -278,9 +418,9 @@ def test_a_write_that_the_log_refuses_ends_the_partition() -> None:
             partition.end()
 
         partition = partition_of(replica, give_up)
-        in_flight = partition.write([record("a")])
+        in_flight = partition.write(change(partition, record("a")))
         await turn()
-        refused = partition.write([record("b")])
+        refused = partition.write(change(partition, record("b")))
         replica.refusal = StorageError("no room")
         replica.commit_up_to(1)
 
@@ -290,7 +430,7 @@ def test_a_write_that_the_log_refuses_ends_the_partition() -> None:
             await refused
         assert told.value.code is ErrorCode.NOT_COORDINATOR
         with pytest.raises(CoordinatorError):
-            partition.write([record("c")])
+            partition.write(change(partition, record("c")))
 
     run(story())
 
@@ -300,7 +440,7 @@ def test_a_log_that_fails_after_the_append_ends_the_partition_too() -> None:
         replica = SlowReplica()
         failed: list[Partition] = []
         partition = partition_of(replica, failed.append)
-        written = partition.write([record("a")])
+        written = partition.write(change(partition, record("a")))
         await turn()
 
         replica.waiting[0][1].fail(StorageError("the disk is gone"))
@@ -316,9 +456,9 @@ def test_whoever_waits_is_told_when_another_broker_leads() -> None:
     async def story() -> None:
         replica = SlowReplica()
         partition = partition_of(replica)
-        in_flight = partition.write([record("a")])
+        in_flight = partition.write(change(partition, record("a")))
         await turn()
-        unwritten = partition.write([record("b")])
+        unwritten = partition.write(change(partition, record("b")))
 
         partition.end()
         await turn()
@@ -340,7 +480,7 @@ def test_a_write_that_is_not_committed_in_time_is_given_up_but_counts_if_it_is_l
             cast("Replica", replica), Notes(), ManualClock(), timeout_ms=1
         )
         with pytest.raises(CoordinatorError) as told:
-            await partition.submit([record("a")])
+            await partition.submit(change(partition, record("a")))
         assert told.value.code is ErrorCode.COORDINATOR_NOT_AVAILABLE
         assert partition.settled() is not None
 

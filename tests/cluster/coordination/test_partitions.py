@@ -85,7 +85,7 @@ class _Refusing:
     def __getattr__(self, name: str) -> object:
         return getattr(self._replica, name)
 
-    def append(self, *_: object) -> None:
+    def append(self, *_: object, **__: object) -> None:
         raise StorageError("no room")
 
 

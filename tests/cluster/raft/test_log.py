@@ -1,20 +1,24 @@
 """The quorum's log on the storage engine, over power cuts."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from functools import wraps
 from random import Random
 from typing import Any
 
 import pytest
 
+from penstock.cluster.raft.applying import Applier
+from penstock.cluster.raft.effects import InstallSnapshot
 from penstock.cluster.raft.log import StoredRaftLog
 from penstock.cluster.raft.records import kraft_version_batch, leader_change_batch, voters_batch
+from penstock.cluster.raft.snapshots import snapshot_batches
 from penstock.cluster.raft.values import LogPosition
 from penstock.cluster.raft.voters import VoterSet
 from penstock.observability.clock import ManualClock
 from penstock.observability.offload import InlineOffload
 from penstock.protocol.records.batch import iter_batches_strict
+from penstock.protocol.wire import Buffer
 from penstock.storage.flusher import Flusher
 from penstock.storage.log_store import LogStore
 from penstock.testing.disk import FaultyDisk, Keep
@@ -180,3 +184,34 @@ async def test_half_a_snapshot_is_none(opened: Opened) -> None:
     again = opened.crash(Keep.EVERYTHING)
     assert again.log.shape().snapshots == []
     assert not [path for path in again.disk.paths() if path.endswith(".part")]
+
+
+@on_a_loop
+async def test_a_snapshot_that_a_newer_one_replaced_before_it_was_loaded_is_passed_over(
+    opened: Opened,
+) -> None:
+    """The state machine was slow, and two snapshots of the leader were installed meanwhile."""
+    loaded: list[int] = []
+
+    class Machine:
+        async def apply(self, batches: Buffer) -> None: ...
+
+        async def load(self, content: Iterable[bytes], end_offset: int) -> None:
+            list(content)
+            loaded.append(end_offset)
+
+        def snapshot(self) -> Iterable[bytes]:
+            return ()
+
+        def leader_changed(self, leader_id: int | None, epoch: int) -> None: ...
+
+    log = opened.log
+    applier = Applier(log, Machine(), voters_at=lambda _offset: None, on_snapshot=lambda _snapshot: None)
+    for snapshot in (LogPosition(1, 100), LogPosition(1, 200)):
+        content = b"".join(snapshot_batches(snapshot, None, (), timestamp=0))
+        await log.store_chunk(snapshot, 0, content)
+        await log.install(snapshot)
+        applier.add(InstallSnapshot(snapshot))
+    await applier.catch_up()
+    assert loaded == [200]
+    assert applier.applied_offset == 200

@@ -80,3 +80,35 @@ def test_the_file_of_another_cluster_is_refused(disk: FaultyDisk) -> None:
     QuorumStateFile(disk, DIRECTORY, "c").write(PROMISED)
     with pytest.raises(QuorumStateDamaged, match="it belongs to cluster c, not other"):
         QuorumStateFile(disk, DIRECTORY, "other").read()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"leaderEpoch":2147483647,"data_version":1}',
+        b'{"leaderEpoch":2147483648,"data_version":1}',
+        b'{"leaderEpoch":-2,"data_version":1}',
+        b'{"leaderEpoch":1,"leaderId":-2,"data_version":1}',
+        b'{"leaderEpoch":1,"leaderId":2147483648,"data_version":1}',
+        b'{"leaderEpoch":1,"votedId":-2,"data_version":1}',
+        b'{"leaderEpoch":1,"votedId":99999999999,"data_version":1}',
+    ],
+)
+def test_a_file_with_numbers_out_of_range_is_refused(disk: FaultyDisk, content: bytes) -> None:
+    write_atomically(disk, f"{DIRECTORY}/quorum-state", content)
+    with pytest.raises(QuorumStateDamaged, match=r"quorum-state cannot be used \(its .* is out of range"):
+        QuorumStateFile(disk, DIRECTORY, "c").read()
+
+
+def test_a_file_that_is_missing_beside_a_log_is_damage_unless_the_node_votes_alone(disk: FaultyDisk) -> None:
+    state = QuorumStateFile(disk, DIRECTORY, "c")
+    with pytest.raises(QuorumStateDamaged, match=r"quorum-state is missing, although the log .* epoch 7"):
+        state.read(log_epoch=7)
+    assert state.read(log_epoch=7, is_alone=True) == Election(epoch=7)
+
+
+def test_no_node_is_in_an_earlier_epoch_than_its_log(disk: FaultyDisk) -> None:
+    state = QuorumStateFile(disk, DIRECTORY, "c")
+    state.write(PROMISED)
+    assert state.read(log_epoch=7) == PROMISED
+    assert state.read(log_epoch=8) == Election(epoch=8)

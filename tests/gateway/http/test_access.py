@@ -16,6 +16,7 @@ from joserfc.jwk import ECKey, KeySet
 
 from penstock.client.cluster import CONTROLLER, Client, with_password
 from penstock.config.broker import BrokerConfig
+from penstock.console.api import session
 from penstock.gateway.http.access import kafka_access
 from penstock.protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
@@ -23,6 +24,7 @@ from penstock.protocol.messages.alter_user_scram_credentials import (
 )
 from penstock.protocol.messages.create_acls import AclCreation, CreateAclsRequest
 from penstock.security.acl_authorizer import STANDARD_AUTHORIZER
+from penstock.security.login_limit import FAILURES_MAX
 from penstock.security.operations import Operation
 from penstock.security.resources import ResourceType
 from penstock.security.scram_credentials import ScramMechanism
@@ -220,3 +222,21 @@ async def test_a_changed_password_holds_for_the_next_request(guarded: Admin) -> 
     assert await status("of eve") == 403
     await set_password(guarded.kafka, "eve", b"another")
     assert (await status("of eve"), await status("another")) == (401, 403)
+
+
+async def test_an_address_that_guesses_passwords_is_refused_after_ten(
+    guarded: Admin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a port of its own: the limit holds for a minute."""
+    async with admin_of(guarded.broker) as url, aiohttp.ClientSession(url) as http:
+
+        async def guess(number: int) -> aiohttp.ClientResponse:
+            return await http.get("/topics/t/records", headers=as_user("ann", f"guess {number}"))
+
+        answers = await asyncio.gather(*(guess(number) for number in range(FAILURES_MAX + 5)))
+        assert sorted(each.status for each in answers) == [401] * FAILURES_MAX + [429] * 5
+        assert all(int(each.headers["Retry-After"]) > 0 for each in answers if each.status == 429)
+        monkeypatch.setattr(session, "_FAILURE_DELAY_S", 0.0)
+        login = {"username": "ann", "password": "wrong"}
+        posts = (http.post("/console/api/login", json=login) for _ in range(FAILURES_MAX + 1))
+        assert sorted(each.status for each in await asyncio.gather(*posts)) == [401] * FAILURES_MAX + [429]

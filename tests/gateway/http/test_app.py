@@ -1,5 +1,7 @@
 """What holds for everything on the admin port."""
 
+import asyncio
+
 import pytest
 
 from tests.gateway.http.admin import Admin
@@ -47,3 +49,21 @@ async def test_a_mistake_of_our_own_is_a_problem_that_tells_nothing(
     status, problem = await admin.get("/readyz")
     assert (status, "secret" in problem["detail"]) == (500, False)
     assert "a secret" in caplog.text
+
+
+@pytest.mark.parametrize("path", ["/topics/a/records", "/console/api/login", "/nothing"])
+@pytest.mark.parametrize(
+    ("header", "status"), [("Content-Encoding: gzip", 415), ("Content-Length: 1000000000", 413)]
+)
+async def test_a_body_that_could_cost_much_is_refused_before_any_of_it_has_come(
+    admin: Admin, path: str, header: str, status: int
+) -> None:
+    host, port = admin.url.removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    length = "" if header.startswith("Content-Length") else "Content-Length: 3000000\r\n"
+    writer.write(
+        f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        f"{length}{header}\r\n\r\n".encode()
+    )
+    assert (await reader.readline()).split()[1] == str(status).encode()
+    writer.close()

@@ -5,15 +5,25 @@ import base64
 
 import pytest
 
-from penstock.client.cluster import AuthenticationFailed
+from penstock.client.cluster import AuthenticationFailed, Client
 from penstock.gateway.http import clients as module
 from penstock.gateway.http.clients import IDLE_MS, Clients, KafkaAccess, credentials
 from penstock.gateway.http.problems import Problem
 from penstock.observability.clock import ManualClock
+from penstock.security.login_limit import FAILURES_MAX
 from tests.server.live import until
 
 OPEN = KafkaAccess(bootstrap=(("127.0.0.1", 1),))
 LOGIN = KafkaAccess(bootstrap=(("127.0.0.1", 1),), wants_login=True)
+ADDRESS = "192.0.2.1"
+
+
+async def accepted(_client: Client) -> None:
+    """The broker takes every login."""
+
+
+async def refused_login(_client: Client) -> None:
+    raise AuthenticationFailed
 
 
 def basic(text: str) -> str:
@@ -42,28 +52,28 @@ def test_anything_else_is_refused_without_repeating_it(header: str) -> None:
 
 async def test_without_a_login_everybody_shares_one_client_whatever_they_send() -> None:
     clients = Clients(OPEN, ManualClock())
-    async with clients.lent(None) as one, clients.lent(basic("a:b")) as other:
+    async with clients.lent(None, ADDRESS) as one, clients.lent(basic("a:b"), ADDRESS) as other:
         assert one is other
         assert one.security.logins == ()
     await clients.close()
 
 
 async def test_each_credential_has_a_client_of_its_own() -> None:
-    clients = Clients(LOGIN, ManualClock())
-    async with clients.lent(basic("a:b")) as one, clients.lent(basic("a:c")) as other:
+    clients = Clients(LOGIN, ManualClock(), log_in=accepted)
+    async with clients.lent(basic("a:b"), ADDRESS) as one, clients.lent(basic("a:c"), ADDRESS) as other:
         assert one is not other
-    async with clients.lent(basic("a:b")) as again:
+    async with clients.lent(basic("a:b"), ADDRESS) as again:
         assert again is one
     with pytest.raises(Problem, match="who you are"):
-        async with clients.lent(None):
+        async with clients.lent(None, ADDRESS):
             pass
     await clients.close()
 
 
 async def test_a_client_that_nobody_uses_is_closed_after_a_while() -> None:
     clock = ManualClock()
-    clients = Clients(LOGIN, clock)
-    async with clients.lent(basic("a:b")):
+    clients = Clients(LOGIN, clock, log_in=accepted)
+    async with clients.lent(basic("a:b"), ADDRESS):
         await asyncio.sleep(0)
         clock.advance(IDLE_MS * 2)
         assert len(clients) == 1
@@ -74,41 +84,107 @@ async def test_a_client_that_nobody_uses_is_closed_after_a_while() -> None:
 
 
 async def test_a_refused_login_is_not_remembered() -> None:
-    clients = Clients(LOGIN, ManualClock())
-    with pytest.raises(AuthenticationFailed):
-        async with clients.lent(basic("a:b")):
+    for log_in in (accepted, refused_login):
+        clients = Clients(LOGIN, ManualClock(), log_in=log_in)
+        with pytest.raises(AuthenticationFailed):
+            async with clients.lent(basic("a:b"), ADDRESS):
+                raise AuthenticationFailed
+        assert len(clients) == 0
+        await clients.close()
+
+
+async def test_an_address_whose_logins_fail_is_refused_for_a_while_without_asking_the_cluster(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    clock, asked = ManualClock(), 0
+    waits: list[str] = []
+
+    async def log_in(client: Client) -> None:
+        nonlocal asked
+        asked += 1
+        if client.security.logins[0].password != "right":
             raise AuthenticationFailed
-    assert len(clients) == 0
+
+    clients = Clients(LOGIN, clock, log_in=log_in)
+
+    async def request(credentials: str, address: str = ADDRESS) -> int:
+        try:
+            async with clients.lent(basic(credentials), address):
+                return 200
+        except AuthenticationFailed:
+            return 401
+        except Problem as problem:
+            waits.append(problem.headers()["Retry-After"])
+            return problem.status
+
+    assert await request("ann:right") == 200
+    statuses = await asyncio.gather(*(request(f"ann:{guess}") for guess in range(30)))
+    assert statuses == [401] * FAILURES_MAX + [429] * (30 - FAILURES_MAX)
+    assert (asked, len(clients)) == (1 + FAILURES_MAX, 1)
+    assert await request("bob:right") == 429
+    assert [await request("ann:right"), await request("bob:right", "192.0.2.2")] == [200, 200]
+    assert [each.getMessage() for each in caplog.records] == [
+        f"Refusing logins from {ADDRESS}: too many have failed"
+    ]
+    clock.advance(6_000)
+    assert [await request("cat:wrong"), await request("cat:right")] == [401, 429]
+    assert set(waits) == {"6"}
+    await clients.close()
+
+
+async def test_requests_that_bring_the_same_credential_at_once_log_in_once() -> None:
+    asked = 0
+
+    async def log_in(_client: Client) -> None:
+        nonlocal asked
+        asked += 1
+        await asyncio.sleep(0)
+
+    clients = Clients(LOGIN, ManualClock(), log_in=log_in)
+
+    async def request() -> None:
+        async with clients.lent(basic("ann:x"), ADDRESS):
+            pass
+
+    await asyncio.gather(*(request() for _ in range(20)))
+    assert asked == 1
+    await clients.close()
 
 
 async def test_the_one_unused_longest_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "CLIENTS_MAX", 2)
     clock = ManualClock()
-    clients = Clients(LOGIN, clock)
-    async with clients.lent(basic("a:1")) as first:
+    clients = Clients(LOGIN, clock, log_in=accepted)
+    async with clients.lent(basic("a:1"), ADDRESS) as first:
         pass
     clock.advance(1)
-    async with clients.lent(basic("b:1")), clients.lent(basic("c:1")):
+    async with clients.lent(basic("b:1"), ADDRESS), clients.lent(basic("c:1"), ADDRESS):
         with pytest.raises(Problem) as refused:
-            async with clients.lent(basic("d:1")):
+            async with clients.lent(basic("d:1"), ADDRESS):
                 pass
         assert refused.value.status == 503
-    async with clients.lent(basic("a:1")) as again:
+    async with clients.lent(basic("a:1"), ADDRESS) as again:
         assert again is not first
     await clients.close()
 
 
 async def test_a_client_whose_user_has_another_password_is_not_lent_again() -> None:
     passwords = {"ann": "old", "bob": "his"}
-    clients = Clients(LOGIN, ManualClock(), passwords.get)
-    async with clients.lent(basic("ann:x")) as before, clients.lent(basic("bob:y")) as other:
+    clients = Clients(LOGIN, ManualClock(), passwords.get, accepted)
+    async with (
+        clients.lent(basic("ann:x"), ADDRESS) as before,
+        clients.lent(basic("bob:y"), ADDRESS) as other,
+    ):
         pass
     passwords["ann"] = "new"
-    async with clients.lent(basic("ann:x")) as after, clients.lent(basic("bob:y")) as other_again:
+    async with (
+        clients.lent(basic("ann:x"), ADDRESS) as after,
+        clients.lent(basic("bob:y"), ADDRESS) as other_again,
+    ):
         assert after is not before
         assert other_again is other
         passwords["ann"] = "newer"
-        async with clients.lent(basic("ann:x")) as last:
+        async with clients.lent(basic("ann:x"), ADDRESS) as last:
             assert last is not after
     assert len(clients) == 2
     await clients.close()
@@ -116,7 +192,7 @@ async def test_a_client_whose_user_has_another_password_is_not_lent_again() -> N
 
 def test_who_asks_is_known_by_name_or_by_address() -> None:
     clock = ManualClock()
-    by_login = Clients(LOGIN, clock)
+    by_login = Clients(LOGIN, clock, log_in=accepted)
     assert by_login.who(basic("ann:x"), "1.2.3.4") == by_login.who(basic("ann:y"), "5.6.7.8") == "ann"
     assert by_login.who("Bearer a.b.c", "1.2.3.4") != by_login.who("Bearer d.e.f", "1.2.3.4")
     with pytest.raises(Problem, match="who you are"):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from penstock.gateway.http.guard import check
+from penstock.gateway.http.guard import BODY_BYTES_MAX, check
 from penstock.gateway.http.problems import Problem
 
 HOSTS = frozenset({"broker-1"})
@@ -43,3 +43,19 @@ def test_what_a_form_could_send_is_not_taken(content_type: str) -> None:
     with pytest.raises(Problem, match="Content-Type") as refused:
         check("POST", {"Host": "localhost", "Content-Type": content_type}, HOSTS)
     assert refused.value.status == 415
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd", "gzip, gzip", "GZIP", "unknown"])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_compressed_body_is_refused(method: str, encoding: str) -> None:
+    with pytest.raises(Problem, match="Content-Encoding") as refused:
+        check(method, {"Host": "localhost", "Content-Encoding": encoding, **JSON}, HOSTS)
+    assert refused.value.status == 415
+    check(method, {"Host": "localhost", "Content-Encoding": "identity", **JSON}, HOSTS)
+
+
+def test_a_body_that_is_announced_too_long_is_refused() -> None:
+    check("POST", {"Host": "localhost", "Content-Length": f"{BODY_BYTES_MAX}", **JSON}, HOSTS)
+    with pytest.raises(Problem, match=f"{BODY_BYTES_MAX} bytes") as refused:
+        check("POST", {"Host": "localhost", "Content-Length": f"{BODY_BYTES_MAX + 1}", **JSON}, HOSTS)
+    assert refused.value.status == 413

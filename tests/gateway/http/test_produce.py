@@ -3,7 +3,7 @@
 import asyncio
 
 from penstock.client.cluster import TopicPartition
-from penstock.gateway.http.app import BODY_BYTES_MAX
+from penstock.gateway.http.guard import BODY_BYTES_MAX
 from tests.gateway.http.admin import Admin
 
 

@@ -58,6 +58,8 @@ class Driver:
         self.log: list[Change] = []
         self.written: list[Change] = []
         """The records of the last request."""
+        self.refuses = False
+        """Whether the log refuses everything."""
 
     @property
     def now(self) -> Situation:
@@ -114,6 +116,8 @@ class Driver:
         self._take()
 
     def _take(self) -> None:
+        if self.refuses:
+            self.group.roll_back(self.now.moment, self.settings.session_timeout_ms)
         self.written = self.group.take_outbox()
         self.log += self.written
 

@@ -3,6 +3,7 @@ are made, grow and go; coordinators that fail over. At no time do two members ho
 again nothing is left out and the loads are even. HISTORIES in the environment asks for more of them.
 """
 
+import contextlib
 import os
 from collections import Counter
 
@@ -82,6 +83,25 @@ class GroupModel(RuleBasedStateMachine):
         consumer.topics = sorted(topics)
         request = msgspec.structs.replace(consumer.request(), subscribed_topic_names=consumer.topics)
         self.heartbeat(consumer, request)
+
+    @rule(topics=st.sets(st.sampled_from(TOPICS), min_size=1), number=_picked, leaves=st.booleans())
+    def the_log_refuses(self, topics: set[str], number: int, leaves: bool) -> None:
+        """Somebody joins, comes back, subscribes to something else or leaves, and nothing comes of it."""
+        everyone = [None, *self.consumers.values(), *self.away.values()]
+        known = everyone[number % len(everyone)]
+        consumer = known or Consumer(self.driver, "in vain", regex="[ab]", instance_id="i-vain")
+        request = msgspec.structs.replace(consumer.request(), subscribed_topic_names=sorted(topics))
+        if consumer.member_id in self.away:
+            consumer = Consumer(self.driver, "in vain", instance_id=consumer.instance_id)
+            request = consumer.request()
+        self.driver.refuses = True
+        with contextlib.suppress(Refused):
+            if known and leaves:
+                self.driver.leave(known.member_id, -1, known.instance_id)
+            else:
+                self.driver.send(request)
+        self.driver.refuses = False
+        assert shown(self.driver.group) == shown(self.driver.replayed())
 
     def heartbeat(
         self,

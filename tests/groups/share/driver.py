@@ -33,6 +33,8 @@ class Driver:
         self.log: list[Change] = []
         self.written: list[Change] = []
         """The records of the last request."""
+        self.refuses = False
+        """Whether the log refuses everything."""
         self.deleted = 0
         self.asked: list[Assignment] = []
         """What the share coordinator was asked to initialize and has not answered."""
@@ -90,9 +92,10 @@ class Driver:
         if missing:
             names = {each: self.image.topics_by_id[each].name for each in missing}
             self.group.put_ledger(self.group.ledger.begun(missing, names))
+        self._take()
+        if missing and not self.refuses:
             self.group.in_flight = united(self.group.in_flight, missing)
             self.asked.append(missing)
-        self._take()
         return answer
 
     def share_coordinator_answers(self, *, succeeds: bool = True) -> None:
@@ -116,6 +119,8 @@ class Driver:
         self.group.resume(self.now.moment, self.settings.session_timeout_ms)
 
     def _take(self) -> None:
+        if self.refuses:
+            self.group.roll_back(self.now.moment, self.settings.session_timeout_ms)
         self.written = self.group.take_outbox()
         self.log += self.written
 

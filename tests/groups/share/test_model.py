@@ -4,6 +4,7 @@ partition that the share coordinator does not know, and when all is quiet again 
 HISTORIES in the environment asks for more of them.
 """
 
+import contextlib
 import os
 from collections import Counter
 
@@ -60,6 +61,22 @@ class GroupModel(RuleBasedStateMachine):
         consumer = self.pick(number)
         consumer.topics, consumer.says_all = sorted(topics), True
         self.heartbeat(consumer, consumer.request())
+
+    @rule(topics=st.sets(st.sampled_from(TOPICS), min_size=1), number=_picked, leaves=st.booleans())
+    def the_log_refuses(self, topics: set[str], number: int, leaves: bool) -> None:
+        """Somebody joins, subscribes to something else or leaves, and nothing comes of it."""
+        everyone = [None, *self.consumers.values()]
+        known = everyone[number % len(everyone)]
+        consumer = known or Consumer(self.driver, "in vain")
+        request = msgspec.structs.replace(consumer.request(), subscribed_topic_names=sorted(topics))
+        self.driver.refuses = True
+        with contextlib.suppress(Refused):
+            if known and leaves:
+                self.driver.leave(known.member_id)
+            else:
+                self.driver.send(request)
+        self.driver.refuses = False
+        assert shown(self.driver.group) == shown(replay(self.driver.log))
 
     def heartbeat(
         self, consumer: Consumer, request: ShareGroupHeartbeatRequest, *, hears: bool = True

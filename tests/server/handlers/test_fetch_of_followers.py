@@ -2,17 +2,22 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import msgspec
+import pytest
 
 from penstock.cluster.replica import Replica
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.fetch import FetchPartition, PartitionData, ReplicaState
+from penstock.storage.log import Log
+from penstock.storage.log_values import COLD, LogSlice
 from tests.server.live import (
     Client,
     Live,
     TopicHandle,
     batch,
+    begin_epoch,
     fetch_request,
     fetch_topic,
     one,
@@ -118,4 +123,26 @@ async def test_a_follower_in_sync_that_asks_for_what_is_committed_is_to_leave_th
         assert noted == [leader]
         assert wanted is not None
         assert [each for each, _ in wanted.members] == [1]
+        await client.close()
+
+
+async def test_records_that_were_read_while_the_leadership_changed_are_given_to_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log may have been truncated and written to by the next leader before the disk answered."""
+    async with running_broker(tmp_path) as live:
+        client = await live.connect()
+        topic = await client.create_topic()
+        await client.produce(topic, batch(b"v"))
+        leader = has_follower(live, topic, is_in_sync=True)
+        read_cold = Log.read_cold
+
+        async def read_while_replaced(log: Log, *args: Any, **limits: Any) -> LogSlice:
+            found = await read_cold(log, *args, **limits)
+            begin_epoch(leader, leader.leader_epoch + 2)
+            return found
+
+        monkeypatch.setattr(Log, "read", lambda *_, **__: COLD)
+        monkeypatch.setattr(Log, "read_cold", read_while_replaced)
+        assert (await fetch(client, topic, error=ErrorCode.NOT_LEADER_OR_FOLLOWER)).records == b""
         await client.close()

@@ -142,3 +142,19 @@ async def test_producers_are_remembered_over_a_restart(tmp_path: Path, recompres
         assert await send(client, topic, producer_id, 3, 0) == ("INVALID_PRODUCER_EPOCH", -1)
         assert await send(client, topic, producer_id, 4, 3) == ("NONE", 3)
         assert len(values_in(await client.fetch(topic))) == 4
+
+
+async def test_all_batches_that_were_in_flight_are_recognised_after_a_restart(tmp_path: Path) -> None:
+    """Their answers may have been lost with the connection: the producer sends each of them again, oldest first."""
+    async with running_broker(tmp_path) as live:
+        client = await live.connect()
+        topic = await client.create_topic()
+        producer_id = (await init(client)).producer_id
+        for sequence in range(6):
+            assert await send(client, topic, producer_id, 0, sequence) == ("NONE", sequence)
+    async with running_broker(tmp_path) as live:
+        client = await live.connect()
+        for sequence in range(1, 6):
+            assert await send(client, topic, producer_id, 0, sequence) == ("NONE", sequence)
+        assert await send(client, topic, producer_id, 0, 0) == ("OUT_OF_ORDER_SEQUENCE_NUMBER", -1)
+        assert len(values_in(await client.fetch(topic))) == 6

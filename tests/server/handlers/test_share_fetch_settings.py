@@ -2,13 +2,16 @@
 
 from collections.abc import Mapping
 
+import msgspec
 import pytest
 
+from penstock.cluster.replica import Replica
 from penstock.protocol.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
+from penstock.server.handlers.fetch_read import FetchRead
 from penstock.share.values import UNINITIALIZED_OFFSET, SharePartitionKey
 from tests.server.handlers.share_support import (
     RELEASE,
@@ -158,3 +161,39 @@ async def test_a_group_that_reads_committed_records_sees_no_others(live: Live, c
     assert partitions_of(await careful.fetch()) == {}
     await producer.end(commit=True)
     assert offsets_in(await careful.take())[0] == 4
+
+
+async def test_a_leader_that_is_replaced_while_it_reads_gives_no_aborted_records(
+    live: Live, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the leader knows which records were aborted; its share partition hears later that it leads no more."""
+    topic = await client.create_topic()
+    group_id = await prepared(live, topic)
+    await set_for(client, group_id, {"share.isolation.level": "read_committed"})
+    member = Member(client, group_id, topic)
+    await member.fetch()
+    await until(lambda: led(live, group_id, topic).state)
+    producer = LiveProducer(client, "replaced")
+    await producer.init()
+    assert code(await producer.produce(topic, b"aborted")) == "NONE"
+    assert code(await producer.end(commit=False)) == "NONE"
+    leader = live.services.replicas.leader_of(topic.name, 0)
+    assert isinstance(leader, Replica)
+    await until(lambda: leader.last_stable_offset == 2)
+    read = FetchRead.from_disk
+
+    async def read_and_be_replaced(self: FetchRead) -> None:
+        await read(self)
+        if self.size:
+            assert leader.state is not None
+            epoch = leader.leader_epoch + 1
+            leader.follow(msgspec.structs.replace(leader.state, leader=2, leader_epoch=epoch))
+
+    monkeypatch.setattr(FetchRead, "from_disk", read_and_be_replaced)
+    answer = await member.fetch(max_wait_ms=500)
+    part = partitions_of(answer)[0]
+    assert (code(part.error_code), part.acquired_records, values_in(part)) == (
+        "NOT_LEADER_OR_FOLLOWER",
+        [],
+        [],
+    )

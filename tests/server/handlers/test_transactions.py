@@ -7,17 +7,17 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.messages.fetch import PartitionData
-from penstock.protocol.messages.list_offsets import (
-    ListOffsetsPartition,
-    ListOffsetsRequest,
-    ListOffsetsTopic,
-)
-from penstock.protocol.records.batch import iter_batches
-from penstock.protocol.records.record import iter_records
-from penstock.transactions.state import Transaction
 from penstock.transactions.states import State
-from tests.server.live import Client, Live, TopicHandle, batch, one, until
+from tests.server.handlers.test_delete_records import delete as delete_records
+from tests.server.handlers.transactions_support import (
+    all_values,
+    at_rest,
+    committed_values,
+    latest_offsets,
+    transaction_of,
+    visible,
+)
+from tests.server.live import Client, Live, TopicHandle, batch
 from tests.transactions.live_producer import READ_COMMITTED, LiveProducer
 
 _numbers = itertools.count()
@@ -31,52 +31,6 @@ def new_id() -> str:
 @pytest.fixture
 def producer(client: Client) -> Callable[..., LiveProducer]:
     return lambda **options: LiveProducer(client, options.pop("id", None) or new_id(), **options)
-
-
-def transaction_of(live: Live, transactional_id: str) -> Transaction:
-    transaction = live.services.transactions.get(transactional_id)
-    assert isinstance(transaction, Transaction), transaction
-    return transaction
-
-
-async def at_rest(live: Live, producer: LiveProducer) -> Transaction:
-    await until(lambda: transaction_of(live, producer.transactional_id).state.is_at_rest)
-    return transaction_of(live, producer.transactional_id)
-
-
-def data_in(part: PartitionData) -> list[tuple[bytes | None, int]]:
-    """The values of a fetched partition that are no control records, with their producer ids."""
-    view = memoryview(bytes(part.records or b""))
-    return [
-        (record.value, header.producer_id)
-        for position, header in iter_batches(view)
-        if not header.is_control
-        for record in iter_records(view[position : position + header.size_bytes])
-    ]
-
-
-def visible(part: PartitionData) -> list[bytes | None]:
-    """What a read_committed consumer makes of a fetch from offset 0: it drops what the broker says was aborted."""
-    view = memoryview(bytes(part.records or b""))
-    starts = sorted((t.first_offset, t.producer_id) for t in part.aborted_transactions or ())
-    aborted: set[int] = set()
-    found: list[bytes | None] = []
-    for position, header in iter_batches(view):
-        while starts and starts[0][0] <= header.base_offset:
-            aborted.add(starts.pop(0)[1])
-        if header.is_control:
-            aborted.discard(header.producer_id)
-        elif header.producer_id not in aborted or not header.is_transactional:
-            found += [r.value for r in iter_records(view[position : position + header.size_bytes])]
-    return found
-
-
-async def committed_values(client: Client, topic: TopicHandle, partition: int = 0) -> list[bytes | None]:
-    return visible(await client.fetch(topic, partition=partition, isolation_level=READ_COMMITTED))
-
-
-async def all_values(client: Client, topic: TopicHandle, partition: int = 0) -> list[bytes | None]:
-    return [value for value, _ in data_in(await client.fetch(topic, partition=partition))]
 
 
 # -- committing and aborting
@@ -120,23 +74,22 @@ async def test_readers_of_committed_records_wait_for_an_open_transaction(
     assert await latest_offsets(client, topic) == (4, 4)
 
 
-async def latest_offsets(client: Client, topic: TopicHandle) -> tuple[int, int]:
-    """The end of a partition for those who read everything, and for those who read what is committed."""
-    offsets = []
-    for isolation_level in (0, READ_COMMITTED):
-        answer = await client.send(
-            ListOffsetsRequest(
-                replica_id=-1,
-                isolation_level=isolation_level,
-                topics=[
-                    ListOffsetsTopic(
-                        name=topic.name, partitions=[ListOffsetsPartition(partition_index=0, timestamp=-1)]
-                    )
-                ],
-            )
-        )
-        offsets.append(one(one(answer.topics).partitions).offset)
-    return offsets[0], offsets[1]
+async def test_the_end_for_readers_of_committed_records_is_not_below_the_log_start(
+    live: Live, client: Client, producer: Callable[..., LiveProducer]
+) -> None:
+    """An open transaction begins among records that an administrator deletes."""
+    topic = await client.create_topic()
+    mine = producer()
+    await mine.init()
+    for number in range(6):
+        await mine.write(topic, b"%d" % number)
+    assert (await delete_records(client, topic.name, 5)).low_watermark == 5
+    assert await latest_offsets(client, topic) == (6, 5)
+    part = await client.fetch(topic, 5, isolation_level=READ_COMMITTED)
+    assert (ErrorCode(part.error_code), part.last_stable_offset, visible(part)) == (ErrorCode.NONE, 5, [])
+    await mine.end(commit=True)
+    await at_rest(live, mine)
+    assert visible(await client.fetch(topic, 5, isolation_level=READ_COMMITTED)) == [b"5"]
 
 
 async def test_a_long_poll_for_committed_records_ends_when_the_marker_comes(

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.cluster.coordination.change import Change
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.share_snapshot_record import ShareSnapshotValue
 from penstock.protocol.messages.share_update_record import ShareUpdateValue
@@ -45,11 +46,16 @@ class Scene:
         return Moment(self.now_ms, len(self.log), self.payload_bytes_max)
 
     def initialize(self, key: SharePartitionKey = KEY, *, epoch: int = 0, start: int = -1) -> None:
-        self.log.append(self.shard.initialize(key, epoch, start, self.moment))
+        self.make(self.shard.initialize(key, epoch, start, self.moment))
+
+    def make(self, change: Change | None) -> None:
+        if change is not None:
+            change.apply()
+            self.log += change.records
 
     def read(self, leader_epoch: int, key: SharePartitionKey = KEY) -> ShareState:
-        state, record = self.shard.read(key, leader_epoch, self.moment)
-        self.log += [record] if record is not None else []
+        state, change = self.shard.read(key, leader_epoch, self.moment)
+        self.make(change)
         return state
 
     def write(
@@ -61,7 +67,7 @@ class Scene:
         epoch: int = 0,
         done: int = 0,
     ) -> None:
-        self.log.append(
+        self.make(
             self.shard.write(
                 key,
                 state_epoch=epoch,
@@ -74,8 +80,7 @@ class Scene:
         )
 
     def delete(self, key: SharePartitionKey = KEY) -> None:
-        record = self.shard.delete(key, self.moment)
-        self.log += [record] if record is not None else []
+        self.make(self.shard.delete(key, self.moment))
 
     def value(self, number: int) -> Value:
         """What a record of the log says."""
@@ -321,9 +326,9 @@ def test_only_those_whose_snapshot_is_old_get_a_new_one_and_only_once() -> None:
     before = scene.read(0)
 
     assert scene.shard.cold(scene.now_ms, 1000) == [KEY]
-    record = scene.shard.snapshot(KEY, scene.moment)
-    assert record is not None
-    scene.log.append(record)
+    snapshot = scene.shard.snapshot(KEY, scene.moment)
+    assert snapshot is not None
+    scene.make(snapshot)
 
     assert scene.shard.cold(scene.now_ms, 1000) == []
     assert scene.shard.needed_from(len(scene.log)) == 2, "the other one's snapshot is the oldest now"
@@ -335,8 +340,9 @@ def test_when_all_rest_no_snapshots_are_made() -> None:
     scene = Scene()
     scene.initialize()
     scene.now_ms += 1000
-    record = scene.shard.snapshot(KEY, scene.moment)
-    assert record is not None
+    snapshot = scene.shard.snapshot(KEY, scene.moment)
+    assert snapshot is not None
+    scene.make(snapshot)
     scene.now_ms += 1000
 
     assert scene.shard.cold(scene.now_ms, 1000) == []
@@ -348,7 +354,7 @@ def test_share_partitions_of_deleted_topics_are_forgotten() -> None:
     scene.initialize(KEY._replace(topic_id=OTHER))
     del scene.topics[OTHER]
 
-    scene.log += scene.shard.forget_deleted_topics(scene.moment)
+    scene.make(scene.shard.forget_deleted_topics(scene.moment))
 
     assert scene.kinds()[2:] == ["forget"]
     assert len(scene.shard) == 1

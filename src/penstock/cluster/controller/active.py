@@ -2,15 +2,18 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 
 from penstock.cluster.controller.controller import Controller
+from penstock.cluster.controller.decision import NotController
 from penstock.cluster.controller.membership import Membership, Refuses
 from penstock.config.themes import replication
 from penstock.observability.clock import Clock
 from penstock.storage.log_errors import LogError
 
 log = logging.getLogger(__name__)
+
+_RETRY_MS = 1000
 
 
 class ActiveController:
@@ -30,20 +33,28 @@ class ActiveController:
         if self.membership is not None:
             log.debug("this node is the active controller")
             loop = asyncio.get_running_loop()
-            duties: list[tuple[str, Awaitable[None]]] = [
-                ("sessions", self.membership.watch()),
-                ("leader balance", self._balance()),
+            duties: list[tuple[str, Callable[[], Awaitable[None]]]] = [
+                ("settings", self._controller.review_settings),
+                ("sessions", self.membership.watch),
+                ("leader balance", self._balance),
             ]
             self._tasks = [
                 loop.create_task(self._until_replaced(duty), name=f"controller: {name}")
                 for name, duty in duties
             ]
 
-    async def _until_replaced(self, duty: Awaitable[None]) -> None:
-        try:
-            await duty
-        except LogError as error:  # another node decides now, or the log takes nothing
-            log.info("the controller of this node stops: %s", error)
+    async def _until_replaced(self, duty: Callable[[], Awaitable[None]]) -> None:
+        """A log that takes nothing, because its disk is full, say, may take something later."""
+        while True:
+            try:
+                await duty()
+            except NotController as error:
+                log.info("This node is not the active controller any more: %s", error)
+            except LogError as error:
+                log.warning("The controller cannot write to the metadata log, and tries again: %s", error)
+                await self._clock.sleep(_RETRY_MS)
+                continue
+            return
 
     async def _balance(self) -> None:
         config = self._controller.config

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from penstock.cluster.controller.decision import Decision, Refusal
+from penstock.cluster.controller.settings_review import REVIEWED, review_change
 from penstock.cluster.metadata.image import MetadataImage, ResourceType
 from penstock.cluster.topic_names import invalid_name_reason
 from penstock.config.broker import BrokerConfig
@@ -19,7 +20,7 @@ from penstock.config.overrides import (
 from penstock.config.property import ConfigError, Kind, Property, render
 from penstock.config.table import CLIENT_METRICS, GROUP, TOPIC, broker_property
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.messages.metadata_records import ConfigRecord, MetadataRecord
+from penstock.protocol.messages.metadata_records import ConfigRecord
 
 
 class Operation(enum.IntEnum):
@@ -69,8 +70,9 @@ def decide_alter_configs(
 def _decide(
     image: MetadataImage, config: BrokerConfig, resources: Sequence[ResourceChanges], *, replace_all: bool
 ) -> Decision[list[ConfigsAltered]]:
-    records: list[MetadataRecord] = []
+    records: list[ConfigRecord] = []
     results: list[ConfigsAltered] = []
+    changed: dict[tuple[int, str], dict[str, str]] = {}
     occurrences = Counter((each.resource_type, each.resource_name) for each in resources)
     for resource in resources:
         key = (resource.resource_type, resource.resource_name)
@@ -86,8 +88,11 @@ def _decide(
             results.append(_result(resource, refusal.code, refusal.message))
             continue
         records += _records(resource, before, after)
+        changed[key] = after
         results.append(_result(resource, ErrorCode.NONE, None))
-    return Decision(records, results)
+    is_reviewed = any(record.name in REVIEWED for record in records)
+    effects = review_change(image, config, changed) if is_reviewed else []
+    return Decision([*records, *effects], results)
 
 
 _ALTERABLE = (ResourceType.TOPIC, ResourceType.BROKER, ResourceType.GROUP, ResourceType.CLIENT_METRICS)
@@ -211,7 +216,7 @@ def _check_broker_settings(config: BrokerConfig, name: str, after: Mapping[str, 
 
 def _records(
     resource: ResourceChanges, before: Mapping[str, str], after: Mapping[str, str]
-) -> list[MetadataRecord]:
+) -> list[ConfigRecord]:
     """Write what changed; of a broker also what stayed, so that it reads its files again (KAFKA-14136)."""
     always = resource.resource_type == ResourceType.BROKER
     named = [change.name for change in resource.changes]

@@ -54,6 +54,7 @@ def decide_register_broker(
     known = image.brokers.get(broker.broker_id)
     returning = Returning(
         broker_id=broker.broker_id,
+        last_epoch=-1 if known is None else known.epoch,
         log_dirs=broker.log_dirs,
         stopped_cleanly=known is not None and known.epoch == broker.previous_epoch,
         is_fenced=fenced,

@@ -25,6 +25,7 @@ from penstock.cluster.controller.alter_partition import (
 from penstock.cluster.controller.brokers import (
     BrokerRegistration,
     ProducerIdBlock,
+    check_broker_epoch,
     decide_producer_id_block,
     decide_register_broker,
 )
@@ -62,6 +63,7 @@ from penstock.cluster.controller.scram_credentials import (
     decide_alter_credentials,
     decide_first_users,
 )
+from penstock.cluster.controller.settings_review import decide_review
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.image import MetadataImage, ResourceType
 from penstock.cluster.metadata.log import MetadataLog, Subscriber
@@ -124,11 +126,19 @@ class Controller:
         if users and is_new:
             await self._mutate(lambda: decide_first_users(self.image, users, self._randomness))
 
+    async def review_settings(self) -> None:
+        """Bring the metadata in line with the settings in this node's file, which is the active controller now."""
+        await self._mutate(lambda: decide_review(self.image, self.config))
+
     async def register_broker(self, broker: BrokerRegistration, *, fenced: bool) -> int:
-        return await self._mutate(
-            lambda: decide_register_broker(
-                self.image, self.config, broker, epoch=self._log.next_offset, fenced=fenced
-            )
+        return await self._mutate(lambda: self._decide_register(broker, fenced))
+
+    def _decide_register(self, broker: BrokerRegistration, fenced: bool) -> Decision[int]:
+        known = self.image.brokers.get(broker.broker_id)
+        if known is not None and known.incarnation_id == broker.incarnation_id:
+            return Decision([], known.epoch)  # its first try was answered too late
+        return decide_register_broker(
+            self.image, self.config, broker, epoch=self._log.next_offset, fenced=fenced
         )
 
     async def create_topics(
@@ -224,19 +234,42 @@ class Controller:
             lambda: decide_alter_partitions(self.image, self.config, broker_id, broker_epoch, changes)
         )
 
-    async def fence_broker(self, broker_id: int) -> None:
-        await self._mutate(lambda: decide_fence(self.image, self.config, broker_id))
+    async def fence_broker(self, broker_id: int, broker_epoch: int) -> None:
+        await self._mutate_broker(
+            broker_id, broker_epoch, lambda: decide_fence(self.image, self.config, broker_id)
+        )
 
-    async def unfence_broker(self, broker_id: int) -> None:
-        await self._mutate(lambda: decide_unfence(self.image, self.config, broker_id))
+    async def unfence_broker(self, broker_id: int, broker_epoch: int) -> None:
+        await self._mutate_broker(
+            broker_id, broker_epoch, lambda: decide_unfence(self.image, self.config, broker_id)
+        )
 
-    async def take_disk_offline(self, broker_id: int, offline_log_dirs: Collection[bytes]) -> None:
+    async def take_disk_offline(
+        self, broker_id: int, broker_epoch: int, offline_log_dirs: Collection[bytes]
+    ) -> None:
         """Let others lead what a broker with a failed disk led."""
-        await self._mutate(lambda: decide_disk_failure(self.image, self.config, broker_id, offline_log_dirs))
+        await self._mutate_broker(
+            broker_id,
+            broker_epoch,
+            lambda: decide_disk_failure(self.image, self.config, broker_id, offline_log_dirs),
+        )
 
-    async def drain_broker(self, broker_id: int) -> None:
+    async def drain_broker(self, broker_id: int, broker_epoch: int) -> None:
         """Hand its leaderships over to others as far as they can take them."""
-        await self._mutate(lambda: decide_controlled_shutdown(self.image, self.config, broker_id))
+        await self._mutate_broker(
+            broker_id, broker_epoch, lambda: decide_controlled_shutdown(self.image, self.config, broker_id)
+        )
+
+    async def _mutate_broker(
+        self, broker_id: int, broker_epoch: int, decide: Callable[[], Decision[None]]
+    ) -> None:
+        """Decide about a broker as it registered under this epoch. Raises `Refusal` when it has registered anew."""
+
+        def decide_in_epoch() -> Decision[None]:
+            check_broker_epoch(self.image, broker_id, broker_epoch)
+            return decide()
+
+        await self._mutate(decide_in_epoch)
 
     async def unregister_broker(self, broker_id: int) -> None:
         """Raises `Refusal` when no such broker is registered."""

@@ -3,18 +3,20 @@
 from collections.abc import Callable
 
 from penstock.cluster.controller.assignments import directory_of
+from penstock.cluster.controller.inherited import inherited_values
 from penstock.cluster.controller.partition_change import Election, Rules
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.metadata.state import ELIGIBLE_LEADER_REPLICAS_VERSION
 from penstock.config.broker import BrokerConfig
 from penstock.config.overrides import topic_config
+from penstock.config.themes.topic import MIN_INSYNC_REPLICAS
 from penstock.config.topic import TopicConfig
 
 
 class ElectionRules:
     """The rules of each topic as of one state of the image; `may_lead` says which brokers are fit to."""
 
-    __slots__ = ("_config", "_has_elr", "_image", "_may_lead", "_may_stay", "_topics")
+    __slots__ = ("_config", "_has_elr", "_image", "_may_lead", "_may_stay", "_min_isr", "_topics")
 
     def __init__(
         self, image: MetadataImage, config: BrokerConfig, may_lead: Callable[[int], bool] | None = None
@@ -24,6 +26,7 @@ class ElectionRules:
         self._may_lead = may_lead or image.may_lead
         self._may_stay = image.is_active if may_lead is None else may_lead
         self._has_elr = image.features.finalized.get(ELIGIBLE_LEADER_REPLICAS_VERSION, 0) > 0
+        self._min_isr: int | None = None
         self._topics: dict[str, TopicConfig] = {}
 
     def of(self, topic: str, election: Election | None = None) -> Rules:
@@ -35,11 +38,19 @@ class ElectionRules:
         return Rules(
             may_lead=self._may_lead,
             may_stay=self._may_stay,
-            min_isr=config.min_insync_replicas,
+            min_isr=self.min_isr_of(topic),
             has_elr=self._has_elr,
             election=election,
             directory_of=lambda broker_id: directory_of(self._image, broker_id),
         )
+
+    def min_isr_of(self, topic: str) -> int:
+        """Give the lowest `min.insync.replicas` that any leader of the topic may go by."""
+        if MIN_INSYNC_REPLICAS.name in self._image.topic_settings(topic):
+            return self.config_of(topic).min_insync_replicas
+        if self._min_isr is None:
+            self._min_isr = min(inherited_values(self._image, self._config, MIN_INSYNC_REPLICAS))
+        return self._min_isr
 
     def config_of(self, topic: str) -> TopicConfig:
         config = self._topics.get(topic)

@@ -88,6 +88,9 @@ class Sessions:
         heard_ms = self._heard_ms.get(broker_id)
         return heard_ms is not None and now_ms - heard_ms < self.timeout_ms
 
+    def last_heard_ms(self, broker_id: int) -> int | None:
+        return self._heard_ms.get(broker_id)
+
     def expired(self, now_ms: int) -> list[int]:
         """The brokers that were not heard of for a session, the longest silent first."""
         silent = [each for each in self._heard_ms if not self.is_alive(each, now_ms)]

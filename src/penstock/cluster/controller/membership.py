@@ -71,10 +71,8 @@ class Membership:
                 f"Another broker is registered with that broker id. If the broker {broker.broker_id} was recently "
                 "restarted this should self-resolve once the heartbeat manager expires the broker's session.",
             )
-        if known is not None and known.incarnation_id == broker.incarnation_id:
-            epoch = known.epoch  # its first try was answered too late
-        else:
-            epoch = await self._controller.register_broker(broker, fenced=True)
+        epoch = await self._controller.register_broker(broker, fenced=True)
+        if known is None or known.incarnation_id != broker.incarnation_id:
             self._doubts.registers(broker.broker_id)
         self._heard(broker.broker_id, -1)
         return epoch
@@ -99,7 +97,8 @@ class Membership:
         if broker_id != controller.config.node_id:  # the controller's own broker needs no proof of life
             self._heard(broker_id, wanted.metadata_offset)
         if wanted.offline_log_dirs and not controller.image.brokers[broker_id].has_failed_disk:
-            await self._take_disk_offline(broker_id, wanted)
+            await self._take_disk_offline(broker_id, broker_epoch, wanted)
+            check_broker_epoch(controller.image, broker_id, broker_epoch)
         broker = controller.image.brokers[broker_id]
         condition = Condition(
             is_fenced=broker.fenced,
@@ -109,14 +108,14 @@ class Membership:
         )
         verdict = judge(condition, wanted, has_drained=self._sessions.has_drained(broker_id))
         if verdict is Verdict.UNFENCE:
-            await controller.unfence_broker(broker_id)
+            await controller.unfence_broker(broker_id, broker_epoch)
         elif verdict is Verdict.FENCE:
-            await controller.fence_broker(broker_id)
+            await controller.fence_broker(broker_id, broker_epoch)
         elif verdict is Verdict.DRAIN:
-            await controller.drain_broker(broker_id)
+            await controller.drain_broker(broker_id, broker_epoch)
             self._sessions.draining(broker_id, controller.image.offset)
         elif verdict is Verdict.STOP:
-            await controller.fence_broker(broker_id)
+            await controller.fence_broker(broker_id, broker_epoch)
             self._forget(broker_id)
         after = controller.image.brokers.get(broker_id)
         return HeartbeatAnswer(
@@ -125,9 +124,10 @@ class Membership:
             should_shut_down=verdict is Verdict.STOP,
         )
 
-    async def _take_disk_offline(self, broker_id: int, wanted: Wanted) -> None:
-        await self._controller.take_disk_offline(broker_id, wanted.offline_log_dirs)
-        if self._controller.image.brokers[broker_id].has_failed_disk:
+    async def _take_disk_offline(self, broker_id: int, broker_epoch: int, wanted: Wanted) -> None:
+        await self._controller.take_disk_offline(broker_id, broker_epoch, wanted.offline_log_dirs)
+        broker = self._controller.image.brokers.get(broker_id)
+        if broker is not None and broker.has_failed_disk:
             log.warning(
                 "the disk of broker %d has failed: others lead what they can of what it led", broker_id
             )
@@ -145,7 +145,8 @@ class Membership:
             await self._next_turn()
             await self._look()
             for broker_id in self._sessions.expired(self._now_ms()):
-                await self._fence(broker_id, f"it was not heard of for {self._sessions.timeout_ms} ms")
+                if not self.is_alive(broker_id):  # it may have been heard of while another was fenced
+                    await self._fence(broker_id, f"it was not heard of for {self._sessions.timeout_ms} ms")
 
     async def _look(self) -> None:
         """Fence those that nobody can have heard of because they are gone: see `doubts`."""
@@ -161,10 +162,16 @@ class Membership:
                 await self._fence(broker_id, "nobody listens at its address any more")
 
     async def _fence(self, broker_id: int, reason: str) -> None:
-        self._forget(broker_id)
-        if broker_id in self._controller.image.brokers:  # else it was removed, and nobody misses it
-            log.warning("broker %d is fenced: %s", broker_id, reason)
-            await self._controller.fence_broker(broker_id)
+        broker = self._controller.image.brokers.get(broker_id)
+        last_heard_ms = self._sessions.last_heard_ms(broker_id)
+        if broker is not None:  # else it was removed, and nobody misses it
+            try:
+                await self._controller.fence_broker(broker_id, broker.epoch)
+            except Refusal:  # it registered anew meanwhile, and is fenced until it is heard of
+                return
+            log.warning("Fenced broker %d: %s", broker_id, reason)
+        if self._sessions.last_heard_ms(broker_id) == last_heard_ms:
+            self._forget(broker_id)
 
     async def _next_turn(self) -> None:
         """Wait until there is something to look at, or to give up."""

@@ -1,7 +1,8 @@
 """What becomes of one partition when its replicas, its in-sync set or the health of brokers change.
 
-Who may lead: a member of the in-sync set; when that is empty, one of the eligible replicas (KIP-966: those that left
-the set when it was already smaller than `min.insync.replicas`, so that nothing was committed without them). Anybody
+Who may lead: a member of the in-sync set; when that is empty, one of the eligible replicas (KIP-966: those that left a
+set which is smaller than `min.insync.replicas` without them, so that nothing was committed that they lack). They are
+cleared as soon as the in-sync set can commit without them: here, and in `settings_review` when settings change. Anybody
 else only by an unclean election, which has to be asked for or allowed by `unclean.leader.election.enable`.
 
 A partition's leader epoch is raised by naming its leader in the record, even the same one. That is done whenever a
@@ -76,6 +77,8 @@ def change_partition(
         target = msgspec.structs.replace(
             target, isr=before.isr
         )  # the last one stays: it has what was committed
+    if target.has_min_isr(rules.min_isr):
+        target = msgspec.structs.replace(target, elr=(), last_known_elr=())
     is_named = leader != before.leader or not set(before.replicas) <= set(target.replicas)
     record = PartitionChangeRecord(
         topic_id=topic_id,
@@ -121,8 +124,8 @@ def _complete_reassignment(target: Partition) -> Partition:
 def _with_eligible(
     before: Partition, target: Partition, lost_data: frozenset[int], rules: Rules
 ) -> Partition:
-    """Who left a set that was too small to commit anything has all that was committed."""
-    if not rules.has_elr or len(target.isr) >= rules.min_isr:
+    """Who left a set that is too small to commit anything without it has all that was committed."""
+    if not rules.has_elr:
         return msgspec.structs.replace(target, elr=(), last_known_elr=())
     left = [each for each in (*before.elr, *before.isr) if each not in target.isr and each in target.replicas]
     eligible = tuple(sorted(set(left) - lost_data))

@@ -2,7 +2,7 @@
 
     it stopped cleanly: it names the epoch it had (KIP-966)      has everything
     it crashed, and the topic syncs before it acknowledges       has all that was committed
-    it crashed, and the topic waives that (`flush.messages`)     may lack committed records
+    it crashed, and the topic waived that (`flush.messages`)     may lack committed records: see `sync_history`
     it comes with another disk (KIP-858)                         has nothing
 
 Who may lack something leaves the in-sync and the eligible replicas as long as anybody else is among them, and comes
@@ -16,18 +16,21 @@ import msgspec
 
 from penstock.cluster.controller.election_rules import ElectionRules
 from penstock.cluster.controller.partition_change import Rules, Wish, change_partition
+from penstock.cluster.controller.sync_history import may_lack
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.metadata.state import DIRECTORY_UNASSIGNED, NO_LEADER, Partition
 from penstock.config.broker import BrokerConfig
 from penstock.protocol.messages.metadata_records import MetadataRecord, PartitionChangeRecord
 
-_SYNCS_EVERYTHING = 1
-
 
 class Returning(msgspec.Struct, frozen=True, kw_only=True):
-    """A broker that registers; `is_fenced` until it is heard of, `was_fenced` before."""
+    """A broker that registers; `is_fenced` until it is heard of, `was_fenced` before.
+
+    `last_epoch` is that of its last registration, -1 if it had none.
+    """
 
     broker_id: int
+    last_epoch: int
     log_dirs: Sequence[bytes]
     stopped_cleanly: bool
     is_fenced: bool
@@ -47,10 +50,13 @@ def change_partitions(
     alone = ElectionRules(image, config, lambda each: each == broker_id)
     records: list[MetadataRecord] = []
     for topic in image.topics.values():
+        is_suspect = not returning.stopped_cleanly and may_lack(
+            image, config, topic.name, returning.last_epoch
+        )
         for number, partition in topic.partitions.items():
             if broker_id not in partition.replicas:
                 continue
-            wish = _wish(partition, returning, rules.config_of(topic.name).flush_messages)
+            wish = _wish(partition, returning, is_suspect=is_suspect)
             record: PartitionChangeRecord | None = None
             if wish is not None:
                 here = _with_directory(rules.of(topic.name), returning)
@@ -70,15 +76,14 @@ def _may_lead(image: MetadataImage, returning: Returning, broker_id: int) -> boo
     return image.may_lead(broker_id)
 
 
-def _wish(partition: Partition, returning: Returning, flush_messages: int) -> Wish | None:
+def _wish(partition: Partition, returning: Returning, *, is_suspect: bool) -> Wish | None:
     """How its sets must change; None when they need not."""
     me = returning.broker_id
     without_me = tuple(each for each in partition.isr if each != me)
     eligible = {*partition.isr, *partition.elr}
     if _has_lost_disk(partition, returning):
         return Wish(isr=without_me, lost_data=frozenset({me}), lost_disk=frozenset({me}))
-    may_lack = not returning.stopped_cleanly and flush_messages != _SYNCS_EVERYTHING
-    if may_lack and me in eligible and len(eligible) > 1:
+    if is_suspect and me in eligible and len(eligible) > 1:
         return Wish(isr=without_me, lost_data=frozenset({me}))
     if returning.is_fenced and not returning.was_fenced and me in partition.isr:
         return Wish(isr=without_me)

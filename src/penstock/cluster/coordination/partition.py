@@ -1,12 +1,14 @@
 """One partition of a coordinator's topic while this broker leads it: its log, and the state that the log adds up to.
 
-What a coordinator decides it applies to its state, writes here, and answers when that is committed; what it knows it
-has replayed from here. So the state survives a crash, and moves to another broker with the leadership, by no other
-mechanism. State that is ahead of a log that refuses it is worth nothing: the first write that fails ends the partition,
-and whoever owns it loads it anew.
+What a coordinator decides it hands in here as a `Change`: the records, and what makes the change in its state. Whatever
+can be refused is refused before the state is changed. The client is answered when the records are committed; what the
+coordinator knows it has replayed from here. So the state survives a crash, and moves to another broker with the
+leadership, by no other mechanism. State that is ahead of a log that does not commit it is worth nothing: a change that
+was taken and then fails ends the partition, and whoever owns it loads it anew.
 
-Writes gather in one batch while an earlier one is on its way to the disk: the next sync would serve them all anyway,
-and a thousand commits that arrive together cost one append.
+Changes gather in one batch while an earlier one is on its way to the disk: the next sync would serve them all anyway,
+and a thousand commits that arrive together cost one append. The records of one change are in one batch, so that no
+crash leaves half of it; if they are too many for one they are appended together.
 """
 
 import asyncio
@@ -15,6 +17,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Generic, Protocol, TypeVar
 
+import msgspec
+
+from penstock.cluster.coordination.change import Change
+from penstock.cluster.coordination.errors import CoordinatorError, told_of
+from penstock.cluster.coordination.pending_batch import RECORD_OVERHEAD_BYTES, PendingBatch, size_of
 from penstock.cluster.replica import Replica
 from penstock.cluster.replica_errors import NotEnoughReplicasAfterAppend
 from penstock.observability.clock import Clock
@@ -22,16 +29,16 @@ from penstock.observability.completion import Completion
 from penstock.protocol.compression import Codec
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.batch import BatchHeader, iter_batches
-from penstock.protocol.records.builder import BatchBuilder, NewRecord
+from penstock.protocol.records.builder import NewRecord
 from penstock.protocol.records.control import ControlType, control_type
 from penstock.protocol.records.record import Record, iter_records
 from penstock.protocol.wire import Buffer
-from penstock.storage.log_errors import LogError
+from penstock.storage.log_errors import LogError, OffsetOutOfRange
 from penstock.storage.log_values import Appended, Origin
+from penstock.storage.transaction_permit import TransactionPermit
 
 _READ_BYTES = 64 * 1024  # what is replayed, in some 6 ms, before others get their turn
 _COMMIT_RETRY_MS = 100
-_RECORD_OVERHEAD_BYTES = 96  # the record's own lengths, and the batch header of one that stands alone
 
 
 class Replayed(Protocol):
@@ -47,46 +54,12 @@ class Replayed(Protocol):
 S = TypeVar("S", bound=Replayed)
 
 
-class CoordinatorError(Exception):
-    """A write was not committed; `code` is what a client is told."""
+class InTransaction(msgspec.Struct, frozen=True):
+    """The transaction that records belong to, and what permits them to be appended."""
 
-    def __init__(self, code: ErrorCode) -> None:
-        super().__init__(code.name)
-        self.code = code
-
-
-class _Batch:
-    """What was written together, and who waits until it is committed."""
-
-    __slots__ = ("_timer", "builder", "waiters")
-
-    def __init__(self, timeout_ms: int | None = None) -> None:
-        self.builder = BatchBuilder()
-        self.waiters: list[Completion[None]] = []
-        self._timer: asyncio.TimerHandle | None = None
-        if timeout_ms is not None:
-            loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(timeout_ms / 1000, self.fail, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-
-    def wait(self) -> Completion[None]:
-        waiter: Completion[None] = Completion()
-        self.waiters.append(waiter)
-        return waiter
-
-    def succeed(self) -> None:
-        self._stop_timer()
-        for waiter in self.waiters:
-            waiter.resolve(None)
-
-    def fail(self, code: ErrorCode) -> None:
-        """Tell whoever waits. After a timeout the records may still get committed, and then count."""
-        self._stop_timer()
-        for waiter in self.waiters:
-            waiter.fail(CoordinatorError(code))
-
-    def _stop_timer(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
+    producer_id: int
+    producer_epoch: int
+    permit: TransactionPermit
 
 
 def _future_of(written: Completion[None]) -> "asyncio.Future[None]":
@@ -135,8 +108,8 @@ class CoordinatorPartition(Generic[S]):
         self._codec = codec
         self._timeout_ms = timeout_ms
         self._on_failure = on_failure
-        self._open: _Batch | None = None
-        self._in_flight: deque[_Batch] = deque()  # appended, in the order in which they get committed
+        self._open: PendingBatch | None = None
+        self._in_flight: deque[PendingBatch] = deque()  # appended, in the order in which they get committed
 
     # -- reading --------------------------------------------------------------------------------------
 
@@ -146,7 +119,13 @@ class CoordinatorPartition(Generic[S]):
         async with turn:
             offset, end_offset = log.log_start_offset, log.log_end_offset
             while offset < end_offset:
-                piece = await log.read_cold(offset, _READ_BYTES, offset_limit=end_offset)
+                try:
+                    piece = await log.read_cold(offset, _READ_BYTES, offset_limit=end_offset)
+                except OffsetOutOfRange:
+                    if offset >= log.log_start_offset:
+                        raise
+                    offset = log.log_start_offset  # records below it were deleted meanwhile
+                    continue
                 if piece.next_offset <= offset:
                     break
                 self._replay(piece.records, offset)
@@ -158,7 +137,7 @@ class CoordinatorPartition(Generic[S]):
 
     async def _until_committed(self, last_offset: int) -> None:
         """What an earlier leader left behind counts once it is held by all, however long too few are in sync."""
-        while (committed := self.replica.committed(last_offset)) is not None:
+        while (committed := self.replica.committed(last_offset, leader_epoch=self.leader_epoch)) is not None:
             try:
                 await committed
             except NotEnoughReplicasAfterAppend:
@@ -182,35 +161,63 @@ class CoordinatorPartition(Generic[S]):
 
     # -- writing --------------------------------------------------------------------------------------
 
-    def write(self, records: Sequence[NewRecord]) -> "asyncio.Future[None]":
+    def write(self, change: Change) -> "asyncio.Future[None]":
         """Like `submit`, with a future."""
-        return _future_of(self.submit(records))
+        return _future_of(self.submit(change))
 
-    def submit(self, records: Sequence[NewRecord]) -> Completion[None]:
-        """Append records that the state already has; the completion is resolved when they are committed.
+    def submit(self, change: Change) -> Completion[None]:
+        """Take a change: its records into the next batch, then make it in the state.
 
-        It fails with `CoordinatorError`. Raises that at once when this broker no longer leads, and, before anything
-        is written, when a record is larger than the topic allows.
+        The completion is resolved when the records are committed, and fails with `CoordinatorError`. Raises that when
+        this broker no longer leads, or when a record is larger than the topic allows; then nothing is written and
+        nothing is changed.
         """
+        assert change.records, "there is something to write"
         size_bytes_max = self._size_bytes_max
-        if any(_size(record) > size_bytes_max for record in records):
-            raise CoordinatorError(ErrorCode.UNKNOWN_SERVER_ERROR)
+        size_bytes = self._checked_size(change.records, size_bytes_max)
         batch = self._open
-        for record in records:
-            if batch is None or batch.builder.size_bytes + _size(record) > size_bytes_max:
-                batch = self._next_batch()
-            batch.builder.append(record.key, record.value, timestamp=record.timestamp)
-        assert batch is not None, "there is something to write"
-        return batch.wait()
-
-    def _next_batch(self) -> _Batch:
-        self._flush()
-        if self._is_ended:
+        if batch is None or batch.size_bytes + size_bytes > size_bytes_max:
+            batch = self._next_batch()
+        elif not self.leads:
             raise CoordinatorError(ErrorCode.NOT_COORDINATOR)
-        self._open = _Batch(self._timeout_ms)
+        batch.add(change.records, size_bytes_max)
+        written = batch.wait()
+        change.apply()
+        return written
+
+    def _checked_size(self, records: Sequence[NewRecord], size_bytes_max: int) -> int:
+        """How much room records need at most. Raises `CoordinatorError` when one is too large by itself."""
+        size_bytes = 0
+        for record in records:
+            size = size_of(record)
+            if size > size_bytes_max:
+                raise CoordinatorError(
+                    ErrorCode.UNKNOWN_SERVER_ERROR,
+                    f"This needs a record of {size} bytes, and {self.replica.topic} takes {size_bytes_max} "
+                    "(max.message.bytes).",
+                )
+            size_bytes += size
+        return size_bytes
+
+    def _next_batch(self) -> PendingBatch:
+        self._make_way()
+        self._open = PendingBatch(self._timeout_ms)
         if not self._in_flight:
             asyncio.get_running_loop().call_soon(self._flush)
         return self._open
+
+    def _make_way(self) -> None:
+        """Append what came before. Raises `CoordinatorError` when this broker no longer leads."""
+        while self._open is not None:  # whoever is told that it is committed may write again
+            self._flush()
+        if not self.leads:
+            raise CoordinatorError(ErrorCode.NOT_COORDINATOR)
+
+    @property
+    def leads(self) -> bool:
+        """Whether this broker leads the partition, in the epoch in which the state was loaded."""
+        replica = self.replica
+        return not self._is_ended and replica.is_leader and replica.leader_epoch == self.leader_epoch
 
     @property
     def _size_bytes_max(self) -> int:
@@ -219,82 +226,91 @@ class CoordinatorPartition(Generic[S]):
     @property
     def payload_bytes_max(self) -> int:
         """How long a record's key and value may be together."""
-        return self._size_bytes_max - _RECORD_OVERHEAD_BYTES
+        return self._size_bytes_max - RECORD_OVERHEAD_BYTES
 
     def settled(self) -> Completion[None] | None:
-        """What to wait for before the present state may be shown; None when all of it is committed."""
+        """What to wait for before the present state may be shown; None when all of it is committed.
+
+        It fails with `CoordinatorError`, at once when this broker no longer leads.
+        """
+        if not self.leads:
+            refused: Completion[None] = Completion()
+            refused.fail(CoordinatorError(ErrorCode.NOT_COORDINATOR))
+            return refused
         if self._open is not None:
             return self._open.wait()
         return self._in_flight[-1].wait() if self._in_flight else None
 
-    def write_in_transaction(
-        self, records: Sequence[NewRecord], producer_id: int, producer_epoch: int
-    ) -> Completion[None]:
+    def write_in_transaction(self, change: Change, transaction: InTransaction) -> Completion[None]:
         """Like `submit`, for records that count once `end_transaction` commits them: in batches of their own.
 
-        Ask `check_producer` before the state is changed.
+        They are appended at once, all or none, and only what the log has taken is changed.
         """
-        self._flush()
-        if self._is_ended:
-            raise CoordinatorError(ErrorCode.NOT_COORDINATOR)
-        batch = _Batch()
-        for record in records:
-            if len(batch.builder) and batch.builder.size_bytes + _size(record) > self._size_bytes_max:
-                self._append_for(batch, producer_id, producer_epoch)
-                batch = _Batch()
-            batch.builder.append(record.key, record.value, timestamp=record.timestamp)
-        written = batch.wait()
-        self._append_for(batch, producer_id, producer_epoch)
-        return written
-
-    def _append_for(self, batch: _Batch, producer_id: int, producer_epoch: int) -> None:
-        built = batch.builder.build(
-            codec=self._codec, producer_id=producer_id, producer_epoch=producer_epoch, is_transactional=True
-        )
-        self._append(batch, built)
-
-    def check_producer(self, producer_id: int, producer_epoch: int) -> None:
-        """Raise `CoordinatorError` when the log knows a newer epoch of this producer."""
-        known = self.replica.log.producers.get(producer_id)
-        if known is not None and producer_epoch < known.producer_epoch:
-            raise CoordinatorError(ErrorCode.INVALID_PRODUCER_EPOCH)
+        size_bytes_max = self._size_bytes_max
+        self._checked_size(change.records, size_bytes_max)
+        batch = PendingBatch()
+        batch.add(change.records, size_bytes_max)
+        try:
+            return self._append_now(
+                batch.build(
+                    self._codec,
+                    size_bytes_max,
+                    producer_id=transaction.producer_id,
+                    producer_epoch=transaction.producer_epoch,
+                ),
+                change.apply,
+                transaction.permit,
+            )
+        except LogError as error:
+            raise CoordinatorError(told_of(error.code), str(error)) from error
 
     def end_transaction(
         self, marker_batch: bytes, producer_id: int, *, is_commit: bool
     ) -> "asyncio.Future[None]":
         """Append the marker of a producer's transaction. Raises `LogError`, and then nothing is changed."""
-        self._flush()
-        if self._is_ended:
-            raise CoordinatorError(ErrorCode.NOT_COORDINATOR)
-        batch = _Batch()
-        written = _future_of(batch.wait())
-        appended = self.replica.append(bytearray(marker_batch), self._clock.now_ms(), Origin.COORDINATOR)
-        self.state.end_transaction(producer_id, is_commit=is_commit)
+        end = partial(self.state.end_transaction, producer_id, is_commit=is_commit)
+        return _future_of(self._append_now(bytearray(marker_batch), end))
+
+    def _append_now(
+        self, records: bytearray, apply: Callable[[], None], permit: TransactionPermit | None = None
+    ) -> Completion[None]:
+        self._make_way()
+        appended = self._append_to_log(records, permit)
+        apply()
+        batch = PendingBatch()
+        written = batch.wait()
         self._when_appended(batch, appended)
         return written
 
     def _flush(self) -> None:
         batch, self._open = self._open, None
-        if batch is not None:
-            self._append(batch, batch.builder.build(codec=self._codec))
-
-    def _append(self, batch: _Batch, records: bytes) -> None:
+        if batch is None:
+            return
         try:
-            appended = self.replica.append(bytearray(records), self._clock.now_ms(), Origin.COORDINATOR)
+            appended = self._append_to_log(batch.build(self._codec, self._size_bytes_max))
         except LogError as error:
             self._fail(batch, error)
         else:
             self._when_appended(batch, appended)
 
-    def _when_appended(self, batch: _Batch, appended: Appended) -> None:
-        committed = self.replica.committed(appended.last_offset)
+    def _append_to_log(self, records: bytearray, permit: TransactionPermit | None = None) -> Appended:
+        return self.replica.append(
+            records,
+            self._clock.now_ms(),
+            leader_epoch=self.leader_epoch,
+            origin=Origin.COORDINATOR,
+            permit=permit,
+        )
+
+    def _when_appended(self, batch: PendingBatch, appended: Appended) -> None:
+        committed = self.replica.committed(appended.last_offset, leader_epoch=appended.leader_epoch)
         if committed is None:
             batch.succeed()
         else:
             self._in_flight.append(batch)
             committed.then(partial(self._when_committed, batch))
 
-    def _when_committed(self, batch: _Batch, done: Completion[None]) -> None:
+    def _when_committed(self, batch: PendingBatch, done: Completion[None]) -> None:
         if not self._in_flight or self._in_flight[0] is not batch:
             return  # `end` has told them
         self._in_flight.popleft()
@@ -305,15 +321,10 @@ class CoordinatorPartition(Generic[S]):
             self._flush()
         batch.succeed()
 
-    def _fail(self, batch: _Batch, error: BaseException) -> None:
+    def _fail(self, batch: PendingBatch, error: BaseException) -> None:
         if not self._is_ended:
             self._on_failure(self)
         batch.fail(told_of(error.code if isinstance(error, LogError) else ErrorCode.UNKNOWN_SERVER_ERROR))
-
-    def distrust(self) -> None:
-        """The state has something that the log will never have: load it anew."""
-        if not self._is_ended:
-            self._on_failure(self)
 
     def end(self) -> None:
         """Give up, because another broker leads or the state cannot be trusted; whoever waits is told so."""
@@ -324,24 +335,3 @@ class CoordinatorPartition(Generic[S]):
             self._open = None
         while self._in_flight:
             self._in_flight.popleft().fail(ErrorCode.NOT_COORDINATOR)
-
-
-def _size(record: NewRecord) -> int:
-    return _RECORD_OVERHEAD_BYTES + len(record.key or b"") + len(record.value or b"")
-
-
-_TOLD: dict[ErrorCode, ErrorCode] = {
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
-    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
-    ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
-    ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
-}
-
-
-def told_of(code: ErrorCode) -> ErrorCode:
-    """What a coordinator's client is told when the log refuses: it knows of coordinators, not of logs."""
-    return _TOLD.get(code, code)

@@ -1,18 +1,19 @@
 """The partitions of a coordinator's topic that this broker leads, loaded and dropped as the leadership moves."""
 
 import asyncio
-import contextlib
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, TypeVar
 
-from penstock.cluster.coordination.partition import CoordinatorError, CoordinatorPartition, Replayed
+from penstock.cluster.coordination.errors import CoordinatorError
+from penstock.cluster.coordination.partition import CoordinatorPartition, Replayed
 from penstock.cluster.coordination.placement import home_of
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.replica import Replica
 from penstock.cluster.replicas import Replicas
 from penstock.observability.clock import Clock
+from penstock.observability.completion import Completion
 from penstock.protocol.compression import Codec
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.errors import CorruptRecords
@@ -23,6 +24,7 @@ log = logging.getLogger(__name__)
 _STOP_S_MAX = 5.0
 
 S = TypeVar("S", bound=Replayed)
+T = TypeVar("T")
 
 
 class CoordinatorPartitions(Generic[S]):
@@ -58,8 +60,8 @@ class CoordinatorPartitions(Generic[S]):
         self._is_active = False
 
     def __iter__(self) -> Iterator[CoordinatorPartition[S]]:
-        """Those that are loaded."""
-        return (each for each in list(self._led.values()) if each.is_loaded)
+        """Those that are led and loaded."""
+        return (each for each in list(self._led.values()) if each.is_loaded and each.leads)
 
     @property
     def partition_count(self) -> int:
@@ -81,12 +83,31 @@ class CoordinatorPartitions(Generic[S]):
     def led(self, number: int) -> CoordinatorPartition[S] | ErrorCode:
         """One partition, if it is led and loaded here."""
         partition = self._led.get(number)
-        if partition is None:
+        if partition is None or not partition.leads:  # `apply` has yet to be told that another broker leads
             return ErrorCode.NOT_COORDINATOR
         if not partition.is_loaded:
             is_loading = partition.number in self._loads
             return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if is_loading else ErrorCode.NOT_COORDINATOR
         return partition
+
+    async def once_settled(self, key: str, found: T) -> T | ErrorCode:
+        """Give what was found in the present state of a key's partition, once all of that is committed."""
+        partition = self.find(key)
+        if isinstance(partition, ErrorCode):
+            return partition
+        return await _after(partition.settled(), found)
+
+    async def look_at_all(self, look: Callable[[S], Iterable[T]]) -> list[T] | ErrorCode:
+        """What `look` finds in each partition that is led and loaded here, once all of that is committed."""
+        looked = [(list(look(each.state)), each.settled()) for each in self]
+        found: list[T] = []
+        for part, settled in looked:
+            outcome = await _after(settled, part)
+            if not isinstance(outcome, ErrorCode):
+                found += outcome
+            elif outcome is not ErrorCode.NOT_COORDINATOR:  # those that another broker leads now it tells of
+                return outcome
+        return found
 
     # -- life -----------------------------------------------------------------------------------------
 
@@ -99,7 +120,7 @@ class CoordinatorPartitions(Generic[S]):
     async def stop(self) -> None:
         """Take nothing new, and let what is under way be committed: its clients need not ask again."""
         self._is_active = False
-        under_way = [asyncio.ensure_future(_wait(each)) for each in self._led.values()]
+        under_way = [asyncio.ensure_future(_after(each.settled(), None)) for each in self._led.values()]
         if under_way:
             await asyncio.wait(under_way, timeout=_STOP_S_MAX)
         loads = list(self._loads.values())
@@ -188,8 +209,10 @@ class CoordinatorPartitions(Generic[S]):
             self._on_ended(partition)
 
 
-async def _wait(partition: CoordinatorPartition[S]) -> None:
-    settled = partition.settled()
+async def _after(settled: Completion[None] | None, found: T) -> T | ErrorCode:
     if settled is not None:
-        with contextlib.suppress(CoordinatorError):
+        try:
             await settled
+        except CoordinatorError as error:
+            return error.code
+    return found

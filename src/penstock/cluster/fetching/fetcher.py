@@ -7,7 +7,8 @@ not the leader, the disk refuses) rests or waits for the metadata; the others go
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Protocol
 
 from penstock.client.connection import Disconnected
@@ -54,11 +55,14 @@ class FetcherSettings(Protocol):
 
 
 class _Followed:
-    __slots__ = ("leader_epoch", "replica", "resting_until_ms")
+    """A partition while it is followed in one leader epoch."""
+
+    __slots__ = ("awaits_disk", "leader_epoch", "replica", "resting_until_ms")
 
     def __init__(self, replica: Replica) -> None:
         self.replica = replica
         self.leader_epoch = replica.leader_epoch
+        self.awaits_disk = False
         self.resting_until_ms = 0.0
 
 
@@ -93,9 +97,12 @@ class Fetcher:
         known = self._followed.get(key)
         if known is None or known.replica is not replica or known.leader_epoch != replica.leader_epoch:
             self._followed[key] = _Followed(replica)
-            self._news.set()
-            if self._polling is not None:
-                self._polling.cancel()
+            self._ask_anew()
+
+    def _ask_anew(self) -> None:
+        self._news.set()
+        if self._polling is not None:
+            self._polling.cancel()
 
     def leave(self, topic_id: bytes, number: int) -> None:
         self._followed.pop((topic_id, number), None)
@@ -110,6 +117,7 @@ class Fetcher:
 
     async def _turn(self) -> None:
         self._news.clear()
+        asking = dict(self._followed)
         wanted = self._wanted()
         if not wanted:
             await self._pause()
@@ -134,7 +142,7 @@ class Fetcher:
                 await self._clock.sleep(self._settings.backoff_ms)
             return
         self._session.answered(response.session_id)
-        await self._take(response)
+        await self._take(response, asking)
 
     async def _poll(self, wanted: dict[PartitionKey, FetchPartition]) -> FetchResponse:
         if self._channel is None:
@@ -150,12 +158,17 @@ class Fetcher:
         now_ms = self._clock.monotonic_ms()
         wanted = {}
         for key, followed in self._followed.items():
-            if followed.resting_until_ms > now_ms:
+            if followed.resting_until_ms > now_ms or followed.awaits_disk:
                 continue
             try:
                 view = _view(followed.replica)
+                synced = followed.replica.synced()
             except (LogError, OSError) as error:
                 self._rest(followed, f"its log cannot be opened ({error})")
+                continue
+            if synced is not None:  # another leader's records, or its own: the fetch offset is a promise
+                followed.awaits_disk = True
+                synced.then(partial(self._on_synced, followed))
                 continue
             if self._throttle.holds_back(followed.replica, self._session.broker_id):
                 self._rest(followed, "it is throttled")
@@ -165,21 +178,28 @@ class Fetcher:
             )
         return wanted
 
+    def _on_synced(self, followed: _Followed, _done: Completion[None]) -> None:
+        """Ask for the partition now, or find out why its log cannot be synced."""
+        followed.awaits_disk = False
+        self._ask_anew()
+
     async def _pause(self) -> None:
         """Nothing to fetch: wait for a partition to come, or for one to have rested."""
-        resting = [each.resting_until_ms for each in self._followed.values()]
+        resting = [each.resting_until_ms for each in self._followed.values() if not each.awaits_disk]
         if not resting:
             await self._news.wait()
             return
         await sleep_or(self._clock, max(1.0, min(resting) - self._clock.monotonic_ms()), self._news)
 
-    async def _take(self, response: FetchResponse) -> None:
+    async def _take(self, response: FetchResponse, asking: Mapping[PartitionKey, _Followed]) -> None:
+        """Act on an answer for those who asked, as long as they have no successor."""
         storing: list[tuple[_Followed, Append, Completion[None]]] = []
         for topic in response.responses:
             for data in topic.partitions:
-                followed = self._followed.get((topic.topic_id, data.partition_index))
-                if followed is None or followed.leader_epoch != followed.replica.leader_epoch:
-                    continue  # it moved on while the answer was under way
+                key = (topic.topic_id, data.partition_index)
+                followed = asking.get(key)
+                if followed is None or self._followed.get(key) is not followed:
+                    continue  # the partition moved on while the answer was under way
                 reaction = position.react(data)
                 if isinstance(reaction, Append):
                     stored = self._append(followed, reaction)
@@ -198,7 +218,9 @@ class Fetcher:
     def _append(self, followed: _Followed, answer: Append) -> Completion[None] | None:
         replica = followed.replica
         try:
-            appended = replica.append_fetched(answer.records, self._clock.now_ms())
+            appended = replica.append_fetched(
+                answer.records, self._clock.now_ms(), leader_epoch=followed.leader_epoch
+            )
         except (LogError, OSError) as error:
             self._rest(followed, f"what its leader gave was not stored ({error})")
             return None
@@ -209,19 +231,17 @@ class Fetcher:
         return stored
 
     def _take_over(self, followed: _Followed, answer: Append) -> None:
-        replica = followed.replica
-        if followed.leader_epoch != replica.leader_epoch:
-            return
-        replica.leader_told(answer.high_watermark)
-        start = min(answer.log_start_offset, replica.high_watermark)
-        if start > replica.log.log_start_offset:
-            replica.log.advance_log_start(start)
+        try:
+            followed.replica.follow_offsets(
+                answer.high_watermark, answer.log_start_offset, leader_epoch=followed.leader_epoch
+            )
+        except (LogError, OSError) as error:
+            self._rest(followed, str(error))
 
     async def _react(self, followed: _Followed, reaction: Truncate | StartOver | Rest) -> None:
-        replica = followed.replica
         try:
             if isinstance(reaction, Truncate):
-                await self._truncate(replica, reaction)
+                await self._truncate(followed, reaction)
             elif isinstance(reaction, StartOver):
                 await self._start_over(followed)
             else:
@@ -229,19 +249,20 @@ class Fetcher:
         except (LogError, OSError, TimeoutError) as error:
             self._rest(followed, str(error))
 
-    async def _truncate(self, replica: Replica, truncate: Truncate) -> None:
+    async def _truncate(self, followed: _Followed, truncate: Truncate) -> None:
+        replica = followed.replica
         own_epoch, own_end_offset = replica.log.epoch_end_offset(truncate.epoch)
         end_offset = replica.log.log_end_offset
         offset = position.truncation_offset(truncate, own_epoch, own_end_offset, end_offset)
+        await replica.truncate(self._store, offset, leader_epoch=followed.leader_epoch)
         log.info(
-            "%s-%d: cut from %d to %d, where its history parts from its leader's in epoch %d",
+            "Truncated %s-%d from offset %d to %d: diverged from its leader in epoch %d",
             replica.topic,
             replica.partition,
             end_offset,
-            offset,
+            replica.log.log_end_offset,
             truncate.epoch,
         )
-        replica.truncated(await self._store.truncate(replica.log, offset))
 
     async def _start_over(self, followed: _Followed) -> None:
         assert self._channel is not None, "an answer came through it"
@@ -253,15 +274,14 @@ class Fetcher:
         if start <= end_offset and not is_empty:
             self._rest(followed, f"its leader has neither offset {end_offset} nor a newer start")
             return
+        replica.start_over(start, leader_epoch=followed.leader_epoch)
         log.info(
-            "%s-%d: ends at %d, which its leader does not have: all is fetched anew from its start at %d",
+            "Truncated %s-%d fully: its leader does not have its end offset %d; fetching from log start offset %d",
             replica.topic,
             replica.partition,
             end_offset,
             start,
         )
-        replica.log.truncate_fully_and_start_at(start)
-        replica.truncated(start)
 
     def _rest(self, followed: _Followed, reason: str) -> None:
         replica = followed.replica

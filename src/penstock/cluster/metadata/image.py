@@ -17,6 +17,8 @@ from penstock.cluster.metadata.state import (
 from penstock.security.acl import AccessControlEntry
 from penstock.security.scram_credentials import ScramCredential
 
+SYNC_HISTORY = 127
+"""A resource type of our own, in no protocol: until when a topic's records were acknowledged without a sync."""
 QuotaEntity = tuple[tuple[str, str | None], ...]
 _NOTHING: Mapping[str, str] = {}
 
@@ -66,6 +68,13 @@ class MetadataImage:
         """Take over all that another image holds: whoever has this one sees it."""
         for name in self.__slots__:
             setattr(self, name, getattr(other, name))
+
+    def with_settings(self, changed: Mapping[tuple[int, str], dict[str, str]]) -> "MetadataImage":
+        """The same cluster with other settings of these resources: what a decision about them leads to."""
+        other = MetadataImage(self.cluster_id)
+        other.become(self)
+        other.configs = {**self.configs, **changed}
+        return other
 
     def topic(self, name: str) -> Topic | None:
         return self.topics.get(name)

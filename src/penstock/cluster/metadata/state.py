@@ -56,6 +56,19 @@ class Partition(msgspec.Struct, frozen=True, kw_only=True):
     elr: tuple[int, ...] = ()  # KIP-966: left the in-sync set, but with everything that was committed
     last_known_elr: tuple[int, ...] = ()
 
+    def has_min_isr(self, min_insync_replicas: int) -> bool:
+        """Whether enough replicas are in sync. As in Kafka, a partition never needs more than it has replicas."""
+        return len(self.isr) >= min(min_insync_replicas, len(self.replicas))
+
+    def may_commit(self, min_insync_replicas: int) -> bool:
+        """Whether its leader may move the high watermark, with `min.insync.replicas` as the leader knows it.
+
+        Never while an eligible replica is outside the in-sync set: it could be elected, and has to have everything that
+        was committed. The controller keeps eligible replicas by its own idea of `min.insync.replicas`, and the two need
+        not agree at every moment (docs/replication.md).
+        """
+        return not self.elr and self.has_min_isr(min_insync_replicas)
+
     @staticmethod
     def of(record: PartitionRecord) -> "Partition":
         return Partition(

@@ -88,7 +88,7 @@ class Applier:
     async def _apply(self, work: Work) -> None:
         if isinstance(work, InstallSnapshot):
             if work.snapshot.offset > self.applied_offset:
-                await self.load(work.snapshot)
+                await self._install(work.snapshot)
         elif isinstance(work, TakeSnapshot):
             if not self._has_ended:
                 await self._take_snapshot(work.snapshot)
@@ -99,6 +99,14 @@ class Applier:
                 if self.applied_offset >= self._log.start_offset:
                     raise
                 # A snapshot has replaced what was to be applied: it comes next.
+
+    async def _install(self, snapshot: LogPosition) -> None:
+        try:
+            await self.load(snapshot)
+        except FileNotFoundError:
+            if snapshot.offset >= self._log.start_offset:
+                raise
+            # A newer snapshot has replaced it before it was read: that one comes next.
 
     async def _apply_up_to(self, offset: int) -> None:
         async for batches in self._log.batches(self.applied_offset, offset):

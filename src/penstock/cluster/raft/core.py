@@ -8,6 +8,8 @@ import random
 from collections.abc import Callable
 
 from penstock.cluster.raft.effects import Append, Committed, Effect, Persist, Send
+from penstock.cluster.raft.epochs import EPOCH_MAX, epoch_ceiling
+from penstock.cluster.raft.errors import RaftFault
 from penstock.cluster.raft.log_shape import LogShape
 from penstock.cluster.raft.messages import Request
 from penstock.cluster.raft.requests import Requests
@@ -26,10 +28,12 @@ class Core:
         "effects",
         "election",
         "endpoints",
+        "fault",
         "has_been_voter",
         "high_watermark",
         "is_leaving",
         "is_snapshot_wanted",
+        "led_ms",
         "log",
         "me",
         "now_ms",
@@ -71,6 +75,10 @@ class Core:
         self.is_leaving = False
         self.has_been_voter = False
         self.now_ms = 0.0
+        self.led_ms = 0.0
+        """When there was last a leader: this node, or one that answered its fetch."""
+        self.fault: RaftFault | None = None
+        """What a peer last said that no correct peer says."""
         self.high_watermark = log.snapshots[-1].offset if log.snapshots else 0
         """All below is committed: a snapshot holds committed state only."""
         self.requests = Requests(settings.request_timeout_ms, settings.retry_backoff_ms)
@@ -108,12 +116,28 @@ class Core:
         offset = self.voter_history.latest_offset
         return offset is not None and offset >= self.high_watermark
 
+    def is_voter_known(self, key: ReplicaKey) -> bool:
+        """Whether a replica is a voter in any set that this node knows: a peer may know only an older one."""
+        return any(voters.has(key) for voters in self.voter_history.sets)
+
+    def is_voter_id_known(self, node_id: int) -> bool:
+        return any(voters.get(node_id) is not None for voters in self.voter_history.sets)
+
+    def may_take(self, epoch: int) -> bool:
+        """Whether a peer's epoch is believed: an earlier one changes nothing, a later one is bounded."""
+        return epoch <= self.epoch or epoch <= epoch_ceiling(self.stamp_ms())
+
+    def reject(self, reason: str) -> None:
+        """Note for the log why a peer's word was not taken in."""
+        self.fault = RaftFault(reason)
+
     def emit(self, effect: Effect) -> None:
         self.effects.append(effect)
 
     def promise(self, election: Election) -> None:
         """Change what must not be forgotten; it is durable before any later effect is performed."""
         if election != self.election:
+            assert 0 <= election.epoch <= EPOCH_MAX, f"epoch {election.epoch} cannot be followed by another"
             self.election = election
             if self.effects and isinstance(self.effects[-1], Persist):
                 self.effects.pop()  # nothing came in between: one sync for both

@@ -58,11 +58,13 @@ from penstock.cluster.raft.voters import VoterSet
 from penstock.cluster.raft.watching import Peers, Watcher
 from penstock.observability.clock import Clock
 from penstock.observability.offload import Offload
+from penstock.observability.seldom import Seldom
 from penstock.protocol.errors import ErrorCode
 from penstock.storage.log_errors import LogError, StorageError
 
 _log = logging.getLogger(__name__)
 
+_WITHOUT_DIGITS = str.maketrans("", "", "0123456789")
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 _STOP_MS_MAX = 1_000
 
@@ -113,6 +115,7 @@ class RaftDriver:
         self._is_deciding = False
         self._refusal: StorageError | None = None
         """Why the disk did not take what the event in hand wants appended."""
+        self._seldom = Seldom(clock)
         self.node: RaftNode
 
     async def start(
@@ -133,7 +136,13 @@ class RaftDriver:
         self.node = RaftNode(
             me,
             cluster_id,
-            election=await self._offload.run(self._quorum_state.read),
+            election=await self._offload.run(
+                partial(
+                    self._quorum_state.read,
+                    log_epoch=shape.last_epoch,
+                    is_alone=history.latest.is_only(me),
+                )
+            ),
             log=shape,
             voter_history=history,
             settings=settings,
@@ -232,6 +241,12 @@ class RaftDriver:
         self._is_deciding = isinstance(event, AppendRequested)
         self._refusal = None
         await self._perform(self.node.handle(event, self._clock.monotonic_ms()))
+        self._log_fault()
+
+    def _log_fault(self) -> None:
+        fault = self.node.take_fault()
+        if fault is not None and (times := self._seldom.times(str(fault).translate(_WITHOUT_DIGITS))):
+            _log.warning("Metadata quorum: %s%s", fault, f" ({times} times)" if times > 1 else "")
 
     async def _perform(self, effects: list[Effect]) -> None:
         following: Event | None = None
@@ -362,6 +377,9 @@ class RaftDriver:
             await self._applier.run()
         except (LogError, OSError) as error:
             _log.error("what the metadata quorum has committed cannot be read: %s", error)
+            self._fail(error)
+        except Exception as error:  # noqa: BLE001  a node that goes on without metadata would mislead everybody
+            _log.exception("Applying committed metadata failed; this node takes no part in the quorum any more")
             self._fail(error)
         else:
             await self._watch()

@@ -1,6 +1,8 @@
 """Standing for election, and voting: pre-vote first, so that a node that was cut off disturbs nobody (KIP-996)."""
 
 from penstock.cluster.raft.core import Core
+from penstock.cluster.raft.epochs import EPOCH_MAX
+from penstock.cluster.raft.leading import note_later_epoch
 from penstock.cluster.raft.messages import (
     BeginQuorumEpochRequest,
     BeginQuorumEpochResponse,
@@ -31,6 +33,8 @@ from penstock.cluster.raft.values import Address, LogPosition, ReplicaKey
 from penstock.protocol.errors import ErrorCode
 
 _RETRIES_DOUBLED_MAX = 10
+SILENT_FETCH_TIMEOUTS = 5
+"""After so long without a leader a node follows one that it does not know."""
 
 
 # -- standing -----------------------------------------------------------------------------------------
@@ -39,6 +43,10 @@ _RETRIES_DOUBLED_MAX = 10
 def stand(core: Core) -> None:
     """Begin an election, if this node may: with a ballot of one it has won at once."""
     if not core.may_stand or core.is_leaving:
+        _rest(core)
+        return
+    if core.epoch >= EPOCH_MAX:
+        core.reject(f"epoch {core.epoch} is the last one: no more elections are possible")
         _rest(core)
         return
     retries = core.state.retries + 1 if isinstance(core.state, Ballot) else 0
@@ -153,10 +161,29 @@ def _vote_error(core: Core, request: VoteRequest) -> ErrorCode:
     epoch_min = last.epoch if request.is_pre_vote else last.epoch + 1
     if last.offset < 0 or last.epoch < 0 or request.epoch < epoch_min or request.candidate.node_id < 0:
         return ErrorCode.INVALID_REQUEST
-    return ErrorCode.FENCED_LEADER_EPOCH if request.epoch < core.epoch else ErrorCode.NONE
+    if request.epoch < core.epoch:
+        return ErrorCode.FENCED_LEADER_EPOCH
+    who = f"Vote of node {request.candidate.node_id}"
+    if not _is_in_range(core, request.epoch, who):
+        return ErrorCode.INVALID_REQUEST
+    if core.voters.is_only(core.me) and not core.is_voter_known(request.candidate):
+        # Nobody becomes a candidate beside a voter that is alone: its own word would have been needed for that.
+        core.reject(f"refused {who}: it is no voter, and this node is the only one")
+        note_later_epoch(core, request.epoch)  # it may have been one long ago
+        return ErrorCode.INCONSISTENT_VOTER_SET
+    return ErrorCode.NONE
+
+
+def _is_in_range(core: Core, epoch: int, who: str) -> bool:
+    if core.may_take(epoch):
+        return True
+    core.reject(f"refused {who}: epoch {epoch} is out of range, this node is in epoch {core.epoch}")
+    return False
 
 
 def _grant(core: Core, request: VoteRequest) -> bool:
+    if not may_be_voter(core, request):
+        return False
     if request.is_pre_vote:
         return _would_vote(core) and is_up_to_date(core, request.last)
     if core.election.voted is not None:
@@ -181,6 +208,16 @@ def _would_vote(core: Core) -> bool:
 def is_up_to_date(core: Core, last: LogPosition) -> bool:
     """Whether a log that ends there may lead: no vote for one that could lack what is committed (Raft, 5.4.1)."""
     return last >= core.log.end
+
+
+def may_be_voter(core: Core, request: VoteRequest) -> bool:
+    """Whether the candidate is a voter, by a set that this node has or by one in the part of the log that it lacks.
+
+    A log that ends at the same position is the same log, with the same voters.
+    """
+    return (
+        core.is_voter_known(request.candidate) or core.voter_history.is_empty or request.last > core.log.end
+    )
 
 
 def is_meant_for(core: Core, voter: ReplicaKey | None) -> bool:
@@ -218,13 +255,38 @@ def learn(
             to_follower(core, epoch, leader_id, endpoints)
 
 
+def _leader_error(core: Core, epoch: int, leader_id: int, what: str) -> ErrorCode:
+    """Why a node that says of itself that it leads, or did, is not believed."""
+    if epoch < core.epoch:
+        return ErrorCode.FENCED_LEADER_EPOCH
+    who = f"{what} of node {leader_id}"
+    if leader_id < 0 or leader_id == core.me.node_id or not _is_in_range(core, epoch, who):
+        return ErrorCode.INVALID_REQUEST
+    if not _may_lead(core, epoch, leader_id):
+        core.reject(f"refused {who} for epoch {epoch}: it is no voter that this node knows")
+        return ErrorCode.INCONSISTENT_VOTER_SET
+    return ErrorCode.NONE
+
+
+def _may_lead(core: Core, epoch: int, leader_id: int) -> bool:
+    """Whether a node may be the leader that it says it is.
+
+    One that is in no voter set known here may be in a later set (KIP-853). This node then hears of it from the voters
+    that it does know, unless it voted for it. If they have been silent for long, all of them may have been replaced.
+    A voter that is alone cannot have missed that: no set after its own is committed without it.
+    """
+    voted = core.election.voted
+    if core.is_voter_id_known(leader_id) or core.voter_history.is_empty:
+        return True
+    if epoch == core.epoch and voted is not None and voted.node_id == leader_id:
+        return True
+    silence_ms = core.settings.fetch_timeout_ms * SILENT_FETCH_TIMEOUTS
+    return not core.voters.is_only(core.me) and core.now_ms - core.led_ms >= silence_ms
+
+
 def answer_begin(core: Core, request: BeginQuorumEpochRequest) -> BeginQuorumEpochResponse:
-    error = ErrorCode.NONE
-    if request.epoch < core.epoch:
-        error = ErrorCode.FENCED_LEADER_EPOCH
-    elif request.leader_id < 0:
-        error = ErrorCode.INVALID_REQUEST
-    else:
+    error = _leader_error(core, request.epoch, request.leader_id, "BeginQuorumEpoch")
+    if error is ErrorCode.NONE:
         learn(core, request.epoch, request.leader_id, request.endpoints, is_first_hand=True)
         if isinstance(core.state, Follower) and core.state.leader_id == request.leader_id:
             core.state.deadline_ms = core.now_ms + core.settings.fetch_timeout_ms
@@ -235,12 +297,8 @@ def answer_begin(core: Core, request: BeginQuorumEpochRequest) -> BeginQuorumEpo
 
 def answer_end(core: Core, request: EndQuorumEpochRequest) -> EndQuorumEpochResponse:
     """The leader of this epoch gives up: stand for election, sooner the more it prefers this node."""
-    error = ErrorCode.NONE
-    if request.epoch < core.epoch:
-        error = ErrorCode.FENCED_LEADER_EPOCH
-    elif request.leader_id < 0:
-        error = ErrorCode.INVALID_REQUEST
-    else:
+    error = _leader_error(core, request.epoch, request.leader_id, "EndQuorumEpoch")
+    if error is ErrorCode.NONE:
         learn(core, request.epoch, request.leader_id, request.endpoints)
         state = core.state
         if isinstance(state, Follower) and state.leader_id == request.leader_id:

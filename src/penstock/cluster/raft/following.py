@@ -143,12 +143,13 @@ def note_fetch_response(core: Core, source: int, response: FetchResponse) -> Non
     if response.diverging is not None:
         _truncate(core, response.diverging)
     elif response.snapshot is not None:
-        _begin_snapshot(state, response.snapshot)
+        _begin_snapshot(core, state, response.snapshot)
     else:
         _append(core, response.records)
         core.commit(min(response.high_watermark, core.log.end_offset))
     state.has_fetched = True
     state.deadline_ms = core.now_ms + core.settings.fetch_timeout_ms
+    core.led_ms = core.now_ms
 
 
 def note_refusal(core: Core, source: int) -> None:
@@ -192,7 +193,12 @@ def _append(core: Core, fetched: bytes) -> None:
         core.log.append(header.leader_epoch, header.next_offset)
 
 
-def _begin_snapshot(state: Follower, snapshot: LogPosition) -> None:
+def _begin_snapshot(core: Core, state: Follower, snapshot: LogPosition) -> None:
+    if snapshot.offset < core.high_watermark or not 0 <= snapshot.epoch <= core.epoch:
+        raise RaftFault(
+            f"the leader of epoch {core.epoch} wants a snapshot of epoch {snapshot.epoch} up to offset "
+            f"{snapshot.offset} to replace the log, but all below {core.high_watermark} is committed"
+        )
     if state.snapshot is None or state.snapshot.snapshot != snapshot:
         state.snapshot = SnapshotFetch(snapshot)
 
@@ -203,6 +209,7 @@ def note_snapshot_response(core: Core, source: int, response: FetchSnapshotRespo
         return
     fetching = state.snapshot
     state.deadline_ms = core.now_ms + core.settings.fetch_timeout_ms
+    core.led_ms = core.now_ms
     if fetching is None or fetching.snapshot != response.snapshot or fetching.position != response.position:
         return
     if not response.data and response.size_bytes > fetching.position:

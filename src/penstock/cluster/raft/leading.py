@@ -20,7 +20,7 @@ from penstock.cluster.raft.messages import (
     FetchSnapshotResponse,
 )
 from penstock.cluster.raft.states import Leader, ParkedFetch, Progress
-from penstock.cluster.raft.transitions import to_resigned
+from penstock.cluster.raft.transitions import to_resigned, to_unattached
 from penstock.cluster.raft.values import ReplicaKey
 from penstock.cluster.raft.voters import VoterSet
 from penstock.protocol.errors import ErrorCode
@@ -28,6 +28,8 @@ from penstock.protocol.errors import ErrorCode
 CHECK_QUORUM_FETCH_TIMEOUTS = 1.5
 """The leader gives up a little after its followers would (the factor is KRaft's): they lose patience first."""
 OBSERVER_SILENCE_MS_MAX = 5 * 60_000
+_LEADS_FETCH_TIMEOUTS_MIN = 2
+"""How long a leader leads at least before it makes way for an election that only serves a replica in a later epoch."""
 
 
 def append_requested(core: Core, event: AppendRequested) -> None:
@@ -93,6 +95,8 @@ def leader_error(core: Core, epoch: int) -> ErrorCode:
 
 def fetch_arrived(core: Core, token: Token, request: FetchRequest) -> None:
     error = leader_error(core, request.epoch)
+    if error is ErrorCode.UNKNOWN_LEADER_EPOCH:
+        note_later_epoch(core, request.epoch)
     if error is ErrorCode.NONE and (request.offset < 0 or not 0 <= request.last_epoch <= request.epoch):
         error = ErrorCode.INVALID_REQUEST
     leader = core.state
@@ -206,6 +210,20 @@ def snapshot_arrived(core: Core, token: Token, request: FetchSnapshotRequest) ->
 # -- keeping and giving up ----------------------------------------------------------------------------
 
 
+def note_later_epoch(core: Core, epoch: int) -> None:
+    """A replica is in a later epoch, in which nobody leads, and cannot go back: it needs a leader of a later one."""
+    leader = core.state
+    if isinstance(leader, Leader) and epoch > core.epoch and core.may_take(epoch):
+        leader.later_epoch = max(leader.later_epoch, epoch)
+        leader.later_since_ms = min(leader.later_since_ms, core.now_ms)
+
+
+def _election_at_ms(core: Core, leader: Leader) -> float:
+    """When to call an election for those in a later epoch: not at once, for one may be under way, and not often."""
+    timeout_ms = core.settings.fetch_timeout_ms
+    return max(leader.later_since_ms + timeout_ms, leader.since_ms + timeout_ms * _LEADS_FETCH_TIMEOUTS_MIN)
+
+
 def poll_leader(core: Core, leader: Leader) -> None:
     """A leader that has led its own removal to the end gives up (KIP-853), and so does one that nobody hears."""
     serve_parked(core)
@@ -213,6 +231,9 @@ def poll_leader(core: Core, leader: Leader) -> None:
     is_removed = not core.is_voter and latest is not None and latest < core.high_watermark
     if is_removed or core.now_ms >= quorum_deadline_ms(core, leader):
         resign(core, leader)
+        return
+    if core.now_ms >= _election_at_ms(core, leader):
+        to_unattached(core, leader.later_epoch, core.now_ms)
         return
     for node_id in core.other_voters():
         _tell_begin(core, leader, node_id)
@@ -280,4 +301,4 @@ def next_deadline_ms(core: Core, leader: Leader) -> float:
     ]
     if leader.change is not None:
         deadlines.append(leader.change.deadline_ms)
-    return min([quorum_deadline_ms(core, leader), *deadlines])
+    return min([quorum_deadline_ms(core, leader), _election_at_ms(core, leader), *deadlines])

@@ -9,7 +9,7 @@ from functools import partial
 
 from penstock.cluster.raft.log_shape import LogShape
 from penstock.cluster.raft.records import voter_sets_in
-from penstock.cluster.raft.snapshots import SnapshotFiles, snapshot_batches
+from penstock.cluster.raft.snapshots import REMEDY, SnapshotFiles, snapshot_batches
 from penstock.cluster.raft.values import LogPosition
 from penstock.cluster.raft.voters import VoterHistory, VoterSet
 from penstock.cluster.topic_names import CLUSTER_METADATA
@@ -21,6 +21,7 @@ from penstock.protocol.wire import Buffer
 from penstock.storage.files import FileSystem
 from penstock.storage.flusher import Flusher
 from penstock.storage.log import Cold, Log
+from penstock.storage.log_errors import LogCorrupt
 from penstock.storage.log_store import LogStore
 
 METADATA_TOPIC_ID = bytes(15) + b"\x01"
@@ -28,6 +29,10 @@ METADATA_TOPIC_ID = bytes(15) + b"\x01"
 _CONFIG = TopicConfig(max_message_bytes=2**31 - 1, retention_ms=-1, segment_bytes=8 << 20)
 """Small segments: what snapshots have made superfluous goes in whole segments."""
 _READ_BYTES = 1 << 20
+
+
+async def _without_rest() -> None:
+    """Nothing else goes on that a check could disturb."""
 
 
 class StoredRaftLog:
@@ -43,6 +48,7 @@ class StoredRaftLog:
         self._offload = offload
         self._log: Log = store.open_or_create(CLUSTER_METADATA, METADATA_TOPIC_ID, 0, _CONFIG)
         self._snapshots = SnapshotFiles(files, self._log.directory)
+        self._snapshots.remove_partial()
         self._found = self._snapshots.list()
         self._settle()
 
@@ -91,8 +97,25 @@ class StoredRaftLog:
             snapshots=self._found,
         )
 
+    async def verify(self) -> None:
+        """Look for damage in all of the log. Raises `LogCorrupt`, which says where it is and what to do."""
+        log = self._log
+        for segment in list(log.segments):
+            await log.check(segment, _without_rest)
+        if log.damaged:
+            first = log.damaged[0]
+            path = next(each.log_path for each in log.segments if each.base_offset == first.segment)
+            raise LogCorrupt(
+                f"{path} is damaged at byte {first.position}: the {first.size_bytes} bytes there are not the metadata "
+                f"records of offsets {first.base_offset} to {first.next_offset - 1} that were written. {REMEDY}"
+            )
+
     async def scan(self, initial: VoterSet) -> tuple[VoterHistory, int]:
-        """Read the voter sets from snapshot and log; gives them and the bytes after the latest snapshot."""
+        """Read the voter sets from snapshot and log; gives them and the bytes after the latest snapshot.
+
+        Raises `LogCorrupt`.
+        """
+        await self.verify()
         history = VoterHistory(initial)
         latest_offset = 0
         if self._found:
@@ -122,15 +145,23 @@ class StoredRaftLog:
         return self._flusher.sync(self._log)
 
     async def read(self, offset: int, offset_limit: int, max_bytes: int) -> Buffer:
-        found = self._log.read(offset, max_bytes, offset_limit=offset_limit)
-        if isinstance(found, Cold):
-            found = await self._log.read_cold(offset, max_bytes, offset_limit=offset_limit)
+        try:
+            found = self._log.read(offset, max_bytes, offset_limit=offset_limit)
+            if isinstance(found, Cold):
+                found = await self._log.read_cold(offset, max_bytes, offset_limit=offset_limit)
+        except LogCorrupt:
+            await self.verify()
+            raise
         return found.records
 
     async def batches(self, offset: int, offset_limit: int) -> AsyncIterator[Buffer]:
         """All from `offset` up to the limit, in pieces of whole batches."""
         while offset < offset_limit:
-            piece = await self._log.read_cold(offset, _READ_BYTES, offset_limit=offset_limit)
+            try:
+                piece = await self._log.read_cold(offset, _READ_BYTES, offset_limit=offset_limit)
+            except LogCorrupt:
+                await self.verify()
+                raise
             if piece.next_offset <= offset:
                 return
             yield piece.records
@@ -138,7 +169,8 @@ class StoredRaftLog:
 
     async def truncate(self, end_offset: int) -> None:
         """Raises `LogError`."""
-        await self._store.truncate(self._log, end_offset)
+        await self._store.allow_truncation(self._log, end_offset)
+        self._log.truncate_to(end_offset, now_ms=self._clock.now_ms())
 
     # -- snapshots ------------------------------------------------------------------------------------
 

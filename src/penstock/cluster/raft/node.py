@@ -38,6 +38,7 @@ from penstock.cluster.raft.messages import (
     FetchSnapshotRequest,
     FetchSnapshotResponse,
     RemoveVoterRequest,
+    Request,
     Response,
     UpdateVoterRequest,
     VoterChangeResponse,
@@ -53,9 +54,7 @@ from penstock.protocol.errors import ErrorCode
 
 
 class RaftNode:
-    """`fault` holds what a peer last said that no correct peer says; it was not taken in."""
-
-    __slots__ = ("_core", "fault")
+    __slots__ = ("_core",)
 
     def __init__(
         self,
@@ -86,9 +85,18 @@ class RaftNode:
             bootstrap=bootstrap,
             bytes_since_snapshot=bytes_since_snapshot,
         )
-        self.fault: RaftFault | None = None
 
     # -- what it knows --------------------------------------------------------------------------------
+
+    @property
+    def fault(self) -> RaftFault | None:
+        """What a peer last said that no correct peer says; it was not taken in."""
+        return self._core.fault
+
+    def take_fault(self) -> RaftFault | None:
+        """The same, once: to be logged."""
+        fault, self._core.fault = self._core.fault, None
+        return fault
 
     @property
     def state(self) -> State:
@@ -163,7 +171,7 @@ class RaftNode:
     def start(self, now_ms: float) -> list[Effect]:
         """Take up where this node stopped. Who led then leads no more; who is alone leads at once."""
         core = self._core
-        core.now_ms = now_ms
+        core.now_ms = core.led_ms = now_ms
         leader_id = core.election.leader_id
         if core.voters.is_only(core.me):
             elections.stand(core)
@@ -206,6 +214,8 @@ class RaftNode:
             self._poll()
         if core.is_voter and not core.has_uncommitted_voters:
             core.has_been_voter = True
+        if isinstance(core.state, Leader):
+            core.led_ms = core.now_ms
         self._want_snapshot()
         effects, core.effects = core.effects, []
         return effects
@@ -269,8 +279,7 @@ class RaftNode:
 
     def _request(self, event: RequestArrived) -> None:
         core, request, token = self._core, event.request, event.token
-        cluster_id = getattr(request, "cluster_id", None)
-        if cluster_id is not None and cluster_id != core.cluster_id:
+        if not self._is_of_this_cluster(request):
             core.emit(Answer(token, _ANSWER_OF[type(request)](error=ErrorCode.INCONSISTENT_CLUSTER_ID)))
         elif isinstance(request, VoteRequest):
             core.emit(Answer(token, elections.answer_vote(core, request)))
@@ -292,6 +301,21 @@ class RaftNode:
             assert isinstance(request, DescribeQuorumRequest)
             core.emit(Answer(token, membership.describe(core)))
 
+    def _is_of_this_cluster(self, request: Request) -> bool:
+        """Nodes always name their cluster; an administrator or a debugging consumer need not."""
+        if isinstance(request, DescribeQuorumRequest):
+            return True
+        if request.cluster_id is None:
+            is_of_client = isinstance(request, AddVoterRequest | RemoveVoterRequest) or (
+                isinstance(request, FetchRequest) and request.replica.node_id < 0
+            )
+            if not is_of_client:
+                self._core.reject(f"refused {_api_name(request)}: it does not name its cluster")
+            return is_of_client
+        if request.cluster_id != self._core.cluster_id:
+            self._core.reject(f"refused {_api_name(request)}: it is from cluster {request.cluster_id!r:.60}")
+        return request.cluster_id == self._core.cluster_id
+
     # -- responses ------------------------------------------------------------------------------------
 
     def _request_failed(self, event: RequestFailed) -> None:
@@ -308,7 +332,11 @@ class RaftNode:
         if asked is None:
             return
         if response.error is ErrorCode.INCONSISTENT_CLUSTER_ID:
-            self.fault = RaftFault(f"node {asked.to} belongs to another cluster, not to {core.cluster_id}")
+            core.reject(f"node {asked.to} belongs to another cluster, not to {core.cluster_id}")
+            return
+        if not core.may_take(response.epoch):
+            core.reject(f"ignored the answer of node {asked.to}: epoch {response.epoch} is out of range")
+            core.requests.back_off(asked.to, asked.kind, core.now_ms + core.settings.fetch_timeout_ms)
             return
         state = core.state
         elections.learn(core, response.epoch, response.leader_id, response.leader_endpoints)
@@ -317,7 +345,7 @@ class RaftNode:
         try:
             self._take_in(asked, response, is_failed=is_failed)
         except RaftFault as fault:
-            self.fault = fault
+            core.fault = fault
             core.requests.back_off(asked.to, asked.kind, core.now_ms + core.settings.fetch_timeout_ms)
 
     def _take_in(self, asked: InFlight, response: Response, *, is_failed: bool) -> None:
@@ -359,6 +387,10 @@ class RaftNode:
             core.log.drop_prefix(latest)
             core.voter_history.truncate_from_start(latest.offset)
             core.emit(DropPrefix(latest))
+
+
+def _api_name(request: Request) -> str:
+    return type(request).__name__.removesuffix("Request")
 
 
 _ANSWER_OF: dict[type, type[Response]] = {

@@ -9,18 +9,27 @@ Kafka's file, JSON in its version 1, with the cluster's id added, which Kafka's 
 its name before whoever asked is answered: a vote that a crash could take back could be given twice.
 """
 
+import logging
 import os
 from typing import Final
 
 import msgspec
 
+from penstock.cluster.raft.epochs import EPOCH_MAX
 from penstock.cluster.raft.errors import QuorumStateDamaged
 from penstock.cluster.raft.values import NO_DIRECTORY, NO_NODE, Election, ReplicaKey
 from penstock.storage.directory_files import decode_uuid, encode_uuid
 from penstock.storage.files import FileSystem, read_whole, write_atomically
 
+_log = logging.getLogger(__name__)
+
 QUORUM_STATE: Final = "quorum-state"
 _VERSION: Final = 1
+_NODE_ID_MAX: Final = 2**31 - 1
+_REMEDY: Final = (
+    "With other voters, restore the file from a backup, or remove this node from the quorum and start it with an empty "
+    "data directory to join again"
+)
 
 
 class _Content(msgspec.Struct, rename="camel", kw_only=True):
@@ -40,18 +49,37 @@ class QuorumStateFile:
         self._path = f"{directory}/{QUORUM_STATE}"
         self._cluster_id = cluster_id
 
-    def read(self) -> Election:
-        """What was last written; a new node has promised nothing. Raises `QuorumStateDamaged`."""
+    def read(self, *, log_epoch: int = 0, is_alone: bool = False) -> Election:
+        """What was last written; a new node has promised nothing. Raises `QuorumStateDamaged`.
+
+        `log_epoch` is the epoch of the last record in the log: no node is in an earlier one. A node that votes alone
+        (`is_alone`) has given its votes to itself only, so it may forget them.
+        """
         if not self._files.exists(self._path):
-            return Election()
-        content = read_whole(self._files, self._path)
-        try:
-            return self._decode(content)
-        except (msgspec.DecodeError, ValueError) as error:
-            raise QuorumStateDamaged(
-                f"{self._path} cannot be used ({error}): restore it from a backup, or remove this node from the "
-                "voters and let it join anew with an empty data directory"
-            ) from error
+            if log_epoch > 0 and not is_alone:
+                raise QuorumStateDamaged(
+                    f"{self._path} is missing, although the log beside it has records up to epoch {log_epoch}: "
+                    f"this node could vote twice. {_REMEDY}"
+                )
+            election = Election()
+        else:
+            content = read_whole(self._files, self._path)
+            try:
+                election = self._decode(content)
+            except (msgspec.DecodeError, ValueError) as error:
+                raise QuorumStateDamaged(
+                    f"{self._path} cannot be used ({error}). If this node is the only voter, remove the file: the "
+                    f"node goes on from its log. {_REMEDY}"
+                ) from error
+        if election.epoch >= log_epoch:
+            return election
+        _log.warning(
+            "%s is missing or out of date (epoch %d): continuing from epoch %d of the log",
+            self._path,
+            election.epoch,
+            log_epoch,
+        )
+        return Election(epoch=log_epoch)
 
     def write(self, election: Election) -> None:
         """Durable when this returns. Waits for the disk; raises `OSError`."""
@@ -78,6 +106,7 @@ class QuorumStateFile:
         found = msgspec.json.decode(content, type=_Content)
         if found.version not in (0, _VERSION):
             raise ValueError(f"its version is {found.version}")
+        _check_range(found)
         if found.cluster_id not in ("", self._cluster_id):
             raise ValueError(f"it belongs to cluster {found.cluster_id}, not {self._cluster_id}")
         voted = None
@@ -88,3 +117,12 @@ class QuorumStateFile:
             voted = ReplicaKey(found.voted_id, directory_id)
         leader_id = None if found.leader_id == NO_NODE else found.leader_id
         return Election(epoch=max(found.leader_epoch, 0), leader_id=leader_id, voted=voted)
+
+
+def _check_range(found: _Content) -> None:
+    """Raises `ValueError` for what no node writes, and for an epoch after which there could be no election."""
+    if not -1 <= found.leader_epoch < EPOCH_MAX:
+        raise ValueError(f"its epoch {found.leader_epoch} is out of range, 0 to {EPOCH_MAX - 1}")
+    for name, node_id in (("leader", found.leader_id), ("vote", found.voted_id)):
+        if not NO_NODE <= node_id <= _NODE_ID_MAX:
+            raise ValueError(f"its {name} is node {node_id}, which is out of range")

@@ -12,6 +12,7 @@ The content is record batches, numbered from 0 in the snapshot's epoch:
 A file gets its final name when its bytes are durable: a snapshot that can be seen is whole.
 """
 
+import contextlib
 import re
 from collections.abc import Iterable, Iterator
 from typing import Final
@@ -20,14 +21,21 @@ from penstock.cluster.raft.records import kraft_version_batch, number_batches, v
 from penstock.cluster.raft.values import LogPosition
 from penstock.cluster.raft.voters import VoterSet
 from penstock.protocol.messages import snapshot_footer_record, snapshot_header_record
-from penstock.protocol.records.batch import HEADER_SIZE, iter_batches, parse_header
+from penstock.protocol.records.batch import HEADER_SIZE, crc_is_valid, iter_batches, parse_header
 from penstock.protocol.records.control import ControlType, build_control_batch
+from penstock.protocol.records.errors import CorruptRecords
 from penstock.storage.files import FileSystem
+from penstock.storage.log_errors import LogCorrupt
 
 SUFFIX: Final = ".checkpoint"
 PARTIAL: Final = ".part"
 _NAME: Final = re.compile(r"^(\d{20})-(\d{10})\.checkpoint$")
+_PARTIAL_NAME: Final = re.compile(r"^(\d{20})-(\d{10})\.checkpoint\.part$")
 _READ_BYTES: Final = 1 << 20
+REMEDY: Final = (
+    "With other voters, remove this node from the quorum and start it with an empty data directory to join again; "
+    "else restore the data directory from a backup"
+)
 
 
 def file_name(snapshot: LogPosition) -> str:
@@ -60,31 +68,43 @@ def snapshot_batches(
 
 
 class SnapshotFiles:
-    """All methods wait for the disk and raise `OSError`."""
+    """All methods wait for the disk and raise `OSError`; those that read batches raise `LogCorrupt`."""
 
     def __init__(self, files: FileSystem, directory: str) -> None:
         self._files = files
         self._directory = directory
+        self._writing: LogPosition | None = None
+        """The snapshot that another thread may be writing."""
 
     def list(self) -> list[LogPosition]:
-        """The whole ones, oldest first. Partial ones of an earlier life are removed."""
-        found = []
+        """The whole ones, oldest first."""
+        return sorted(self._found(_NAME), key=lambda each: each.offset)
+
+    def _found(self, pattern: re.Pattern[str]) -> Iterator[LogPosition]:
         for name in self._files.list(self._directory):
-            match = _NAME.match(name)
+            match = pattern.match(name)
             if match:
-                found.append(LogPosition(int(match[2]), int(match[1])))
-            elif name.endswith(SUFFIX + PARTIAL):
-                self._files.remove(f"{self._directory}/{name}")
-        return sorted(found, key=lambda each: each.offset)
+                yield LogPosition(int(match[2]), int(match[1]))
+
+    def remove_partial(self, before: LogPosition | None = None) -> None:
+        """Remove what was begun and will not be finished: all partial files, or those below a snapshot that counts."""
+        for each in self._found(_PARTIAL_NAME):
+            if each != self._writing and (before is None or each.offset < before.offset):
+                with contextlib.suppress(FileNotFoundError):  # it was finished just now
+                    self._files.remove(self._path(each) + PARTIAL)
 
     def write(self, snapshot: LogPosition, parts: Iterable[bytes]) -> None:
         """Write a snapshot and give it its name."""
-        position = 0
-        self.write_chunk(snapshot, 0, b"")
-        for part in parts:
-            self.write_chunk(snapshot, position, part)
-            position += len(part)
-        self.finish(snapshot)
+        self._writing = snapshot
+        try:
+            position = 0
+            self.write_chunk(snapshot, 0, b"")
+            for part in parts:
+                self.write_chunk(snapshot, position, part)
+                position += len(part)
+            self.finish(snapshot)
+        finally:
+            self._writing = None
 
     def write_chunk(self, snapshot: LogPosition, position: int, data: bytes) -> None:
         """Write bytes of a partial file; at position 0 it begins anew."""
@@ -118,18 +138,41 @@ class SnapshotFiles:
 
     def batches(self, snapshot: LogPosition) -> Iterator[bytes]:
         """Its content in pieces of whole batches."""
-        position, size_bytes = 0, self._files.size(self._path(snapshot))
-        read_bytes = _READ_BYTES
-        while position < size_bytes:
-            data, _ = self.read(snapshot, position, read_bytes)
-            end = sum(header.size_bytes for _, header in iter_batches(data))
-            if end == 0:  # one batch is larger than what was read; a torn one ends the loop by raising
-                if len(data) < HEADER_SIZE or position + parse_header(data).size_bytes > size_bytes:
-                    raise OSError(f"{self._path(snapshot)} is torn at byte {position}")
-                read_bytes = parse_header(data).size_bytes
-                continue
-            yield data[:end]
-            position += end
+        file = self._files.open(self._path(snapshot), writable=False)  # once: it may be removed meanwhile
+        try:
+            position, size_bytes = 0, file.size()
+            read_bytes = _READ_BYTES
+            while position < size_bytes:
+                data = file.read(read_bytes, position)
+                end = self._end_of_sound(snapshot, data, position)
+                if end == 0:  # one batch is larger than what was read; a torn one ends the loop by raising
+                    if len(data) < HEADER_SIZE or position + parse_header(data).size_bytes > size_bytes:
+                        raise self._damaged(snapshot, position)
+                    read_bytes = parse_header(data).size_bytes
+                    continue
+                yield data[:end]
+                position += end
+        finally:
+            file.close()
+
+    def _end_of_sound(self, snapshot: LogPosition, data: bytes, position: int) -> int:
+        """Where the whole batches in `data` end. Raises `LogCorrupt` if one of them is not what was written."""
+        end = 0
+        try:
+            for end_before, header in iter_batches(data):
+                end = end_before
+                if not crc_is_valid(data, end, header.size_bytes):
+                    raise self._damaged(snapshot, position + end)
+                end += header.size_bytes
+        except CorruptRecords as error:
+            raise self._damaged(snapshot, position + end) from error
+        return end
+
+    def _damaged(self, snapshot: LogPosition, position: int) -> LogCorrupt:
+        return LogCorrupt(
+            f"{self._path(snapshot)}, the snapshot of the metadata up to offset {snapshot.offset}, is damaged at byte "
+            f"{position}: its records are not what was written. {REMEDY}"
+        )
 
     def voters(self, snapshot: LogPosition) -> VoterSet | None:
         """The voter set that stands in it."""
@@ -142,6 +185,7 @@ class SnapshotFiles:
         return None
 
     def remove_before(self, snapshot: LogPosition) -> None:
+        self.remove_partial(before=snapshot)
         for each in self.list():
             if each.offset < snapshot.offset:
                 self._files.remove(self._path(each))

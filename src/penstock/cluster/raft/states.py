@@ -141,6 +141,8 @@ class Leader:
         "change",
         "epoch_start_offset",
         "is_established",
+        "later_epoch",
+        "later_since_ms",
         "others",
         "parked",
         "since_ms",
@@ -156,6 +158,9 @@ class Leader:
         self.change: VoterChange | None = None
         self.begin_at_ms: dict[int, float] = {}
         """When to tell a voter next that the epoch has begun."""
+        self.later_epoch = 0
+        """The latest epoch in which a replica wants to fetch, if that is later than this leader's."""
+        self.later_since_ms = float("inf")
 
 
 class Resigned:

@@ -95,6 +95,18 @@ class VoterHistory:
         """The set that the latest one took the place of."""
         return self._entries[-2][1] if len(self._entries) > 1 else self._initial
 
+    @property
+    def sets(self) -> Iterator[VoterSet]:
+        """All that this node knows of, configured or in its log."""
+        yield self._initial
+        for _, voters in self._entries:
+            yield voters
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether this node knows no voter at all, because it has just been started to join."""
+        return not any(len(voters) for voters in self.sets)
+
     def add(self, offset: int, voters: VoterSet) -> None:
         assert not self._entries or offset > self._entries[-1][0], "voter sets are appended in order"
         self._entries.append((offset, voters))

@@ -40,5 +40,13 @@ ADMIN_ALLOWED_HOSTS = ADMIN.names(
     "(DNS rebinding). Addresses, `localhost`, this host's name and those of `advertised.listeners` always may; * lets "
     "any.",
 )
+ADMIN_MAX_CONNECTIONS_PER_IP = ADMIN.integer(
+    "penstock.admin.max.connections.per.ip",
+    256,
+    "How many connections an address may have to the admin port, of 1024 in all. Those beyond it are answered for "
+    "`/healthz`, `/readyz` and `/metrics` only. Raise it where a proxy stands before the port.",
+    at_least=1,
+    at_most=1024,
+)
 
 THEMES = (ADMIN,)

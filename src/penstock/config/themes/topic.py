@@ -182,7 +182,7 @@ MIN_COMPACTION_LAG_MS = THEME.long(
 MIN_INSYNC_REPLICAS = THEME.integer(
     "min.insync.replicas",
     1,
-    "How many replicas must be in sync for a write with acks=all to be taken.",
+    "How many replicas must be in sync for a write with acks=all to be taken: all of them where a partition has fewer.",
     at_least=1,
     synonyms=("min.insync.replicas",),
 )

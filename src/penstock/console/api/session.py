@@ -1,6 +1,7 @@
 """Who asks: what the page needs to know at first, login and logout."""
 
 import asyncio
+import math
 from typing import Final
 
 import msgspec
@@ -9,7 +10,7 @@ from aiohttp import web
 from penstock.client.cluster import AuthenticationFailed, Client
 from penstock.client.cluster.security import with_password
 from penstock.console.access import ACCESS, COOKIE, Access
-from penstock.console.refusals import UNAUTHORIZED, Refused, bad_request
+from penstock.console.refusals import TOO_MANY, UNAUTHORIZED, Refused, bad_request
 from penstock.console.web import answer, body_of
 
 _FAILURE_DELAY_S: Final = 1.0
@@ -43,8 +44,16 @@ async def log_in(request: web.Request) -> web.Response:
     if not access.needs_login:
         raise bad_request("Nobody needs to log in here.")
     wanted = await body_of(request, Credentials, _CREDENTIALS_BYTES_MAX)
+    address = request.remote or ""
+    if wait_ms := access.login_limit.begin(address):
+        raise Refused(
+            TOO_MANY,
+            "TOO_MANY",
+            f"Too many logins from your address have failed: try again in {math.ceil(wait_ms / 1000)} s.",
+        )
     async with access.logins:
         client = await _logged_in(access, wanted)
+    access.login_limit.succeeded(address)
     await access.sessions.end(request.cookies.get(COOKIE))
     token = await access.sessions.begin(wanted.username, client)
     response = answer({"user": wanted.username})

@@ -10,9 +10,11 @@ from typing import Any, Final
 import msgspec
 from aiohttp import web
 
+from penstock.console.failures import FailureLog, is_clients_fault
 from penstock.gateway.http import guard, problems
 from penstock.gateway.http.clients import Clients
 from penstock.gateway.http.problems import Problem
+from penstock.observability.clock import Clock
 
 log = logging.getLogger(__name__)
 
@@ -21,14 +23,14 @@ Paths = Mapping[str, Mapping[str, Any]]
 """OpenAPI's `paths`: for each path, for each method, an operation."""
 
 CLIENTS: Final = web.AppKey("clients", Clients)
-BODY_BYTES_MAX: Final = 8 * 1024 * 1024
 
 _HEADERS: Final = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
 
 
-def make_app(hosts: Iterable[str]) -> web.Application:
+def make_app(hosts: Iterable[str], clock: Clock) -> web.Application:
     """An application without routes; `hosts` are the names it may be reached under, see `guard`."""
     allowed = frozenset(each.lower() for each in hosts)
+    failures = FailureLog(clock)
 
     @web.middleware
     async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -41,8 +43,15 @@ def make_app(hosts: Iterable[str]) -> web.Application:
             response = problem_response(_of_http(request, error))
         except Exception as failure:
             problem = problems.of_failure(failure)
+            if problem is None and is_clients_fault(failure):
+                log.debug(
+                    "%s did not finish %s %s: %s", request.remote, request.method, request.path, failure
+                )
+                if isinstance(failure, ConnectionError):
+                    raise  # nobody is there to be answered
+                problem = problems.bad_request("The body was cut off, or is not what the headers say.")
             if problem is None:
-                log.exception("%s %s failed", request.method, request.path)
+                failures.log("the admin port", request, failure)
                 problem = Problem(500, "The broker has made a mistake, and its log says which.")
             response = problem_response(problem)
         if not response.prepared:
@@ -50,7 +59,7 @@ def make_app(hosts: Iterable[str]) -> web.Application:
                 response.headers.setdefault(name, value)
         return response
 
-    return web.Application(middlewares=[guarded], client_max_size=BODY_BYTES_MAX)
+    return web.Application(middlewares=[guarded], client_max_size=guard.BODY_BYTES_MAX)
 
 
 def _of_http(request: web.Request, error: web.HTTPException) -> Problem:
@@ -60,9 +69,7 @@ def _of_http(request: web.Request, error: web.HTTPException) -> Problem:
             error.status, f"There is nothing at {request.path}: /openapi.json names what there is."
         )
     if error.status == problems.TOO_LARGE:
-        return Problem(
-            error.status, f"A request may have {BODY_BYTES_MAX} bytes: send fewer records at a time."
-        )
+        return guard.too_large()
     if isinstance(error, web.HTTPMethodNotAllowed):
         methods = ", ".join(sorted(error.allowed_methods))
         return Problem(error.status, f"{request.path} takes {methods}, not {request.method}.")

@@ -10,7 +10,12 @@ from penstock.client.cluster import Security
 from penstock.client.settings import ClientSettings
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.config.broker import BrokerConfig
-from penstock.config.themes.admin import ADMIN_ALLOWED_HOSTS, ADMIN_LISTENER, admin_address
+from penstock.config.themes.admin import (
+    ADMIN_ALLOWED_HOSTS,
+    ADMIN_LISTENER,
+    ADMIN_MAX_CONNECTIONS_PER_IP,
+    admin_address,
+)
 from penstock.console import app as console
 from penstock.gateway.http import health, metrics, openapi, produce, read, stream, subscribe
 from penstock.gateway.http.access import kafka_access
@@ -34,14 +39,20 @@ PARTS: Final[tuple[Paths, ...]] = (
 
 async def serve(broker: Broker, listening: socket.socket) -> AdminServer:
     """Serve everything about a running broker on a socket."""
-    return await AdminServer.start(application(broker), listening)
+    services = broker.services
+    return await AdminServer.start(
+        application(broker),
+        listening,
+        clock=services.clock,
+        connections_of_address_max=services.config[ADMIN_MAX_CONNECTIONS_PER_IP],
+    )
 
 
 def application(broker: Broker) -> web.Application:
     services = broker.services
     config = services.config
     access = kafka_access(config, advertised_endpoints(broker.endpoints, config.advertised_listeners))
-    app = make_app(allowed_hosts(config))
+    app = make_app(allowed_hosts(config), services.clock)
     health.routes(app, lambda: health.obstacles_of(services))
     metrics.routes(app, lambda: scrape(services))
     _gateways(

@@ -3,15 +3,19 @@
 A request acts as whoever its `Authorization` names: Basic for a user and password, which the broker checks with SCRAM
 or PLAIN, Bearer for a token of OAUTHBEARER. Where the listener wants no login, everybody is anonymous.
 
-A client that has logged in stays so. When a user's password changes, what was kept for the old one is not used again.
+A new client logs in before it is lent, once for all requests that bring its credential; an address whose logins fail
+again and again is refused for a while (`login_limit`). A client that has logged in stays so. When a user's password
+changes, what was kept for the old one is not used again.
 """
 
 import asyncio
 import base64
 import binascii
 import contextlib
+import logging
+import math
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Final
 
 import msgspec
@@ -20,8 +24,12 @@ from penstock.client.cluster import Client
 from penstock.client.cluster.security import Security, with_password, with_token
 from penstock.client.errors import AuthenticationFailed
 from penstock.client.settings import ClientSettings
-from penstock.gateway.http.problems import UNAUTHORIZED, UNAVAILABLE, Problem
+from penstock.gateway.http.problems import TOO_MANY, UNAUTHORIZED, UNAVAILABLE, Problem
 from penstock.observability.clock import Clock
+from penstock.observability.seldom import Seldom
+from penstock.security.login_limit import LoginLimit
+
+log = logging.getLogger(__name__)
 
 CLIENTS_MAX: Final = 256
 IDLE_MS: Final = 60_000
@@ -41,21 +49,37 @@ Stored = Callable[[str], object]
 """What the cluster keeps of the password of a user: something else when that has changed."""
 
 
+async def log_in(client: Client) -> None:
+    """Raises `AuthenticationFailed`."""
+    await client.metadata([])
+
+
 class _Kept:
-    __slots__ = ("client", "stored", "unused_since_ms", "users")
+    __slots__ = ("client", "is_logged_in", "logging_in", "stored", "unused_since_ms", "users")
 
     def __init__(self, client: Client, stored: object) -> None:
         self.client = client
         self.stored = stored
+        self.logging_in = asyncio.Lock()
+        self.is_logged_in = False
         self.users = 0
         self.unused_since_ms = 0.0
 
 
 class Clients:
-    def __init__(self, access: KafkaAccess, clock: Clock, stored: Stored = lambda _user: None) -> None:
+    def __init__(
+        self,
+        access: KafkaAccess,
+        clock: Clock,
+        stored: Stored = lambda _user: None,
+        log_in: Callable[[Client], Awaitable[None]] = log_in,
+    ) -> None:
         self._access = access
         self._clock = clock
         self._stored = stored
+        self._log_in = log_in
+        self._limit = LoginLimit(clock)
+        self._refusals = Seldom(clock)
         self._kept: dict[str, _Kept] = {}
         self._sweeper: asyncio.Task[None] | None = None
 
@@ -63,8 +87,12 @@ class Clients:
         return len(self._kept)
 
     @contextlib.asynccontextmanager
-    async def lent(self, authorization: str | None) -> AsyncIterator[Client]:
-        """The client of whoever this header names. Raises `Problem` when it names nobody."""
+    async def lent(self, authorization: str | None, address: str | None) -> AsyncIterator[Client]:
+        """The client of the user that this header names, for a request from `address`.
+
+        Raises `Problem` when the header names nobody, or when too many logins of the address have failed, and
+        `AuthenticationFailed` when this one does.
+        """
         key, security = self._identified(authorization)
         stored = self._stored(user_of(security))
         kept = self._kept.get(key)
@@ -76,19 +104,41 @@ class Clients:
             kept = self._kept[key] = _Kept(self._client(security), stored)
         kept.users += 1
         try:
+            if self._access.wants_login:
+                await self._logged_in(kept, address or "")
             yield kept.client
         except AuthenticationFailed:
-            # Another try logs in anew: the user may have been made meanwhile.
-            if self._kept.get(key) is kept:
-                del self._kept[key]
+            kept.is_logged_in = False
             raise
         finally:
+            if self._access.wants_login and not kept.is_logged_in and self._kept.get(key) is kept:
+                del self._kept[key]  # another try logs in anew: the user may have been made meanwhile
             kept.users -= 1
             kept.unused_since_ms = self._clock.monotonic_ms()
             if kept.users == 0 and self._kept.get(key) is not kept:
                 await kept.client.close()
             elif self._sweeper is None:
                 self._sweeper = asyncio.create_task(self._sweep(), name="idle-gateway-clients")
+
+    async def _logged_in(self, kept: _Kept, address: str) -> None:
+        async with kept.logging_in:
+            if kept.is_logged_in:
+                return
+            if wait_ms := self._limit.begin(address):
+                raise self._refused(address, math.ceil(wait_ms / 1000))
+            await self._log_in(kept.client)
+            self._limit.succeeded(address)
+            kept.is_logged_in = True
+
+    def _refused(self, address: str, wait_s: int) -> Problem:
+        if times := self._refusals.times(address):
+            again = "" if times == 1 else f" ({times} requests in the last minute)"
+            log.warning("Refusing logins from %s: too many have failed%s", address, again)
+        return Problem(
+            TOO_MANY,
+            f"Too many logins from your address have failed: try again in {wait_s} s.",
+            retry_after_s=wait_s,
+        )
 
     def who(self, authorization: str | None, address: str | None) -> str:
         """One word for each user, or for each address where nobody logs in. Raises `Problem`."""

@@ -6,12 +6,16 @@
 - A page of another site must not do anything in the user's name: where the browser names the page's origin, which it
   does with every WebSocket and every POST, it must be this one; and what is posted must be JSON, which other sites may
   not send without being asked first. No CORS header is ever sent.
+- A request must not cost much before the sender has logged in: a compressed body is refused, since a small one can
+  inflate to gigabytes, and so is one whose announced length is over the limit. Neither body is read.
 """
 
 from collections.abc import Mapping
 
-from penstock.console.guard import host_is_known, is_json, other_origin
-from penstock.gateway.http.problems import FORBIDDEN, UNSUPPORTED_MEDIA_TYPE, Problem
+from penstock.console.guard import host_is_known, is_compressed, is_json, other_origin
+from penstock.gateway.http.problems import FORBIDDEN, TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, Problem
+
+BODY_BYTES_MAX = 8 * 1024 * 1024
 
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -30,3 +34,15 @@ def check(method: str, headers: Mapping[str, str], hosts: frozenset[str]) -> Non
         raise Problem(
             UNSUPPORTED_MEDIA_TYPE, "Only JSON is taken here: send it with Content-Type: application/json."
         )
+    if is_compressed(headers):
+        raise Problem(
+            UNSUPPORTED_MEDIA_TYPE,
+            "Compressed requests are not taken here: send the body without Content-Encoding.",
+        )
+    announced_bytes = headers.get("Content-Length", "0")  # the HTTP parser lets only digits through
+    if announced_bytes.isdecimal() and int(announced_bytes) > BODY_BYTES_MAX:
+        raise too_large()
+
+
+def too_large() -> Problem:
+    return Problem(TOO_LARGE, f"A request may have {BODY_BYTES_MAX} bytes: send fewer records at a time.")

@@ -18,7 +18,7 @@ from penstock.gateway.http.listener import chosen_listener, is_open
 
 log = logging.getLogger(__name__)
 
-_BACKLOG = 128
+BACKLOG = 1024  # more than connect at once: those beyond it are not heard before they try again, in a second
 
 
 class AdminPortUnusable(Exception):
@@ -122,7 +122,7 @@ def _bound(host: str, port: int) -> socket.socket:
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
-        listening.listen(_BACKLOG)
+        listening.listen(BACKLOG)
     except OSError:
         listening.close()
         raise

@@ -118,12 +118,14 @@ class Problem(Exception):
         *,
         kafka_error: str | None = None,
         more: Mapping[str, Any] | None = None,
+        retry_after_s: int = 1,
     ) -> None:
         super().__init__(detail)
         self.status = status
         self.detail = detail
         self.kafka_error = kafka_error
         self.more = dict(more or {})
+        self.retry_after_s = retry_after_s
 
     def document(self) -> dict[str, Any]:
         document: dict[str, Any] = {
@@ -141,7 +143,7 @@ class Problem(Exception):
         if self.status == UNAUTHORIZED:
             return {"WWW-Authenticate": 'Basic realm="penstock", charset="UTF-8", Bearer realm="penstock"'}
         if self.status in (UNAVAILABLE, TOO_MANY):
-            return {"Retry-After": "1"}
+            return {"Retry-After": str(self.retry_after_s)}
         return {}
 
 

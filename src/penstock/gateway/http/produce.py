@@ -12,7 +12,8 @@ from typing import Any, Final
 from aiohttp import web
 
 from penstock.client.cluster import Client, Produced
-from penstock.gateway.http.app import BODY_BYTES_MAX, CLIENTS, Paths, json_response
+from penstock.gateway.http.app import CLIENTS, Paths, json_response
+from penstock.gateway.http.guard import BODY_BYTES_MAX
 from penstock.gateway.http.parameters import no_others
 from penstock.gateway.http.problems import UNAVAILABLE, Problem, of_code, of_failure
 from penstock.gateway.http.record_forms import read_body
@@ -74,7 +75,7 @@ def routes(app: web.Application) -> None:
     async def produce(request: web.Request) -> web.Response:
         no_others(request.query, ())
         topic = request.match_info["topic"]
-        async with request.app[CLIENTS].lent(request.headers.get("Authorization")) as client:
+        async with request.app[CLIENTS].lent(request.headers.get("Authorization"), request.remote) as client:
             await client.topic(topic)  # nobody sends a body in vain, or without showing who they are
             with in_flight.room_for(request):
                 records = read_body(await _body(request))

@@ -79,7 +79,7 @@ async def _read(request: web.Request) -> web.Response:
         records_max=limit,
         reads_committed_only=one_of(query, "isolation", ISOLATIONS) == "read_committed",
     )
-    async with request.app[CLIENTS].lent(request.headers.get("Authorization")) as client:
+    async with request.app[CLIENTS].lent(request.headers.get("Authorization"), request.remote) as client:
         positions = await _start(client, topic, query)
         fetched = await _fetched(client, topic, positions, limits)
     for number, each in fetched.items():

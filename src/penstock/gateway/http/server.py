@@ -1,19 +1,25 @@
 """The web server of the admin port: accepts on a socket that is bound already, within limits, and stops gracefully.
 
-aiohttp closes a connection that has sent no whole request in time, so nobody can hold all places by saying nothing.
-One that takes nothing of its answer is cut off here, so nobody can hold places and memory by not reading either.
+`admission` limits how many connections there are. aiohttp closes a connection that has sent no whole request in time,
+so nobody can hold all places by saying nothing. One that takes nothing of its answer is cut off here, so nobody can
+hold places and memory by not reading either.
 """
 
 import asyncio
 import logging
 import socket
 from collections.abc import Iterable
+from functools import partial
 from typing import Final
 
 from aiohttp import web
-from aiohttp.http import HttpProcessingError
+from aiohttp.typedefs import Handler, Middleware
 
-log = logging.getLogger(__name__)
+from penstock.console.failures import is_clients_fault
+from penstock.gateway.http.admission import Admission, Visitor
+from penstock.gateway.http.port import BACKLOG
+from penstock.observability.clock import Clock
+
 _of_aiohttp = logging.getLogger(f"{__name__}.aiohttp")
 
 CONNECTIONS_MAX: Final = 1024
@@ -32,7 +38,16 @@ class AdminServer:
         self._watching = asyncio.get_running_loop().create_task(self._watch(), name="admin-port-readers")
 
     @classmethod
-    async def start(cls, app: web.Application, listening: socket.socket) -> "AdminServer":
+    async def start(
+        cls,
+        app: web.Application,
+        listening: socket.socket,
+        *,
+        clock: Clock,
+        connections_of_address_max: int = CONNECTIONS_MAX,
+    ) -> "AdminServer":
+        admission = Admission(clock, in_all_max=CONNECTIONS_MAX, of_address_max=connections_of_address_max)
+        app.middlewares.insert(0, _closing_reserved(admission))
         runner = web.AppRunner(
             app,
             access_log=None,
@@ -40,15 +55,15 @@ class AdminServer:
             handle_signals=False,
             shutdown_timeout=_DRAIN_S,
             keepalive_timeout=SILENCE_S_MAX,
+            lingering_time=_DRAIN_S,
+            auto_decompress=False,  # a body that was refused is still read to its end, and must not be inflated
         )
         await runner.setup()
         server = runner.server
         assert server is not None
-
-        def accepted() -> asyncio.Protocol:
-            return _Refusal() if len(server.connections) >= CONNECTIONS_MAX else server()
-
-        return cls(runner, await asyncio.get_running_loop().create_server(accepted, sock=listening))
+        visitor = partial(Visitor, admission, server)
+        loop = asyncio.get_running_loop()
+        return cls(runner, await loop.create_server(visitor, sock=listening, backlog=BACKLOG))
 
     async def stop(self) -> None:
         """Accept nobody, end streams and subscriptions, let short requests finish."""
@@ -89,18 +104,20 @@ class Readers:
         return [each for each, (_, looks) in waiting.items() if looks > _LOOKS_MAX]
 
 
-class _Refusal(asyncio.Protocol):
-    """Closes a connection that is one too many."""
+def _closing_reserved(admission: Admission) -> Middleware:
+    @web.middleware
+    async def closing(request: web.Request, handler: Handler) -> web.StreamResponse:
+        response = await handler(request)
+        if admission.has_reserved(request.protocol):
+            response.force_close()  # the next request might be for anything
+        return response
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        log.warning("the admin port has %d connections; one more was closed", CONNECTIONS_MAX)
-        transport.close()
+    return closing
 
 
 def _is_our_fault(record: logging.LogRecord) -> bool:
-    """Whoever speaks bad HTTP is answered; a traceback for each would let anybody fill the log."""
-    failure = record.exc_info[1] if record.exc_info else None
-    return not isinstance(failure, HttpProcessingError)
+    """A client that hangs up or speaks bad HTTP is not worth a traceback: it would let anybody fill the log."""
+    return not is_clients_fault(record.exc_info[1] if record.exc_info else None)
 
 
 _of_aiohttp.addFilter(_is_our_fault)

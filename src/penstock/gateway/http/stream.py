@@ -77,7 +77,7 @@ def routes(app: web.Application) -> None:
         clients = request.app[CLIENTS]
         authorization = request.headers.get("Authorization")
         with opened.counted(clients.who(authorization, request.remote), task):
-            async with clients.lent(authorization) as client:
+            async with clients.lent(authorization, request.remote) as client:
                 return await _stream(request, client)
 
     async def end_all(_app: web.Application) -> None:

@@ -69,7 +69,7 @@ def routes(app: web.Application) -> None:
         clients = request.app[CLIENTS]
         authorization = request.headers.get("Authorization")
         with opened.counted(clients.who(authorization, request.remote), socket):
-            async with clients.lent(authorization) as client:
+            async with clients.lent(authorization, request.remote) as client:
                 return await _subscribe(request, socket, client)
 
     async def end_all(_app: web.Application) -> None:

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from penstock.groups.classic.member import Protocols
 from penstock.protocol.messages.group_metadata_record import GroupMetadataValue
 from penstock.protocol.messages.join_group import JoinGroupResponse
 from penstock.protocol.messages.sync_group import SyncGroupResponse
@@ -21,13 +22,16 @@ class AssignmentOf(msgspec.Struct, frozen=True):
     by_member: dict[str, bytes]
 
 
-class ReplacedMember(msgspec.Struct, frozen=True):
+class ReplacedMember(msgspec.Struct, frozen=True, kw_only=True):
     """A static member that came back under a new id without a rebalance (KIP-345)."""
 
     instance_id: str
     old_member_id: str
     new_member_id: str
     old_leader_id: str | None
+    old_protocols: Protocols
+    old_session_timeout_ms: int
+    old_rebalance_timeout_ms: int
     may_skip_assignment: bool
 
 

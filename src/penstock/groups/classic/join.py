@@ -135,15 +135,23 @@ def _rejoin(group: ClassicGroup, attempt: _Attempt, member: Member) -> None:
 def _come_back(group: ClassicGroup, attempt: _Attempt, instance_id: str) -> None:
     """A static member restarted: it takes over its own place under a new id (KIP-345)."""
     request, joiner = attempt.request, attempt.joiner
-    old_member_id, old_leader_id = group.static_members[instance_id], group.leader_id
+    old_member_id = group.static_members[instance_id]
+    old = group.members[old_member_id]
+    replaced = ReplacedMember(
+        instance_id=instance_id,
+        old_member_id=old_member_id,
+        new_member_id=joiner.new_member_id,
+        old_leader_id=group.leader_id,
+        old_protocols=old.protocols,
+        old_session_timeout_ms=old.session_timeout_ms,
+        old_rebalance_timeout_ms=old.rebalance_timeout_ms,
+        may_skip_assignment=joiner.may_skip_assignment,
+    )
     member = group.replace_static(instance_id, joiner.new_member_id)
     group.update(member, attempt.protocols, request.session_timeout_ms, request.rebalance_timeout_ms)
     group.hear_of(member, attempt.moment)
     group.park_join(member, joiner.ticket)
     if group.state is State.STABLE and group.elect_protocol() == group.protocol_name:
-        replaced = ReplacedMember(
-            instance_id, old_member_id, joiner.new_member_id, old_leader_id, joiner.may_skip_assignment
-        )
         group.outbox.append(Store(group.record(), replaced))
     else:
         # While an assignment is awaited it would name the older self: the group has to begin anew.
@@ -166,9 +174,14 @@ def replacement_stored(group: ClassicGroup, replaced: ReplacedMember) -> None:
 
 
 def replacement_not_stored(group: ClassicGroup, replaced: ReplacedMember, code: ErrorCode) -> None:
+    """The member goes on as what it was: the log knows no other."""
     member = group.members.get(replaced.new_member_id)
     if member is not None and group.state is State.STABLE:
         group.answer_join(member, refused_join(NO_MEMBER_ID, code))
+        group.replace_static(replaced.instance_id, replaced.old_member_id)
+        group.update(
+            member, replaced.old_protocols, replaced.old_session_timeout_ms, replaced.old_rebalance_timeout_ms
+        )
 
 
 def _refuse(group: ClassicGroup, joiner: Joiner, member_id: str, code: ErrorCode) -> None:

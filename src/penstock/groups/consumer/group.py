@@ -62,6 +62,16 @@ class ConsumerGroup(RecordedGroup[Key, Value]):
         "unseen_topics",
     )
 
+    recorded = (
+        *RecordedGroup.recorded,
+        "_owners",
+        "_readers",
+        "has_partition_metadata",
+        "members",
+        "regexes",
+        "static_members",
+    )
+
     def __init__(self, group_id: str) -> None:
         super().__init__(group_id, epoch=0)
         self.members: dict[str, Member] = {}
@@ -263,7 +273,9 @@ class ConsumerGroup(RecordedGroup[Key, Value]):
         """The group was read from the log: members have a whole session to be heard of again.
 
         A compacted log may show a partition's next holder before its last one let it go: owners are counted anew.
+        Patterns are held against all topics there are.
         """
+        self.unseen_topics = None
         self._owners.clear()
         for member in self.members.values():
             self._own(member)

@@ -4,16 +4,19 @@ Every request is decided at once, on the loop; what is then awaited is the log. 
 committed.
 """
 
+import contextlib
 import logging
 import random
 import uuid
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TypeVar
 
 import msgspec
 
 from penstock.cluster.controller import Controller
-from penstock.cluster.coordination.partition import CoordinatorError
+from penstock.cluster.coordination.change import Change, together
+from penstock.cluster.coordination.errors import CoordinatorError
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.state import GROUP_VERSION
 from penstock.config.themes import coordinators
@@ -43,7 +46,6 @@ from penstock.protocol.messages.heartbeat import HeartbeatRequest
 from penstock.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from penstock.protocol.messages.leave_group import LeaveGroupResponse, MemberIdentity
 from penstock.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
-from penstock.protocol.records.builder import NewRecord
 
 log = logging.getLogger(__name__)
 
@@ -86,7 +88,6 @@ class ConsumerGroups:
         for group in shard.state.consumers.values():
             now = self.situation(group.group_id)
             group.resume(now.moment, now.settings.session_timeout_ms)
-            group.unseen_topics = None
             subscription.follow_topics(group, set(), now)
             self._store(shard, group)
 
@@ -147,19 +148,18 @@ class ConsumerGroups:
             else:
                 group = migration.upgraded(classic, now)
         response = heartbeat.heartbeat(group, request, client, now)
-        records: list[NewRecord] = []
-        if classic is not None:
-            records = self._end_classic(shard, classic)
-        shard.state.consumers[group.group_id] = group
-        return self._answer(shard, group, response, _refused, records)
+        if classic is None:
+            return self._answer(shard, group, response, _refused)
+        tombstone = group_record(classic.group_id, None, self._clock.now_ms())
+        replaced = Change([tombstone], partial(self._end_classic, shard, classic))
+        return self._answer(shard, group, response, _refused, before=replaced)
 
-    def _end_classic(self, shard: Shard, classic: ClassicGroup) -> list[NewRecord]:
+    def _end_classic(self, shard: Shard, classic: ClassicGroup) -> None:
         """The classic group goes; whoever waits in it joins again, and gets to the new one."""
         log.info("group %r changes to the consumer protocol", classic.group_id)
         rebalance.end(classic, ErrorCode.REBALANCE_IN_PROGRESS, moment_of(self._clock))
         self._perform(shard, classic)
         del shard.state.groups[classic.group_id]
-        return [group_record(classic.group_id, None, self._clock.now_ms())]
 
     def _leave(
         self, shard: Shard, request: ConsumerGroupHeartbeatRequest, now: Situation
@@ -188,27 +188,27 @@ class ConsumerGroups:
             group.remove_member(member)
         if any(m.classic is None for m in members) and migration.can_downgrade(group, now.settings):
             # In the epoch that those who stay know: in a new one they would have lost what they hold.
-            records = self._downgrade(shard, group, now, rebalances=True)
-            return self._answer(shard, group, response, _refused, records)
+            downgrade = self._downgrade(shard, group, now, rebalances=True)
+            return self._answer(shard, group, response, _refused, after=downgrade)
         membership.begin_epoch(group, now)
         return self._answer(shard, group, response, _refused)
 
-    def _downgrade(
-        self, shard: Shard, group: ConsumerGroup, now: Situation, *, rebalances: bool
-    ) -> list[NewRecord]:
-        """Only classic members are left: they go on as a classic group. Gives the records of that, in order."""
-        log.info("group %r changes back to the classic protocol", group.group_id)
+    def _downgrade(self, shard: Shard, group: ConsumerGroup, now: Situation, *, rebalances: bool) -> Change:
+        """Only classic members are left: they go on as a classic group."""
         classic = migration.downgraded(group, self._classic_settings, now)
-        group.outbox += group.tombstones()
-        records = [encode(change, now.moment.wall_ms) for change in group.take_outbox()]
-        records.append(group_record(group.group_id, classic.record(), now.moment.wall_ms))
-        del shard.state.consumers[group.group_id]
-        self._vigil.forget(group)
-        shard.state.groups[group.group_id] = classic
+        record = group_record(group.group_id, classic.record(), now.moment.wall_ms)
         rebalance.resume(classic, now.moment)
         if rebalances:
             rebalance.prepare(classic, now.moment)
-        return records
+
+        def replace() -> None:
+            log.info("group %r changes back to the classic protocol", group.group_id)
+            del shard.state.consumers[group.group_id]
+            self._vigil.forget(group)
+            shard.state.groups[group.group_id] = classic
+
+        tombstones = [encode(change, now.moment.wall_ms) for change in group.tombstones()]
+        return Change([*tombstones, record], replace)
 
     # -- members of the classic protocol --------------------------------------------------------------
 
@@ -225,11 +225,11 @@ class ConsumerGroups:
             response = classic_members.join(group, request, joiner, now)
         except Refused as refusal:
             return refused(refusal.code)
-        records: list[NewRecord] = []
         if not response.error_code and migration.can_downgrade(group, now.settings):
             # A static member came back with the classic protocol, and it was the last of the new one.
-            records = self._downgrade(shard, group, now, rebalances=False)
-        return self._answer(shard, group, response, refused, records)
+            downgrade = self._downgrade(shard, group, now, rebalances=False)
+            return self._answer(shard, group, response, refused, after=downgrade)
+        return self._answer(shard, group, response, refused)
 
     def sync(
         self, shard: Shard, group: ConsumerGroup, request: SyncGroupRequest
@@ -250,10 +250,14 @@ class ConsumerGroups:
 
     def leave(
         self, shard: Shard, group: ConsumerGroup, leaving: Sequence[MemberIdentity]
-    ) -> LeaveGroupResponse:
+    ) -> LeaveGroupResponse | Completion[LeaveGroupResponse]:
         left = classic_members.leave(group, leaving, self.situation(group.group_id))
-        self._store(shard, group)
-        return LeaveGroupResponse(members=left)
+        return self._answer(
+            shard,
+            group,
+            LeaveGroupResponse(members=left),
+            lambda code, _message: LeaveGroupResponse(error_code=code),
+        )
 
     # -- time -----------------------------------------------------------------------------------------
 
@@ -271,29 +275,40 @@ class ConsumerGroups:
         group: ConsumerGroup,
         response: R,
         refuse: Refuse[R],
-        records: list[NewRecord] | None = None,
+        *,
+        before: Change | None = None,
+        after: Change | None = None,
     ) -> R | Completion[R]:
         """Write what changed; the answer comes when that is committed, with all that it tells."""
         try:
-            written = self._write(shard, group, records or [])
+            written = self._write(shard, group, before, after)
         except CoordinatorError as error:
-            return refuse(error.code, None)
+            return refuse(error.code, error.message)
         return once_committed(written, response, refuse)
 
     def _store(self, shard: Shard, group: ConsumerGroup) -> None:
         """Write what nobody waits for."""
-        try:
-            self._write(shard, group, [])
-        except CoordinatorError as error:
-            log.debug("records of group %r were not written: %s", group.group_id, error)
+        with contextlib.suppress(CoordinatorError):
+            self._write(shard, group)
 
-    def _write(self, shard: Shard, group: ConsumerGroup, records: list[NewRecord]) -> Completion[None] | None:
-        now_ms = self._clock.now_ms()
-        records += [encode(change, now_ms) for change in group.take_outbox()]
+    def _write(
+        self, shard: Shard, group: ConsumerGroup, before: Change | None = None, after: Change | None = None
+    ) -> Completion[None] | None:
+        """Write what a group has in its outbox, between the changes that come with it.
+
+        Raises `CoordinatorError`, and then all is as before.
+        """
+        changes = [] if before is None else [before]
+        if group.outbox:
+            now_ms = self._clock.now_ms()
+            records = [encode(change, now_ms) for change in group.outbox]
+            changes.append(Change(records, partial(_changed, shard, group)))
+        if after is not None:
+            changes.append(after)
         try:
-            written = shard.submit(records) if records else shard.settled()
-        except CoordinatorError:
-            shard.distrust()  # the group has what the log will never have
+            written = shard.submit(together(changes)) if changes else shard.settled()
+        except CoordinatorError as error:
+            self._roll_back(shard, group, error)
             raise
         classic = shard.state.groups.get(group.group_id)
         if classic is not None:
@@ -302,8 +317,21 @@ class ConsumerGroups:
             self._vigil.watch(shard, group)
         return written
 
+    def _roll_back(self, shard: Shard, group: ConsumerGroup, error: CoordinatorError) -> None:
+        log.info("a change of group %r was refused: %s", group.group_id, error)
+        now = self.situation(group.group_id)
+        group.roll_back(now.moment, now.settings.session_timeout_ms)
+        if shard.is_loaded and shard.state.consumers.get(group.group_id) is group:
+            self._vigil.watch(shard, group)
+
     def _new_uuid(self) -> str:
         return str(uuid.UUID(int=self._random.getrandbits(128), version=4))
+
+
+def _changed(shard: Shard, group: ConsumerGroup) -> None:
+    """The log takes what a group has in its outbox."""
+    shard.state.consumers[group.group_id] = group
+    group.take_outbox()
 
 
 def _refused(code: ErrorCode, message: str | None = None) -> ConsumerGroupHeartbeatResponse:

@@ -48,6 +48,8 @@ FIRST_EPOCH = 1
 class ShareGroup(RecordedGroup[Key, Value]):
     __slots__ = ("_readers", "assigned_ledger", "in_flight", "ledger", "members")
 
+    recorded = (*RecordedGroup.recorded, "_readers", "ledger", "members")
+
     def __init__(self, group_id: str) -> None:
         super().__init__(group_id, FIRST_EPOCH)
         self.members: dict[str, ShareMember] = {}

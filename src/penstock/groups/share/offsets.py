@@ -4,9 +4,10 @@ What is kept of a partition is with the share coordinator; the group's ledger sa
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from penstock.cluster.coordination.partition import CoordinatorError
+from penstock.cluster.coordination.errors import CoordinatorError
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.metadata.state import Topic
 from penstock.groups.consumer.errors import Refused
@@ -130,12 +131,8 @@ async def alter(
     }
     outcome: Mapping[Place, PersisterError] = {}
     if offsets:
-        shard.state.shares[group_id] = group
-        initializing = shares.initialize(shard, group, offsets)
-        try:
-            shares.write(shard, group)
-        except CoordinatorError as error:
-            raise Refused(error.code, error.code.name) from error
+        with _refusing():
+            initializing = shares.initialize(shard, group, offsets)
         outcome = await asyncio.shield(initializing)
     return [_altered(each, image.topics.get(each.topic_name), outcome) for each in topics]
 
@@ -190,7 +187,10 @@ async def delete(
     gone = [topic_id for topic_id in doomed if topic_id not in errors]
     if shard.state.shares.get(group_id) is group and gone:
         group.put_ledger(group.ledger.forgotten(gone))
-        await _written(shares, shard, group)
+        with _refusing():
+            written = shares.write(shard, group)
+            if written is not None:
+                await written
     deleted = [
         deleting.DeleteShareGroupOffsetsResponseTopic(
             topic_name=image.topics_by_id[topic_id].name if topic_id in image.topics_by_id else "",
@@ -214,20 +214,29 @@ async def delete_all(shares: ShareGroups, shard: Shard, image: MetadataImage, gr
     group = shard.state.shares.get(group_id)
     if group is None:
         return ErrorCode.NONE
-    if group.members:
-        return ErrorCode.NON_EMPTY_GROUP
-    ledger = group.ledger
-    left_over = {
-        topic_id: frozenset(image.topics_by_id[topic_id].partitions)
-        for topic_id in ledger.deleting
-        if topic_id in image.topics_by_id
-    }
-    doomed = united(united(ledger.initialized, ledger.initializing), left_over)
-    try:
-        errors = await _condemn(shares, shard, group, doomed)
-    except Refused as refused:
-        return refused.code
-    return next((each.code for each in errors.values()), ErrorCode.NONE)
+    is_done = False
+    while not is_done and shard.state.shares.get(group_id) is group:
+        if group.members:
+            return ErrorCode.NON_EMPTY_GROUP
+        if preparing := shares.preparing(group):  # it would undo what is done here
+            await asyncio.wait(preparing)
+            continue
+        ledger = group.ledger
+        left_over = {
+            topic_id: frozenset(image.topics_by_id[topic_id].partitions)
+            for topic_id in ledger.deleting
+            if topic_id in image.topics_by_id
+        }
+        doomed = united(united(ledger.initialized, ledger.initializing), left_over)
+        try:
+            errors = await _condemn(shares, shard, group, doomed)
+        except Refused as refused:
+            return refused.code
+        if errors:
+            return next(iter(errors.values())).code
+        # Somebody may have joined meanwhile, had more of them initialized, and left.
+        is_done = not (group.ledger.initialized or group.ledger.initializing)
+    return ErrorCode.NONE
 
 
 async def _condemn(
@@ -240,22 +249,24 @@ async def _condemn(
     if not partitions:
         return {}
     group.put_ledger(group.ledger.condemned(partitions.keys()))
-    group.in_flight = united(group.in_flight, partitions)
-    try:
-        await _written(shares, shard, group)
-        outcome = await shares.delete_state(group, partitions)
-    finally:
-        group.in_flight = without(group.in_flight, partitions)
+    with _refusing():
+        written = shares.write(shard, group)
+        group.in_flight = united(group.in_flight, partitions)
+        try:
+            if written is not None:
+                await written
+            outcome = await shares.delete_state(shard, group, partitions)
+        finally:
+            group.in_flight = without(group.in_flight, partitions)
     return {topic_id: error for (topic_id, _), error in outcome.items()}
 
 
-async def _written(shares: ShareGroups, shard: Shard, group: ShareGroup) -> None:
+@contextlib.contextmanager
+def _refusing() -> Iterator[None]:
     try:
-        written = shares.write(shard, group)
-        if written is not None:
-            await written
+        yield
     except CoordinatorError as error:
-        raise Refused(error.code, error.code.name) from error
+        raise Refused(error.code, error.message or error.code.name) from error
 
 
 def _check_empty(group: ShareGroup) -> None:

@@ -5,14 +5,17 @@ committed.
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Coroutine, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
 
 from penstock.cluster.controller import Controller
-from penstock.cluster.coordination.partition import CoordinatorError
+from penstock.cluster.coordination.change import Change
+from penstock.cluster.coordination.errors import CoordinatorError
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.state import SHARE_VERSION
 from penstock.groups.answers import once_committed
@@ -61,6 +64,7 @@ class ShareGroups:
         self._clock = clock
         self._vigil: Vigil[ShareGroup] = Vigil(clock, self._remove_late)
         self._tasks: dict[asyncio.Task[Outcome], ShareGroup] = {}  # what initializes, and for whom
+        self._deletions: dict[asyncio.Task[Outcome], Shard] = {}
 
     @property
     def is_offered(self) -> bool:
@@ -86,6 +90,9 @@ class ShareGroups:
     def end(self, shard: Shard) -> None:
         for group in shard.state.shares.values():
             self._vigil.forget(group)
+        for task, owner in self._deletions.items():
+            if owner is shard:
+                task.cancel()
 
     async def stop(self) -> None:
         self._vigil.stop()
@@ -131,12 +138,14 @@ class ShareGroups:
             response = heartbeat.heartbeat(group, request, client, now)
         except Refused as refused:
             return _refused(refused.code, refused.message)
-        shard.state.shares[group.group_id] = group
         missing = heartbeat.uninitialized(group, now)
-        if missing:
-            self.initialize(shard, group, dict.fromkeys(places_of(missing), UNINITIALIZED_OFFSET))
+        try:
+            if missing:
+                self.initialize(shard, group, dict.fromkeys(places_of(missing), UNINITIALIZED_OFFSET))
+        except CoordinatorError as error:
+            return _refused(error.code, error.message)
         answer = self._answer(shard, group, response)
-        preparing = [task for task, each in self._tasks.items() if each is group]
+        preparing = self.preparing(group)
         if request.member_epoch == JOIN_EPOCH and preparing:
             return self._answer_later(_Joining(shard, group, request, client), answer, preparing)
         return answer
@@ -187,7 +196,8 @@ class ShareGroups:
     ) -> "asyncio.Task[Outcome]":
         """Make partitions known to the share coordinator, each with the offset to start at.
 
-        The group says so in its outbox, which the caller writes at once.
+        The log says so first, with all else that the group has in its outbox. Raises `CoordinatorError`, and then all
+        is as before.
         """
         partitions = assignment_of(offsets)
         topics = self._controller.image.topics_by_id
@@ -197,12 +207,17 @@ class ShareGroups:
             # coordinator before this one, is taken.
             group.bump_epoch(group.metadata_hash)
         group.put_ledger(group.ledger.begun(partitions, {each: topics[each].name for each in partitions}))
+        self.write(shard, group)
         group.in_flight = united(group.in_flight, partitions)
         work = self._initialize(shard, group, offsets, group.epoch)
         task = asyncio.get_running_loop().create_task(work, name=f"initialize share group {group.group_id}")
         self._tasks[task] = group
         task.add_done_callback(self._ended)
         return task
+
+    def preparing(self, group: ShareGroup) -> "list[asyncio.Task[Outcome]]":
+        """What makes partitions known for a group."""
+        return [task for task, each in self._tasks.items() if each is group]
 
     def _ended(self, task: "asyncio.Task[Outcome]") -> None:
         group = self._tasks.pop(task)
@@ -245,11 +260,27 @@ class ShareGroups:
         group.put_ledger(group.ledger.failed(partitions).done(existing))
         self.store(shard, group)
 
-    async def delete_state(self, group: ShareGroup, partitions: Assignment) -> Outcome:
-        """Have the share coordinator forget partitions."""
-        return await self._each(
+    async def delete_state(self, shard: Shard, group: ShareGroup, partitions: Assignment) -> Outcome:
+        """Have the share coordinator forget partitions. Raises `CoordinatorError` when this broker no longer leads.
+
+        Whoever coordinates the group next may have them initialized again, and nothing tells a late request from one
+        of its own: none is sent from then on.
+        """
+        if not shard.leads:
+            raise CoordinatorError(ErrorCode.NOT_COORDINATOR)
+        work = self._each(
             {place: self.persister.delete(self.key(group, place)) for place in places_of(partitions)}
         )
+        task = asyncio.get_running_loop().create_task(work, name=f"delete share group state {group.group_id}")
+        self._deletions[task] = shard
+        try:
+            await asyncio.wait([task])
+        finally:
+            task.cancel()
+            del self._deletions[task]
+        if task.cancelled():
+            raise CoordinatorError(ErrorCode.NOT_COORDINATOR)
+        return task.result()
 
     @staticmethod
     async def _each(work: Mapping[Place, Coroutine[Any, Any, None]]) -> Outcome:
@@ -275,26 +306,45 @@ class ShareGroups:
         try:
             return once_committed(self.write(shard, group), response, _refused)
         except CoordinatorError as error:
-            return _refused(error.code)
+            return _refused(error.code, error.message)
 
     def store(self, shard: Shard, group: ShareGroup) -> None:
         """Write what nobody waits for."""
-        try:
+        with contextlib.suppress(CoordinatorError):
             self.write(shard, group)
-        except CoordinatorError as error:
-            log.debug("records of share group %r were not written: %s", group.group_id, error)
 
     def write(self, shard: Shard, group: ShareGroup) -> Completion[None] | None:
-        """Write what a group has in its outbox; what is given back is all that is on its way."""
-        now_ms = self._clock.now_ms()
-        records = [encode(change, now_ms) for change in group.take_outbox()]
-        try:
-            written = shard.submit(records) if records else shard.settled()
-        except CoordinatorError:
-            shard.distrust()  # the group has what the log will never have
-            raise
+        """Write what a group has in its outbox; what is given back is all that is on its way.
+
+        Raises `CoordinatorError`, and then all is as before.
+        """
+        if group.outbox:
+            now_ms = self._clock.now_ms()
+            records = [encode(change, now_ms) for change in group.outbox]
+            try:
+                written: Completion[None] | None = shard.submit(
+                    Change(records, partial(_changed, shard, group))
+                )
+            except CoordinatorError as error:
+                self._roll_back(shard, group, error)
+                raise
+        else:
+            written = shard.settled()
         self._vigil.watch(shard, group)
         return written
+
+    def _roll_back(self, shard: Shard, group: ShareGroup, error: CoordinatorError) -> None:
+        log.info("a change of share group %r was refused: %s", group.group_id, error)
+        now = self.situation(group.group_id)
+        group.roll_back(now.moment, now.settings.session_timeout_ms)
+        if shard.is_loaded and shard.state.shares.get(group.group_id) is group:
+            self._vigil.watch(shard, group)
+
+
+def _changed(shard: Shard, group: ShareGroup) -> None:
+    """The log takes what a group has in its outbox."""
+    shard.state.shares[group.group_id] = group
+    group.take_outbox()
 
 
 def find_share_group(state: GroupShard, group_id: str) -> ShareGroup:

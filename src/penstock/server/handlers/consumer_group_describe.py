@@ -18,13 +18,15 @@ from penstock.server.context import RequestContext
 from penstock.server.permissions import denied_topics, may_group, permitted_operations
 
 
-def handle(ctx: RequestContext, request: ConsumerGroupDescribeRequest) -> ConsumerGroupDescribeResponse:
+async def handle(ctx: RequestContext, request: ConsumerGroupDescribeRequest) -> ConsumerGroupDescribeResponse:
     return ConsumerGroupDescribeResponse(
-        groups=[_describe(ctx, request, group_id) for group_id in dict.fromkeys(request.group_ids)]
+        groups=[await _describe(ctx, request, group_id) for group_id in dict.fromkeys(request.group_ids)]
     )
 
 
-def _describe(ctx: RequestContext, request: ConsumerGroupDescribeRequest, group_id: str) -> DescribedGroup:
+async def _describe(
+    ctx: RequestContext, request: ConsumerGroupDescribeRequest, group_id: str
+) -> DescribedGroup:
     groups = ctx.broker.groups
     if not groups.consumers.is_offered:
         return DescribedGroup(group_id=group_id, error_code=ErrorCode.UNSUPPORTED_VERSION)
@@ -44,7 +46,9 @@ def _describe(ctx: RequestContext, request: ConsumerGroupDescribeRequest, group_
             error_message=f"Group {group_id} {'is not a consumer group' if is_other else 'not found'}.",
         )
     now = groups.consumers.situation(group_id)
-    found = described(group, now.image, now.settings)
+    found = await groups.shards.once_settled(group_id, described(group, now.image, now.settings))
+    if isinstance(found, ErrorCode):
+        return DescribedGroup(group_id=group_id, error_code=found)
     if denied_topics(ctx, Operation.DESCRIBE, _topics_of(found)):
         return DescribedGroup(
             group_id=group_id,

@@ -21,14 +21,17 @@ from penstock.server.permissions import may_group, permitted_operations
 _NOT_FOUND_FROM = 6
 
 
-def handle(ctx: RequestContext, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
-    return DescribeGroupsResponse(groups=[_describe(ctx, request, group_id) for group_id in request.groups])
+async def handle(ctx: RequestContext, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
+    return DescribeGroupsResponse(
+        groups=[await _describe(ctx, request, group_id) for group_id in request.groups]
+    )
 
 
-def _describe(ctx: RequestContext, request: DescribeGroupsRequest, group_id: str) -> DescribedGroup:
+async def _describe(ctx: RequestContext, request: DescribeGroupsRequest, group_id: str) -> DescribedGroup:
     if not may_group(ctx, Operation.DESCRIBE, group_id):
         return DescribedGroup(group_id=group_id, error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
-    found = describe(ctx.broker.groups, group_id)
+    groups = ctx.broker.groups
+    found = await groups.shards.once_settled(group_id, describe(groups, group_id))
     if found == ErrorCode.GROUP_ID_NOT_FOUND:
         found = DescribedGroup(group_id=group_id, group_state=State.DEAD.value)
         if ctx.version >= _NOT_FOUND_FROM:

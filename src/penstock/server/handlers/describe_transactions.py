@@ -12,21 +12,24 @@ from penstock.server.context import RequestContext
 from penstock.server.permissions import may_topic, may_transactional_id
 
 
-def handle(ctx: RequestContext, request: DescribeTransactionsRequest) -> DescribeTransactionsResponse:
+async def handle(ctx: RequestContext, request: DescribeTransactionsRequest) -> DescribeTransactionsResponse:
     return DescribeTransactionsResponse(
         transaction_states=[
-            _describe(ctx, transactional_id) for transactional_id in request.transactional_ids
+            await _describe(ctx, transactional_id) for transactional_id in request.transactional_ids
         ]
     )
 
 
-def _describe(ctx: RequestContext, transactional_id: str) -> TransactionState:
+async def _describe(ctx: RequestContext, transactional_id: str) -> TransactionState:
     """Of its partitions only those whose topics may be described."""
     if not may_transactional_id(ctx, Operation.DESCRIBE, transactional_id):
         return TransactionState(
             error_code=ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, transactional_id=transactional_id
         )
-    transaction = ctx.broker.transactions.get(transactional_id)
+    transactions = ctx.broker.transactions
+    transaction = transactions.get(transactional_id)
+    if transactional_id:
+        transaction = await transactions.partitions.once_settled(transactional_id, transaction)
     if isinstance(transaction, ErrorCode):
         return TransactionState(error_code=transaction, transactional_id=transactional_id)
     topics: dict[str, list[int]] = {}

@@ -7,7 +7,7 @@ A fetch of the metadata log, by its id, is the quorum's; by its name there is no
 """
 
 import asyncio
-from collections.abc import Awaitable, Collection
+from collections.abc import Awaitable, Mapping
 
 import msgspec
 
@@ -27,7 +27,7 @@ from penstock.server.fetch_sessions import FetchPartition, FetchPlan, FetchResul
 from penstock.server.handlers import quorum
 from penstock.server.handlers.fetch_read import FetchRead, Reader, bytes_max
 from penstock.server.long_poll import news, watching
-from penstock.server.permissions import denied_topics
+from penstock.server.permissions import refused_topics
 
 _HAS_IDS_FROM = 13
 _TELLS_LEADER_FROM = 16  # KIP-951
@@ -44,7 +44,7 @@ def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Awaita
         return FetchResponse(error_code=plan.error_code)
     reader = _reader(ctx, request)
     read = FetchRead(
-        ctx, plan.partitions, bytes_max(ctx, request.max_bytes), reader, _denied(ctx, plan, reader)
+        ctx, plan.partitions, bytes_max(ctx, request.max_bytes), reader, _refused(ctx, plan, reader)
     )
     if ctx.broker.memory.pace.is_open:
         read.from_memory()
@@ -65,14 +65,16 @@ def _reader(ctx: RequestContext, request: FetchRequest) -> Reader:
     )
 
 
-def _denied(ctx: RequestContext, plan: FetchPlan, reader: Reader) -> Collection[TopicKey]:
+def _refused(ctx: RequestContext, plan: FetchPlan, reader: Reader) -> Mapping[TopicKey, ErrorCode]:
     """The topics that may not be read. A follower is a broker, and reads all or nothing."""
     if not ctx.broker.authorizer.is_enforcing:
-        return ()
+        return {}
     topics = {wanted.topic for wanted in plan.partitions}
-    if reader.is_follower:
-        return () if ctx.may_in_cluster(Operation.CLUSTER_ACTION) else topics
-    return denied_topics(ctx, Operation.READ, topics)
+    if not reader.is_follower:
+        return refused_topics(ctx, Operation.READ, topics)
+    if ctx.may_in_cluster(Operation.CLUSTER_ACTION):
+        return {}
+    return dict.fromkeys(topics, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 
 
 async def _respond_later(

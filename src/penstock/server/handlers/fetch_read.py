@@ -10,7 +10,7 @@ or (KIP-392) from any replica; a leader that has one in the consumer's rack send
 """
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -68,11 +68,11 @@ class FetchRead:
         "_bytes_left",
         "_bytes_max",
         "_ctx",
-        "_denied",
         "_hidden_at_first",
         "_is_first",
         "_read_committed",
         "_reader",
+        "_refused",
         "_size",
         "_wanted",
         "has_begun",
@@ -85,11 +85,11 @@ class FetchRead:
         wanted: Sequence[FetchPartition],
         bytes_max: int,
         reader: Reader,
-        denied: Collection[TopicKey] = (),
+        refused: Mapping[TopicKey, ErrorCode] | None = None,
     ) -> None:
-        """Topics that are `denied` are not read; the permission is that of the moment when the request came."""
+        """Topics that are `refused` are not read, however long the request waits."""
         self._ctx = ctx
-        self._denied = denied
+        self._refused = refused or {}
         self._reader = reader
         self._is_first = True
         self._wanted = wanted
@@ -198,8 +198,8 @@ class FetchRead:
 
     def _read_one(self, wanted: FetchPartition) -> PartitionData | None:
         """What one partition gives from memory; None when its records are on disk only."""
-        if self._denied and wanted.topic in self._denied:
-            return _failed(wanted.index, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        if self._refused and wanted.topic in self._refused:
+            return _failed(wanted.index, self._refused[wanted.topic])
         leader = self._leader(wanted)
         if not isinstance(leader, Replica):
             return _failed(wanted.index, leader)
@@ -229,7 +229,7 @@ class FetchRead:
         leader = self._leader(wanted)
         if not isinstance(leader, Replica):
             return _failed(wanted.index, leader)
-        limit = self._limit(leader)
+        limit, leader_epoch = self._limit(leader), leader.leader_epoch
         try:
             found = await leader.log.read_cold(
                 wanted.fetch_offset,
@@ -239,6 +239,8 @@ class FetchRead:
             )
         except (LogError, OSError) as error:
             return _failed(wanted.index, _code(leader, error))
+        if leader.leader_epoch != leader_epoch:  # the log may have been truncated and written to since
+            return _failed(wanted.index, ErrorCode.NOT_LEADER_OR_FOLLOWER)
         self._note_cut(wanted, found, limit)
         return self._found(leader, wanted, found)
 

@@ -6,6 +6,7 @@ v5: with reasons (KIP-800), for our log only.
 
 import logging
 
+from penstock.observability.completion import Completion
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
 from penstock.security.operations import Operation
@@ -17,7 +18,9 @@ log = logging.getLogger(__name__)
 _SEVERAL_FROM = 3
 
 
-def handle(ctx: RequestContext, request: LeaveGroupRequest) -> LeaveGroupResponse:
+def handle(
+    ctx: RequestContext, request: LeaveGroupRequest
+) -> LeaveGroupResponse | Completion[LeaveGroupResponse]:
     if not may_group(ctx, Operation.READ, request.group_id):
         return LeaveGroupResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
     members = request.members
@@ -27,6 +30,15 @@ def handle(ctx: RequestContext, request: LeaveGroupRequest) -> LeaveGroupRespons
         if member.reason:
             log.debug("member %r leaves group %r: %s", member.member_id, request.group_id, member.reason)
     response = ctx.broker.groups.leave(request.group_id, members)
-    if ctx.version < _SEVERAL_FROM and response.members:
-        return LeaveGroupResponse(error_code=response.error_code or response.members[0].error_code)
-    return response
+    if ctx.version >= _SEVERAL_FROM:
+        return response
+    if not isinstance(response, Completion):
+        return _of_one(response)
+    answer: Completion[LeaveGroupResponse] = Completion()
+    response.then(lambda done: answer.resolve(_of_one(done.result())))
+    return answer
+
+
+def _of_one(response: LeaveGroupResponse) -> LeaveGroupResponse:
+    code = response.members[0].error_code if response.members else ErrorCode.NONE
+    return LeaveGroupResponse(error_code=response.error_code or code)

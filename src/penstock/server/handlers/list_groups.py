@@ -11,8 +11,8 @@ from penstock.server.context import RequestContext
 from penstock.server.permissions import may_group
 
 
-def handle(ctx: RequestContext, request: ListGroupsRequest) -> ListGroupsResponse:
-    listed = list_groups(ctx.broker.groups, request.states_filter, request.types_filter)
+async def handle(ctx: RequestContext, request: ListGroupsRequest) -> ListGroupsResponse:
+    listed = await list_groups(ctx.broker.groups, request.states_filter, request.types_filter)
     if isinstance(listed, ErrorCode):
         return ListGroupsResponse(error_code=listed)
     if not ctx.may_in_cluster(Operation.DESCRIBE):

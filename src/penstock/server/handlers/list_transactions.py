@@ -43,8 +43,11 @@ async def handle(ctx: RequestContext, request: ListTransactionsRequest) -> ListT
             and may_transactional_id(ctx, Operation.DESCRIBE, transaction.transactional_id)
         )
 
+    found = await coordinator.partitions.look_at_all(iter)
+    if isinstance(found, ErrorCode):
+        return ListTransactionsResponse(error_code=found)
     wanted = []
-    for number, transaction in enumerate(list(coordinator.all())):
+    for number, transaction in enumerate(found):
         if is_wanted(transaction):
             wanted.append(
                 TransactionState(

@@ -143,10 +143,10 @@ def _refused(topic: OffsetFetchRequestTopics, code: ErrorCode) -> OffsetFetchRes
 
 
 def _by_topic(ctx: RequestContext, fetched: Sequence[Fetched]) -> list[OffsetFetchResponseTopics]:
-    topics: dict[str, list[OffsetFetchResponsePartitions]] = {}
+    topics: dict[tuple[str, bytes], list[OffsetFetchResponsePartitions]] = {}
     for each in fetched:
         value = each.value
-        topics.setdefault(each.topic, []).append(
+        topics.setdefault((each.topic, each.topic_id), []).append(
             OffsetFetchResponsePartitions(
                 partition_index=each.partition,
                 committed_offset=-1 if value is None else value.offset,
@@ -155,13 +155,8 @@ def _by_topic(ctx: RequestContext, fetched: Sequence[Fetched]) -> list[OffsetFet
                 error_code=each.error,
             )
         )
-    known = ctx.broker.controller.image.topics
     return [
-        OffsetFetchResponseTopics(
-            name=name,
-            topic_id=known[name].topic_id if name in known else ZERO_UUID,
-            partitions=partitions,
-        )
-        for name, partitions in topics.items()
-        if ctx.version < _BY_ID_FROM or name in known  # a topic that is gone has no id to be told by
+        OffsetFetchResponseTopics(name=name, topic_id=topic_id, partitions=partitions)
+        for (name, topic_id), partitions in topics.items()
+        if ctx.version < _BY_ID_FROM or topic_id != ZERO_UUID  # a topic that is gone has no id to be told by
     ]

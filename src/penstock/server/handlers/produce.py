@@ -31,7 +31,7 @@ from penstock.protocol.records.rules import CheckElsewhere
 from penstock.security.operations import Operation
 from penstock.server.connection_host import CloseConnection, Exclusive
 from penstock.server.context import RequestContext
-from penstock.server.permissions import denied_topics, may_transactional_id
+from penstock.server.permissions import may_transactional_id, refused_topics
 from penstock.server.produce_answers import answer_of_one, failed, rejected, stored
 from penstock.server.transactional_produce import (
     Pending,
@@ -45,32 +45,50 @@ from penstock.server.transactional_produce import (
 )
 from penstock.storage.append import Checked
 from penstock.storage.log_errors import AppendRejected, LogError
+from penstock.storage.log_values import Appended
+from penstock.storage.transaction_permit import TransactionPermit
 from penstock.transactions.state import TopicPartition
 
 _LOOK_INTERVAL_S = 1.0  # how often a wait for other replicas asks whether they can still be heard of
 ADMIN_CLIENT = "__admin_client"  # Kafka's name for the only client that may write to internal topics
 
 
+class _Unchecked:
+    """Records that take long to check, on a thread, and under what they may be appended after it."""
+
+    __slots__ = ("leader", "leader_epoch", "permit", "records")
+
+    def __init__(
+        self, leader: Replica, leader_epoch: int, permit: TransactionPermit | None, records: memoryview
+    ) -> None:
+        self.leader = leader
+        self.leader_epoch = leader_epoch
+        self.permit = permit
+        self.records = records
+
+
 class _Outcome:
     """What one partition will be answered, and what that waits for."""
 
-    __slots__ = ("is_settled", "last_offset", "leader", "response", "unchecked")
+    __slots__ = ("appended", "is_settled", "leader", "response", "unchecked")
 
     def __init__(
-        self, response: PartitionProduceResponse, leader: Replica | None = None, last_offset: int = -1
+        self,
+        response: PartitionProduceResponse,
+        leader: Replica | None = None,
+        appended: Appended | None = None,
     ) -> None:
         self.response = response
         self.leader = leader
-        """Who says when what was appended, up to `last_offset`, may be acknowledged; None when nothing was."""
-        self.last_offset = last_offset
+        """Who says when what was appended may be acknowledged; None when nothing was."""
+        self.appended = appended
         self.is_settled = False
-        self.unchecked: memoryview | None = None
-        """Records that take long to check: that is done on a thread, and they are appended after it."""
+        self.unchecked: _Unchecked | None = None
 
 
 _Outcomes = list[tuple[TopicProduceData, list[_Outcome]]]
 _Denied = Mapping[bytes | str, ErrorCode]
-_NOTHING_TOLD: Verdicts = {}
+_NO_VERDICTS: Verdicts = {}
 
 
 def handle(
@@ -81,11 +99,11 @@ def handle(
         pending = pending_in(ctx, [t for t in request.topic_data if key_of(ctx, t) not in denied])
         if isinstance(pending, Pending):
             return _handle_later(ctx, request, denied, pending)
-        return _append_all(ctx, request, denied, pending)
+        return _go_on(ctx, request, _append_all(ctx, request, denied, pending))
     topics = request.topic_data
     if len(topics) == 1 and len(topics[0].partition_data) == 1 and not denied:
         return _handle_one(ctx, request, topics[0])
-    return _append_all(ctx, request, denied, _NOTHING_TOLD)
+    return _go_on(ctx, request, _append_all(ctx, request, denied, _NO_VERDICTS))
 
 
 def _handle_one(
@@ -95,14 +113,12 @@ def _handle_one(
     to wait for, without a time limit.
     """
     data = topic.partition_data[0]
-    outcome = _append(ctx, request, topic, data, _NOTHING_TOLD)
-    leader = outcome.leader
-    if leader is None or leader.is_replicated or request.acks == 0:
+    outcome = _append(ctx, request, topic, data, _NO_VERDICTS)
+    leader, appended = outcome.leader, outcome.appended
+    if leader is None or appended is None or leader.is_replicated or request.acks == 0:
         return _go_on(ctx, request, [(topic, [outcome])])
     answer: Completion[ProduceResponse] = Completion()
-    leader.tell_when_acknowledged(
-        outcome.last_offset, request.acks, partial(_respond_to_one, answer, topic, outcome)
-    )
+    leader.notify_when_acknowledged(appended, request.acks, partial(_respond_to_one, answer, topic, outcome))
     return answer
 
 
@@ -126,7 +142,7 @@ def _denied(ctx: RequestContext, request: ProduceRequest) -> _Denied:
         and has_transactional_records(request)
     ):
         return dict.fromkeys(topics, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-    return dict.fromkeys(denied_topics(ctx, Operation.WRITE, topics), ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    return refused_topics(ctx, Operation.WRITE, topics)
 
 
 async def _handle_later(
@@ -134,30 +150,25 @@ async def _handle_later(
 ) -> ProduceResponse | None:
     try:
         found = await verdicts(ctx, request, pending)
-        outcome = _append_all(ctx, request, denied, found)
+        outcomes = _append_all(ctx, request, denied, found)
+        if _has_unchecked(outcomes):
+            outcomes = await _append_checked(ctx, request, outcomes)
     finally:
-        pending.admission.close()
-    if isinstance(outcome, Exclusive):
-        response: ProduceResponse | None = await outcome.answer
-        return response
-    return await outcome if isinstance(outcome, Completion) else outcome
+        pending.admission.close()  # the producer's next request goes in behind what was appended
+    answer = _answer(ctx, request, outcomes)
+    return await answer if isinstance(answer, Completion) else answer
 
 
-def _append_all(
-    ctx: RequestContext,
-    request: ProduceRequest,
-    denied: _Denied,
-    told: Verdicts,
-) -> ProduceResponse | Completion[ProduceResponse] | Exclusive | None:
+def _append_all(ctx: RequestContext, request: ProduceRequest, denied: _Denied, found: Verdicts) -> _Outcomes:
     outcomes: _Outcomes = []
     for topic in request.topic_data:
         refusal = denied.get(key_of(ctx, topic)) if denied else None
         if refusal is None:
-            parts = [_append(ctx, request, topic, data, told) for data in topic.partition_data]
+            parts = [_append(ctx, request, topic, data, found) for data in topic.partition_data]
         else:
             parts = [_Outcome(failed(data.index, refusal)) for data in topic.partition_data]
         outcomes.append((topic, parts))
-    return _go_on(ctx, request, outcomes)
+    return outcomes
 
 
 def _go_on(
@@ -165,7 +176,7 @@ def _go_on(
 ) -> ProduceResponse | Completion[ProduceResponse] | Exclusive | None:
     if _has_unchecked(outcomes):
         # What the same client sends next must not overtake it.
-        return Exclusive(_append_checked(ctx, request, outcomes))
+        return Exclusive(_answer_checked(ctx, request, outcomes))
     return _answer(ctx, request, outcomes)
 
 
@@ -177,9 +188,14 @@ def _has_unchecked(outcomes: _Outcomes) -> bool:
     return False
 
 
-async def _append_checked(
+async def _answer_checked(
     ctx: RequestContext, request: ProduceRequest, outcomes: _Outcomes
 ) -> ProduceResponse | None:
+    answer = _answer(ctx, request, await _append_checked(ctx, request, outcomes))
+    return await answer if isinstance(answer, Completion) else answer
+
+
+async def _append_checked(ctx: RequestContext, request: ProduceRequest, outcomes: _Outcomes) -> _Outcomes:
     """Check what takes long where it holds nobody up, then append it."""
     checked: _Outcomes = []
     for topic, parts in outcomes:
@@ -187,29 +203,24 @@ async def _append_checked(
         for each in parts:
             outcome = each
             while outcome.unchecked is not None:  # again, when the topic's settings changed meanwhile
-                outcome = await _check_and_append(ctx, request, topic, outcome)
+                outcome = await _check_and_append(ctx, request, outcome, outcome.unchecked)
             done.append(outcome)
         checked.append((topic, done))
-    answer = _answer(ctx, request, checked)
-    return await answer if isinstance(answer, Completion) else answer
+    return checked
 
 
 async def _check_and_append(
-    ctx: RequestContext, request: ProduceRequest, topic: TopicProduceData, outcome: _Outcome
+    ctx: RequestContext, request: ProduceRequest, outcome: _Outcome, unchecked: _Unchecked
 ) -> _Outcome:
-    index, records = outcome.response.index, outcome.unchecked
-    assert records is not None
-    leader = leader_for(ctx, topic, index)
-    if not isinstance(leader, Replica):
-        return _Outcome(failed(index, leader))
+    index, leader = outcome.response.index, unchecked.leader
+    check = leader.log.checking(unchecked.records, ctx.broker.clock.now_ms())
     try:
-        checked = await ctx.broker.checks.run(leader.log.checking(records, ctx.broker.clock.now_ms()))
+        checked = await ctx.broker.checks.run(check)
+        return _append_records(ctx, request, index, checked, leader, unchecked.leader_epoch, unchecked.permit)
+    except CheckElsewhere:
+        return outcome
     except AppendRejected as error:
         return _Outcome(rejected(index, leader, error))
-    leader = leader_for(ctx, topic, index)  # it may have moved meanwhile
-    if not isinstance(leader, Replica):
-        return _Outcome(failed(index, leader))
-    return _append_records(ctx, request, leader, checked, index=index, unchecked=records)
 
 
 def _answer(
@@ -251,9 +262,10 @@ class _Waiting:
         acks = request.acks
         others = []
         for outcome in waiting:
-            leader = outcome.leader
+            leader, appended = outcome.leader, outcome.appended
             assert leader is not None
-            leader.tell_when_acknowledged(outcome.last_offset, acks, partial(self._settle, outcome))
+            assert appended is not None
+            leader.notify_when_acknowledged(appended, acks, partial(self._settle, outcome))
             if acks == ALL and leader.is_replicated and not outcome.is_settled:
                 others.append(outcome)
         if others:
@@ -311,44 +323,49 @@ def _append(
     request: ProduceRequest,
     topic: TopicProduceData,
     data: PartitionProduceData,
-    told: Verdicts,
+    found: Verdicts,
 ) -> _Outcome:
     leader = leader_for(ctx, topic, data.index)
     if not isinstance(leader, Replica):
         return _Outcome(failed(data.index, leader))
     records = memoryview(data.records or b"")
-    code = _refuse(ctx, request, leader, records, told)
-    if code:
-        return _Outcome(failed(data.index, code))
-    return _append_records(ctx, request, leader, records, index=data.index, unchecked=records)
+    verdict = _judge(ctx, request, leader, records, found)
+    if isinstance(verdict, ErrorCode):
+        return _Outcome(failed(data.index, verdict))
+    leader_epoch = leader.leader_epoch
+    try:
+        return _append_records(ctx, request, data.index, records, leader, leader_epoch, verdict)
+    except CheckElsewhere:
+        outcome = _Outcome(PartitionProduceResponse(index=data.index))
+        outcome.unchecked = _Unchecked(leader, leader_epoch, verdict, records)
+        return outcome
 
 
-def _append_records(
+def _append_records(  # noqa: PLR0917  names are paid for at each call
     ctx: RequestContext,
     request: ProduceRequest,
-    leader: Replica,
-    records: memoryview | Checked,
-    *,
     index: int,
-    unchecked: memoryview,
+    records: memoryview | Checked,
+    leader: Replica,
+    leader_epoch: int,
+    permit: TransactionPermit | None,
 ) -> _Outcome:
+    """Raises `CheckElsewhere`."""
     try:
-        appended = leader.append(records, ctx.broker.clock.now_ms(), acks=request.acks)
-    except CheckElsewhere:
-        outcome = _Outcome(PartitionProduceResponse(index=index))
-        outcome.unchecked = unchecked
-        return outcome
+        appended = leader.append(
+            records, ctx.broker.clock.now_ms(), leader_epoch=leader_epoch, acks=request.acks, permit=permit
+        )
     except AppendRejected as error:
         return _Outcome(rejected(index, leader, error))
     except LogError as error:
         return _Outcome(failed(index, error.code, str(error)))
-    return _Outcome(stored(index, appended), leader, appended.last_offset)
+    return _Outcome(stored(index, appended), leader, appended)
 
 
-def _refuse(
-    ctx: RequestContext, request: ProduceRequest, leader: Replica, records: memoryview, told: Verdicts
-) -> ErrorCode:
-    """What is wrong with the request itself; the log judges the records."""
+def _judge(
+    ctx: RequestContext, request: ProduceRequest, leader: Replica, records: memoryview, found: Verdicts
+) -> ErrorCode | TransactionPermit | None:
+    """What is wrong with the request itself, or under what permit its records go to the log, which judges them."""
     attributes = attributes_of(records)
     if attributes & CODEC_MASK == Codec.ZSTD and ctx.version < 7:
         return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
@@ -359,5 +376,6 @@ def _refuse(
     if attributes & TRANSACTIONAL_FLAG:
         if request.transactional_id is None:
             return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-        return told.get(TopicPartition(leader.topic, leader.partition), ErrorCode.NONE)
-    return ErrorCode.NONE
+        # A partition that was not led here when the request came was not asked about.
+        return found.get(TopicPartition(leader.topic, leader.partition), ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    return None

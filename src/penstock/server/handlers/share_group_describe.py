@@ -20,13 +20,13 @@ from penstock.server.context import RequestContext
 from penstock.server.permissions import denied_topics, may_group, permitted_operations
 
 
-def handle(ctx: RequestContext, request: ShareGroupDescribeRequest) -> ShareGroupDescribeResponse:
+async def handle(ctx: RequestContext, request: ShareGroupDescribeRequest) -> ShareGroupDescribeResponse:
     return ShareGroupDescribeResponse(
-        groups=[_describe(ctx, request, group_id) for group_id in dict.fromkeys(request.group_ids)]
+        groups=[await _describe(ctx, request, group_id) for group_id in dict.fromkeys(request.group_ids)]
     )
 
 
-def _describe(ctx: RequestContext, request: ShareGroupDescribeRequest, group_id: str) -> DescribedGroup:
+async def _describe(ctx: RequestContext, request: ShareGroupDescribeRequest, group_id: str) -> DescribedGroup:
     groups = ctx.broker.groups
     if not groups.shares.is_offered:
         return DescribedGroup(group_id=group_id, error_code=ErrorCode.UNSUPPORTED_VERSION)
@@ -41,7 +41,9 @@ def _describe(ctx: RequestContext, request: ShareGroupDescribeRequest, group_id:
         group = find_share_group(shard.state, group_id)
     except Refused as refused:
         return DescribedGroup(group_id=group_id, error_code=refused.code, error_message=refused.message)
-    found = described(group, ctx.broker.controller.image)
+    found = await groups.shards.once_settled(group_id, described(group, ctx.broker.controller.image))
+    if isinstance(found, ErrorCode):
+        return DescribedGroup(group_id=group_id, error_code=found)
     topics = {each.topic_name for member in found.members for each in member.assignment.topic_partitions}
     if denied_topics(ctx, Operation.DESCRIBE, topics):
         return DescribedGroup(

@@ -177,14 +177,15 @@ class ShareRead:
         records_max: int,
     ) -> tuple[PartitionData, int]:
         """What one partition gives, and how many records that is."""
-        code = ErrorCode(data.error_code)
+        leader = self._leader_for(led, name)
+        code = ErrorCode(data.error_code) or (leader if isinstance(leader, ErrorCode) else ErrorCode.NONE)
         if code == ErrorCode.OFFSET_OUT_OF_RANGE:
-            self._log_start_moved(led, name)
+            _log_start_moved(led, leader)
             return failed(name, ErrorCode.NONE), 0
         if code in ENDING:
             self._ctx.broker.shares.partitions.end(led, code)
         state = led.state
-        if code or state is None or not data.records or records_max <= 0:
+        if not isinstance(leader, Replica) or code or state is None or not data.records or records_max <= 0:
             return failed(name, code or led.failure), 0
         limit = asked.fetch_offset + state.settings.record_locks_max + records_max
         positions, batches = _batches_in(data.records, limit, data.high_watermark)
@@ -196,7 +197,7 @@ class ShareRead:
             batch_size=max(1, self._request.batch_size),
             now_ms=int(self._ctx.broker.clock.monotonic_ms()),
             mode=self._mode,
-            aborted=self._aborted(name, batches, memoryview(data.records)[: positions[-1]], data),
+            aborted=_aborted(leader, batches, memoryview(data.records)[: positions[-1]], data),
         )
         self._ctx.broker.shares.partitions.acquired(led)
         if not acquired:
@@ -211,26 +212,29 @@ class ShareRead:
         )
         return answer, sum(a.last_offset - a.first_offset + 1 for a in acquired)
 
-    def _log_start_moved(self, led: LedPartition, name: TopicPartition) -> None:
+    def _leader_for(self, led: LedPartition, name: TopicPartition) -> Replica | ErrorCode:
+        """The replica, if it still leads in the epoch of the share partition, which may not have heard yet."""
         leader = self._leader(name)
-        if led.state is not None and isinstance(leader, Replica):
-            led.state.log_start_moved(leader.log.log_start_offset)
+        if isinstance(leader, Replica) and leader.leader_epoch != led.leader_epoch:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return leader
 
-    def _aborted(
-        self,
-        name: TopicPartition,
-        batches: Sequence[OffsetRange],
-        records: memoryview,
-        data: fetch.PartitionData,
-    ) -> list[OffsetRange]:
-        """Those of the batches that read_committed must not see."""
-        leader = self._leader(name)
-        if not data.aborted_transactions or not isinstance(leader, Replica):
-            return []
-        aborted = leader.log.aborted_transactions(batches[0].first_offset, batches[-1].last_offset + 1)
-        found = aborted_ranges((header for _, header in iter_batches(records)), aborted)
-        first_offsets = {each.first_offset for each in found}
-        return [each for each in batches if each.first_offset in first_offsets]
+
+def _log_start_moved(led: LedPartition, leader: Replica | ErrorCode) -> None:
+    if led.state is not None and isinstance(leader, Replica):
+        led.state.log_start_moved(leader.log.log_start_offset)
+
+
+def _aborted(
+    leader: Replica, batches: Sequence[OffsetRange], records: memoryview, data: fetch.PartitionData
+) -> list[OffsetRange]:
+    """Those of the batches that read_committed must not see."""
+    if not data.aborted_transactions:
+        return []
+    aborted = leader.log.aborted_transactions(batches[0].first_offset, batches[-1].last_offset + 1)
+    found = aborted_ranges((header for _, header in iter_batches(records)), aborted)
+    first_offsets = {each.first_offset for each in found}
+    return [each for each in batches if each.first_offset in first_offsets]
 
 
 def failed(name: TopicPartition, code: ErrorCode) -> PartitionData:

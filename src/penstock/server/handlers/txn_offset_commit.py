@@ -4,6 +4,7 @@ v3: as a member of the group (KIP-447). v5: makes the group's partition of `__co
 by itself (KIP-890); before, AddOffsetsToTxn has done that, and here it is verified.
 """
 
+from penstock.cluster.coordination.partition import InTransaction
 from penstock.cluster.coordination.placement import home_of
 from penstock.cluster.replica import Replica
 from penstock.cluster.topic_names import CONSUMER_OFFSETS
@@ -24,6 +25,7 @@ from penstock.protocol.messages.txn_offset_commit import (
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.server.permissions import denied_topics, may_group, may_transactional_id
+from penstock.transactions.admission import Question
 from penstock.transactions.state import Producer, TopicPartition
 
 _KNOWS_LOADING_FROM = 2
@@ -95,7 +97,7 @@ def _value(ctx: RequestContext, topic: str, wanted: TxnOffsetCommitRequestPartit
 
 
 async def _commit(ctx: RequestContext, request: TxnOffsetCommitRequest, commits: Commits) -> ErrorCode:
-    """Commit once the group's partition is known to be part of the transaction, before the loop turns again."""
+    """Commit once the group's partition is known to be part of the transaction."""
     if not request.group_id:
         return ErrorCode.INVALID_GROUP_ID
     count = ctx.broker.groups.shards.partition_count
@@ -111,16 +113,22 @@ async def _commit(ctx: RequestContext, request: TxnOffsetCommitRequest, commits:
         generation=request.generation_id,
         version=0,
     )
-    adds = ctx.version >= _ADDS_FROM
     admissions = ctx.broker.admissions
-    must_ask = adds or ctx.broker.config[TRANSACTION_PARTITION_VERIFICATION_ENABLE]
-    if not must_ask or admissions.is_admitted(leader, producer):
-        outcome = commit(ctx.broker.groups, committer, commits, producer=producer)
+    permit = admissions.permit(leader, producer)
+    if permit is not None:
+        outcome = commit(ctx.broker.groups, committer, commits, InTransaction(*producer, permit))
     else:
+        question = Question.for_request(
+            adds=ctx.version >= _ADDS_FROM,
+            verifies=ctx.broker.config[TRANSACTION_PARTITION_VERIFICATION_ENABLE],
+        )
         admission = admissions.enter(producer, [(leader, 0)])
         try:
-            codes = await admission.outcome(admissions.verifier, request.transactional_id, adds=adds)
-            outcome = codes[home] or commit(ctx.broker.groups, committer, commits, producer=producer)
+            found = await admission.outcome(admissions.verifier, request.transactional_id, question)
+            verdict = found[home]
+            if isinstance(verdict, ErrorCode):
+                return verdict
+            outcome = commit(ctx.broker.groups, committer, commits, InTransaction(*producer, verdict))
         finally:
             admission.close()
     return outcome if isinstance(outcome, ErrorCode) else await outcome

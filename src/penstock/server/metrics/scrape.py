@@ -204,7 +204,7 @@ def _lacks(replica: Replica) -> bool:
 def _under_min_isr(services: Services, leading: list[Replica]) -> int:
     return sum(
         replica.state is not None
-        and len(replica.state.isr) < services.replicas.topic_config(replica.topic).min_insync_replicas
+        and not replica.state.has_min_isr(services.replicas.topic_config(replica.topic).min_insync_replicas)
         for replica in leading
     )
 

@@ -14,7 +14,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from penstock.cluster.controller import Controller
-from penstock.cluster.coordination.partition import CoordinatorError, CoordinatorPartition
+from penstock.cluster.coordination.change import Change
+from penstock.cluster.coordination.errors import CoordinatorError
+from penstock.cluster.coordination.partition import CoordinatorPartition
 from penstock.cluster.coordination.partitions import CoordinatorPartitions
 from penstock.cluster.coordination.placement import home_of
 from penstock.cluster.metadata.delta import MetadataDelta
@@ -27,7 +29,6 @@ from penstock.observability.clock import Clock
 from penstock.protocol.compression import Codec
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.batch import iter_batches
-from penstock.protocol.records.builder import NewRecord
 from penstock.protocol.records.errors import CorruptRecords
 from penstock.share.state.keys import coordinator_key
 from penstock.share.state.shard import Moment, ShareStateShard
@@ -142,13 +143,13 @@ class ShareStateCoordinator:
 
     def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> Awaitable[None]:
         shard = self._shard_of(key)
-        record = shard.state.initialize(key, state_epoch, start_offset, self._moment(shard))
-        return self._written(shard, record, None)
+        change = shard.state.initialize(key, state_epoch, start_offset, self._moment(shard))
+        return self._written(shard, change, None)
 
     def read(self, key: SharePartitionKey, leader_epoch: int) -> Awaitable[ShareState]:
         shard = self._shard_of(key)
-        state, record = shard.state.read(key, leader_epoch, self._moment(shard))
-        return self._written(shard, record, state)
+        state, change = shard.state.read(key, leader_epoch, self._moment(shard))
+        return self._written(shard, change, state)
 
     def write(
         self,
@@ -161,7 +162,7 @@ class ShareStateCoordinator:
         batches: Sequence[StateBatch],
     ) -> Awaitable[None]:
         shard = self._shard_of(key)
-        record = shard.state.write(
+        change = shard.state.write(
             key,
             state_epoch=state_epoch,
             leader_epoch=leader_epoch,
@@ -170,7 +171,7 @@ class ShareStateCoordinator:
             batches=batches,
             moment=self._moment(shard),
         )
-        return self._written(shard, record, None)
+        return self._written(shard, change, None)
 
     def summary(self, key: SharePartitionKey) -> Awaitable[ShareSummary]:
         shard = self._shard_of(key)
@@ -186,22 +187,21 @@ class ShareStateCoordinator:
         return Moment(self._clock.now_ms(), shard.replica.log.log_end_offset, shard.payload_bytes_max)
 
     @staticmethod
-    def _written(shard: Shard, record: NewRecord | None, result: T) -> Awaitable[T]:
-        """Write, and give the result once that is committed; without a record, once all it rests on is."""
-        if record is None:
+    def _written(shard: Shard, change: Change | None, result: T) -> Awaitable[T]:
+        """Write, and give the result once that is committed; without a change, once all it rests on is."""
+        if change is None:
             return _after(shard.settled(), result)
         try:
-            return _after(shard.submit([record]), result)
+            return _after(shard.submit(change), result)
         except CoordinatorError as error:
-            shard.distrust()
-            raise PersisterError(error.code) from error
+            raise PersisterError(error.code, error.message or "") from error
 
     @staticmethod
-    def _write_unattended(shard: Shard, records: Sequence[NewRecord]) -> None:
-        """Write what nobody waits for. When that fails the shard is loaded again, without it."""
-        if records:
+    def _write_unattended(shard: Shard, change: Change) -> None:
+        """Write what nobody waits for. What is refused is not changed."""
+        if change.records:
             with contextlib.suppress(CoordinatorError):
-                shard.submit(records)
+                shard.submit(change)
 
     # -- what nobody asks for -------------------------------------------------------------------------
 
@@ -226,8 +226,9 @@ class ShareStateCoordinator:
             for number, key in enumerate(cold, start=1):
                 if not shard.is_loaded:
                     break
-                record = shard.state.snapshot(key, self._moment(shard))
-                self._write_unattended(shard, [record] if record is not None else [])
+                snapshot = shard.state.snapshot(key, self._moment(shard))
+                if snapshot is not None:
+                    self._write_unattended(shard, snapshot)
                 if number % _TURN == 0:
                     await asyncio.sleep(0)
 

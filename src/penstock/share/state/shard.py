@@ -1,18 +1,19 @@
 """All that one partition of `__share_group_state` adds up to: the state of some share partitions.
 
-Pure. What changes the state returns the record to be written and has already applied it, by the same way as `replay`
-does when it comes back from the log.
+Pure. What changes the state is given as a `Change`, which the log takes first; it is applied the same way as `replay`
+applies it when it comes back from the log.
 """
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
+from penstock.cluster.coordination.change import Change, together
 from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.messages import share_snapshot_record, share_update_record
 from penstock.protocol.messages.share_snapshot_record import ShareSnapshotValue
 from penstock.protocol.messages.share_update_record import ShareUpdateValue
-from penstock.protocol.records.builder import NewRecord
 from penstock.protocol.records.record import Record
 from penstock.share.state.combining import cut_before, lay_over
 from penstock.share.state.records import Value, decode, encode, state_batches
@@ -152,20 +153,19 @@ class ShareStateShard:
             kept.take_update(value)
         self._kept[key] = kept
 
-    def _write(self, key: SharePartitionKey, value: Value, moment: Moment) -> NewRecord:
+    def _write(self, key: SharePartitionKey, value: Value, moment: Moment) -> Change:
         record = encode(key, value, moment.now_ms)
         if len(record.key or b"") + len(record.value or b"") > moment.payload_bytes_max:
             raise PersisterError(
                 ErrorCode.MESSAGE_TOO_LARGE, "The state has too many batches for one record."
             )
-        self._apply(key, value, moment.end_offset)
-        return record
+        return Change([record], partial(self._apply, key, value, moment.end_offset))
 
     # -- what leaders of partitions and coordinators of groups ask for --------------------------------
 
     def initialize(
         self, key: SharePartitionKey, state_epoch: int, start_offset: int, moment: Moment
-    ) -> NewRecord:
+    ) -> Change:
         """Begin anew. Like all of these, raises `PersisterError`, and then nothing is changed."""
         _check_number(key)
         kept = self._kept.get(key)
@@ -185,7 +185,7 @@ class ShareStateShard:
 
     def read(
         self, key: SharePartitionKey, leader_epoch: int, moment: Moment
-    ) -> tuple[ShareState, NewRecord | None]:
+    ) -> tuple[ShareState, Change | None]:
         """Give the state; a leader that is new is written down, so that earlier ones are refused."""
         _check_number(key)
         kept = self._kept.get(key)
@@ -220,7 +220,7 @@ class ShareStateShard:
         delivery_complete_count: int,
         batches: Sequence[StateBatch],
         moment: Moment,
-    ) -> NewRecord:
+    ) -> Change:
         _check_number(key)
         kept = self._kept.get(key)
         if kept is None:
@@ -250,7 +250,7 @@ class ShareStateShard:
         kept = self._kept.get(key)
         return ShareSummary(0, 0, UNINITIALIZED_OFFSET) if kept is None else kept.summary
 
-    def delete(self, key: SharePartitionKey, moment: Moment) -> NewRecord | None:
+    def delete(self, key: SharePartitionKey, moment: Moment) -> Change | None:
         _check_number(key)
         self._check_exists(key)
         return self._write(key, None, moment) if key in self._kept else None
@@ -309,11 +309,11 @@ class ShareStateShard:
 
     # -- upkeep ---------------------------------------------------------------------------------------
 
-    def forget_deleted_topics(self, moment: Moment) -> list[NewRecord]:
+    def forget_deleted_topics(self, moment: Moment) -> Change:
         """Nobody will read the share partitions of topics that are gone."""
         topic_ids = {key.topic_id for key in self._kept}
         gone = {each for each in topic_ids if not self._partition_count_of(each)}
-        return [self._write(key, None, moment) for key in list(self._kept) if key.topic_id in gone]
+        return together([self._write(key, None, moment) for key in self._kept if key.topic_id in gone])
 
     def cold(self, now_ms: int, interval_ms: int) -> list[SharePartitionKey]:
         """The share partitions whose last snapshot is so old that it keeps the log from being cut.
@@ -324,7 +324,7 @@ class ShareStateShard:
             return []
         return [key for key, kept in self._kept.items() if now_ms - kept.written_ms >= interval_ms]
 
-    def snapshot(self, key: SharePartitionKey, moment: Moment) -> NewRecord | None:
+    def snapshot(self, key: SharePartitionKey, moment: Moment) -> Change | None:
         """Write all that is known of a share partition again, without a change; None if it is gone or too large."""
         kept = self._kept.get(key)
         if kept is None or not _fits(key, len(kept.batches), moment):

@@ -27,6 +27,7 @@ from penstock.testing.simulation.seeds import randomness
 T = TypeVar("T")
 _WALL_MS_AT_START = 1_700_000_000_000
 _WORK_S_MAX = 0.002
+_CHECK_S_MAX = 0.1
 _SLOW_WORK_S = (0.01, 0.4)
 _CANCELLATIONS_MAX = 5
 _CANCELLATION_S = 1.0
@@ -55,15 +56,16 @@ class SimulatedOffload(LoopOffload):
     Mostly that is little. Now and then it is long enough for a partition to change its leader twice.
     """
 
-    def __init__(self, loop: SimulatedLoop) -> None:
+    def __init__(self, loop: SimulatedLoop, longest_s: float = _WORK_S_MAX) -> None:
         super().__init__()
         self._loop = loop
+        self._longest_s = longest_s
         self._node = current_node.get()
         self._life = loop.life_of(self._node)
 
     def call(self, work: Callable[[], object], then: Then) -> None:
         loop, random = self._loop, self._loop.random
-        longest_s = _WORK_S_MAX * loop.disk_slowness.get(self._node, 1.0)
+        longest_s = self._longest_s * loop.disk_slowness.get(self._node, 1.0)
         took_s = random.uniform(0, longest_s)
         if loop.slow_work_chance and random.random() < loop.slow_work_chance:
             took_s += random.uniform(*_SLOW_WORK_S)
@@ -128,7 +130,7 @@ class SimulatedBroker(Broker):
     def _threads(self, count: int, name: str) -> ThreadOffload:  # noqa: ARG002 - there is one loop for all
         loop = asyncio.get_running_loop()
         assert isinstance(loop, SimulatedLoop)
-        return SimulatedOffload(loop)
+        return SimulatedOffload(loop, _CHECK_S_MAX if name == "penstock-check" else _WORK_S_MAX)
 
     def _ring(self) -> None:
         return None

@@ -31,6 +31,9 @@ class Troubled:
         self.epochs: list[int] = []
         self.outcomes: list[ErrorCode] = []
         """Of what was initialized."""
+        self.deletions: list[SharePartitionKey] = []
+        self.may_delete = asyncio.Event()
+        self.may_delete.set()
 
     async def _pass(self) -> None:
         await self.answers.wait()
@@ -67,6 +70,8 @@ class Troubled:
         return await self.real.summary(key)
 
     async def delete(self, key: SharePartitionKey) -> None:
+        self.deletions.append(key)
+        await self.may_delete.wait()
         await self._pass()
         await self.real.delete(key)
 
@@ -127,7 +132,7 @@ async def test_what_a_coordinator_of_before_asks_for_late_does_not_undo_what_was
     await until(lambda: len(persister.epochs) == 4)
     shard = live.services.groups.find(consumer.group)
     assert not isinstance(shard, ErrorCode)
-    shard.distrust()  # another begins where this one was
+    live.services.groups.shards._reload(shard)  # another begins where this one was
     shares.persister = Troubled(real)
     await until(lambda: not isinstance(live.services.groups.find(consumer.group), ErrorCode))
     await consumer.join()
@@ -234,3 +239,60 @@ async def test_a_start_that_nobody_tells_is_not_known(
     persister.refuses = ErrorCode.COORDINATOR_NOT_AVAILABLE
 
     assert await consumer.starts(topic) == {0: (-1, -1)}
+
+
+async def test_the_state_of_what_is_deleted_is_left_alone_when_another_coordinates_the_group(
+    live: Live, persister: Troubled, consumer: ShareConsumer
+) -> None:
+    topic = consumer.topics[0]
+    await consumer.alter(topic.name, {0: 5})
+    persister.may_delete.clear()
+    deleting = asyncio.ensure_future(consumer.delete_offsets(topic.name))
+    await until(lambda: len(persister.deletions) == 1)
+    shards = live.services.groups.shards
+    shard = shards.find(consumer.group)
+    assert not isinstance(shard, ErrorCode)
+    shards._reload(shard)  # another begins where this one was
+    await shards.until_loaded()
+
+    persister.may_delete.set()
+    answer = await deleting
+    assert code(answer.error_code) == "NOT_COORDINATOR"
+    key = SharePartitionKey(consumer.group, topic.id, 0)
+    assert (await persister.real.summary(key)).start_offset == 5
+
+
+async def test_whoever_joins_is_told_when_another_coordinates_the_group_meanwhile(
+    live: Live, persister: Troubled, consumer: ShareConsumer
+) -> None:
+    persister.answers.clear()
+    joining = asyncio.ensure_future(consumer.join())
+    await until(lambda: len(persister.epochs) == 4)
+    shards = live.services.groups.shards
+    shard = shards.find(consumer.group)
+    assert not isinstance(shard, ErrorCode)
+    shards._reload(shard)
+
+    persister.refuses = ErrorCode.COORDINATOR_NOT_AVAILABLE  # so that there is nothing to write
+    persister.answers.set()
+    assert code((await joining).error_code) == "NOT_COORDINATOR"
+
+
+async def test_a_group_that_is_deleted_leaves_nothing_that_was_initialized_meanwhile(
+    live: Live, persister: Troubled, consumer: ShareConsumer
+) -> None:
+    topic, later = consumer.topics[0], await consumer.client.create_topic()
+    await consumer.alter(topic.name, {0: 5})
+    persister.may_delete.clear()
+    deleting = asyncio.ensure_future(consumer.delete_group())
+    await until(lambda: len(persister.deletions) == 1)
+    another = ShareConsumer(await live.connect(), consumer.group, "m2", later)
+    await another.join()
+    assert another.numbers == [0]
+    await another.leave()
+
+    persister.may_delete.set()
+    assert await deleting == "NONE"
+
+    with pytest.raises(PersisterError):
+        await persister.real.read(SharePartitionKey(consumer.group, later.id, 0), 0)

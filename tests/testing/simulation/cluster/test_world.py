@@ -32,6 +32,10 @@ def test_all_kinds_of_clients_get_on_meanwhile() -> None:
     assert sum(each.shares.done_count for each in histories) > 200
     assert sum(each.shares.again_count for each in histories) > 50
     assert sum(each.committed_shares.done_count for each in histories) > 50
+    assert sum(each.transactions.offset_commit_count() for each in histories) > 5
+    assert sum(each.commits.committed_count for each in histories) > 200
+    assert sum(each.commits.refused_count for each in histories) > 20
+    assert sum(run_of(seed).usage.pruner.count for seed in SEEDS) > 10
 
 
 @pytest.mark.xdist_group("fixed seeds")

@@ -119,3 +119,24 @@ def test_with_the_rule_the_same_course_of_events_overwrites_nothing_committed() 
     world = overwritten_commit()
     assert world.leader() is not world.hosts[4]
     assert b"old" in world.checker.committed[3][1]
+
+
+# -- a hostile node -----------------------------------------------------------------------------------------
+
+
+def run_beside_a_hostile_node(seed: int) -> None:
+    RaftWorld(seed, Plan(hostile_interval_ms=20, faults=("crash",))).run()
+
+
+def test_epochs_that_are_taken_from_anybody_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next election after the last epoch there is cannot take place."""
+    monkeypatch.setattr(Core, "may_take", lambda _core, _epoch: True)
+    with pytest.raises((AssertionError, Violation), match=r"cannot be followed by another|liveness"):
+        run_beside_a_hostile_node(1)
+
+
+def test_a_replica_that_is_left_alone_in_a_later_epoch_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leading, "note_later_epoch", lambda _core, _epoch: None)
+    with pytest.raises(Violation, match="liveness"):
+        for seed in range(20):
+            run_beside_a_hostile_node(seed)

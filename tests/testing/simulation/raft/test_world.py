@@ -2,10 +2,11 @@
 
 from typing import Self
 
+import msgspec
 import pytest
 
 from penstock.testing.simulation import __main__ as command
-from penstock.testing.simulation.raft.world import RaftWorld
+from penstock.testing.simulation.raft.world import RaftWorld, plan_of
 
 
 @pytest.mark.parametrize("seed", range(100, 116))
@@ -44,3 +45,10 @@ def test_the_command_runs_a_range_of_seeds_and_tells_which_failed(
     assert "--seed 2" in said
     assert "4 seeds" in said
     assert command.main(["--seeds", "3..5"]) == 0
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_invariant_breaks_beside_a_hostile_node(seed: int) -> None:
+    world = RaftWorld(seed, msgspec.structs.replace(plan_of(seed), hostile_interval_ms=20))
+    world.run()
+    assert world.hostile.sent_count > 100

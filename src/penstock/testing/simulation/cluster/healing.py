@@ -16,6 +16,7 @@ from penstock.testing.simulation.cluster.checkers.replicas import Batch, batches
 from penstock.testing.simulation.cluster.clients import client as clients
 from penstock.testing.simulation.cluster.clients.client import Client, NoAnswer
 from penstock.testing.simulation.cluster.clients.member import committed_offset
+from penstock.testing.simulation.cluster.clients.producer import Batch as NewBatch
 from penstock.testing.simulation.cluster.clients.producer import Producer
 from penstock.testing.simulation.cluster.clients.reader import Reader
 from penstock.testing.simulation.cluster.machine import Machine
@@ -23,6 +24,7 @@ from penstock.testing.simulation.cluster.plan import (
     FLEETING,
     GROUP,
     INTERNAL,
+    JOURNAL,
     LEDGER,
     MAIN,
     ORDERS,
@@ -56,13 +58,14 @@ class Healing:
         await self._becomes("every partition is led, with all replicas in sync", self._not_in_sync)
         await self._becomes("the group reads all", lambda: usage.group.not_owned(PARTITIONS[ORDERS]))
 
-    async def check(self) -> None:
+    async def check(self, usage: Usage) -> None:
         """When everybody has ended. Raises `Violation`."""
         await self._write_once_more()
         await self._becomes("every partition is led, with all replicas in sync", self._not_in_sync)
         await self._becomes("all replicas have everything", self._not_replicated)
         await self._becomes("what has rotted is mended", self._not_mended)
         await self._becomes("all nodes know the same", self._not_agreed)
+        await self._becomes("all transactions have ended", self._not_stable, "last stable offset")
         for machine, image in zip(self._machines, self._images(), strict=True):
             self._history.metadata.has_image(machine.name, image)
             self._history.metadata.ends_with(machine.name, image)
@@ -71,15 +74,17 @@ class Healing:
         for partition in [each for name in self._topics for each in PARTITIONS[name] if name != RENEWED]:
             self._check_records(partition)
         self._history.check()
-        await self._check_offsets()
+        await self._check_offsets(usage)
         await self._check_transactions()
 
-    async def _becomes(self, wish: str, missing: Callable[[], str | None]) -> None:
+    async def _becomes(
+        self, wish: str, missing: Callable[[], str | None], invariant: str = "liveness"
+    ) -> None:
         deadline_s = self._loop.time() + HEALED_S_MAX
         while (lack := missing()) is not None:
             self._history.check()
             if self._loop.time() > deadline_s:
-                raise Violation("liveness", f"not within {HEALED_S_MAX} s: {wish} ({lack})")
+                raise Violation(invariant, f"not within {HEALED_S_MAX} s: {wish} ({lack})")
             await asyncio.sleep(0.2)
 
     def _images(self) -> list[MetadataImage]:
@@ -103,7 +108,7 @@ class Healing:
         for partition in [each for name in wanted for each in PARTITIONS[name]]:
             try:
                 async with asyncio.timeout(HEALED_S_MAX):
-                    await Producer(self._client, partition).send([b"last"])
+                    await Producer(self._client, partition).send(NewBatch([b"last"]))
             except TimeoutError:
                 raise Violation("liveness", f"{partition} takes no records") from None
 
@@ -144,6 +149,14 @@ class Healing:
         offsets = {image.offset for image in self._images()}
         return f"offsets {sorted(offsets)}" if len(offsets) > 1 else None
 
+    def _not_stable(self) -> str | None:
+        for partition in PARTITIONS[LEDGER] + PARTITIONS[JOURNAL] + INTERNAL[:1]:
+            for machine, replica in self._replicas(partition):
+                stable, high_watermark = replica.last_stable_offset, replica.high_watermark
+                if stable < high_watermark:
+                    return f"{partition} on {machine.name}: {stable}, and {high_watermark} is committed"
+        return None
+
     def _check_bytes(self, partition: PartitionName) -> None:
         """From where the last of them starts up to what all know to be committed."""
         replicas = [replica for _, replica in self._replicas(partition)]
@@ -168,7 +181,9 @@ class Healing:
         if partition[0] in (ORDERS, SOLO, PAIR):
             self._history.records.is_numbered(partition, first)
 
-    async def _check_offsets(self) -> None:
+    async def _check_offsets(self, usage: Usage) -> None:
+        for look in (usage.clerk.look, *(each.look for each in usage.offsets)):
+            await self._insist(look)
         for name in PARTITIONS[ORDERS]:
             await self._insist(partial(self._committed_offset, name))
 
@@ -177,11 +192,16 @@ class Healing:
         return await committed_offset(self._client, coordinator, GROUP, partition)
 
     async def _check_transactions(self) -> None:
+        checker = self._history.transactions
         found: dict[PartitionName, Found] = {}
-        for partition in PARTITIONS[LEDGER]:
-            reader = Reader(self._client, partition, self._history.transactions.reads, is_committed_only=True)
+        starts: dict[PartitionName, int] = {}
+        for partition in PARTITIONS[LEDGER] + PARTITIONS[JOURNAL]:
+            reader = Reader(
+                self._client, partition, checker.reads, is_committed_only=True, passed=checker.passes
+            )
             found[partition] = await self._insist(reader.read_all)
-        self._history.transactions.ends_with(found)
+            starts[partition] = reader.start
+        checker.ends_with(found, starts)
 
     async def _insist(self, ask: Callable[[], Awaitable[T]]) -> T:
         """Ask until it is answered."""

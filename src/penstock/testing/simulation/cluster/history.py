@@ -1,5 +1,6 @@
 """All that clients were told and nodes did over a whole run, in the hands of the checkers."""
 
+from penstock.testing.simulation.cluster.checkers.commits import CommitChecker
 from penstock.testing.simulation.cluster.checkers.groups import GroupChecker
 from penstock.testing.simulation.cluster.checkers.metadata import MetadataChecker
 from penstock.testing.simulation.cluster.checkers.records import PartitionName, RecordChecker
@@ -17,6 +18,7 @@ class History:
         self.metadata = MetadataChecker(self.verdict)
         self.transactions = TransactionChecker(self.verdict)
         self.group = GroupChecker(self.verdict, session_s, rebalance_s)
+        self.commits = CommitChecker(self.verdict)
         self.shares = ShareChecker(self.verdict)
         self.committed_shares = ShareChecker(self.verdict)
 

@@ -10,6 +10,8 @@ ORDERS: Final = "orders"
 """Written by idempotent producers, read by a group and by others."""
 LEDGER: Final = "ledger"
 """Written in transactions."""
+JOURNAL: Final = "journal"
+"""Written in transactions, and its records are deleted on request, those of open transactions too."""
 GOSSIP: Final = "gossip"
 """Written without waiting for followers: logs part. Its partitions move together, so that one fetch finds several
 that have parted.
@@ -24,8 +26,6 @@ RELAXED: Final = "relaxed"
 """Its flush settings change: what every eligible replica had not synced when all of them crashed may be lost."""
 FLEETING: Final = "fleeting"
 """Its records are deleted, on request and by retention."""
-JOURNAL: Final = "journal"
-"""Written in transactions, and its records are deleted on request, those of open transactions too."""
 RENEWED: Final = "renewed"
 """Deleted and created again under the same name."""
 
@@ -35,16 +35,16 @@ ROTTING: Final = (ORDERS, LEDGER)
 PARTITION_COUNTS: Final = {
     ORDERS: 3,
     LEDGER: 2,
+    JOURNAL: 1,
     GOSSIP: 2,
     DRAFTS: 1,
     SOLO: 1,
     PAIR: 1,
     RELAXED: 1,
     FLEETING: 1,
-    JOURNAL: 1,
     RENEWED: 1,
 }
-SIDES: Final = ((PAIR, RELAXED), (FLEETING, JOURNAL, RENEWED))
+SIDES: Final = ((PAIR, RELAXED), (FLEETING, RENEWED))
 """Topics of which a run has some, besides all others: more would take longer."""
 REPLICA_COUNTS: Final = {SOLO: 1, PAIR: 2}
 """Where it is not three."""
@@ -64,6 +64,8 @@ INTERNAL: Final[list[PartitionName]] = [
 
 GROUP: Final = "readers"
 SHARE_GROUP: Final = "workers"
+CLERKS: Final = "clerks"
+"""A group without members, for which offsets are committed."""
 BOOKKEEPERS: Final = "bookkeepers"
 """A share group that reads committed transactions."""
 SESSION_MS: Final = 3000

@@ -7,16 +7,21 @@ from penstock.testing.simulation.cluster.clients.admin import Admin
 from penstock.testing.simulation.cluster.clients.client import Client
 from penstock.testing.simulation.cluster.clients.crowd import crowd
 from penstock.testing.simulation.cluster.clients.member import GroupOfConsumers
+from penstock.testing.simulation.cluster.clients.offsets import Clerk, limit_batches
 from penstock.testing.simulation.cluster.clients.producer import CarelessProducer, Producer
+from penstock.testing.simulation.cluster.clients.pruner import Pruner
 from penstock.testing.simulation.cluster.clients.reader import Reader
 from penstock.testing.simulation.cluster.clients.share_member import ShareGroup, Sharing
+from penstock.testing.simulation.cluster.clients.transaction_offsets import OffsetsOfGroup
 from penstock.testing.simulation.cluster.clients.transactional import TransactionalProducer
 from penstock.testing.simulation.cluster.plan import (
     BOOKKEEPERS,
+    CLERKS,
     DRAFTS,
     GOSSIP,
     GROUP,
     INTERNAL,
+    JOURNAL,
     LEDGER,
     MAIN,
     ORDERS,
@@ -29,6 +34,9 @@ from penstock.testing.simulation.loop import SimulatedLoop
 from penstock.testing.simulation.nodes import CLIENT
 from penstock.testing.simulation.raft.checker import Violation
 
+_VERSION_2_CHANCES = (0.1, 0.9)
+"""Of two transactional producers: each changes its version now and then."""
+
 
 class Usage:
     def __init__(self, loop: SimulatedLoop, client: Client, node_ids: list[int], random: Random) -> None:
@@ -40,12 +48,23 @@ class Usage:
         history = client.history
         movable = [each for name in MAIN for each in PARTITIONS[name]] + INTERNAL
         self.admin = Admin(client, node_ids, movable, PARTITIONS[DRAFTS][0])
-        self.producers = [Producer(client, each) for each in PARTITIONS[ORDERS]]
+        everything = [each for name in MAIN for each in PARTITIONS[name]]
+        writing = client.another()  # a large batch holds back what follows it on its connection
+        self.producers = [Producer(writing, each) for each in PARTITIONS[ORDERS]]
         self.crowd = crowd(client, PARTITIONS[SOLO][0])
+        self.clerk = Clerk(client, CLERKS, everything)
+        self.offsets = [OffsetsOfGroup(client, f"auditors {number}", everything) for number in range(2)]
         self.transactional = [
-            TransactionalProducer(client, f"t{number}", PARTITIONS[LEDGER], is_version_2=bool(number))
-            for number in range(2)
+            TransactionalProducer(
+                client,
+                f"t{number}",
+                PARTITIONS[LEDGER] + PARTITIONS[JOURNAL],
+                version_2_chance=chance,
+                offsets=self.offsets[number],
+            )
+            for number, chance in enumerate(_VERSION_2_CHANCES)
         ]
+        self.pruner = Pruner(client, PARTITIONS[JOURNAL][0])
         self.careless = [CarelessProducer(client, PARTITIONS[name][0]) for name in (GOSSIP, DRAFTS)]
         self.group = GroupOfConsumers(client, GROUP, ORDERS, REBALANCE_MS)
         self.shares = ShareGroup(
@@ -67,25 +86,36 @@ class Usage:
             Reader(client, each, history.records.reads, rack=rack)
             for each in (PARTITIONS[ORDERS][0], *PARTITIONS[GOSSIP], *PARTITIONS[DRAFTS], *PARTITIONS[SOLO])
         ] + [
-            Reader(client, each, history.transactions.reads, is_committed_only=True)
-            for each in PARTITIONS[LEDGER]
+            Reader(
+                client,
+                each,
+                history.transactions.reads,
+                is_committed_only=True,
+                passed=history.transactions.passes,
+            )
+            for each in PARTITIONS[LEDGER] + PARTITIONS[JOURNAL]
         ]
 
     async def create_topics(self) -> None:
-        for name in MAIN:
-            await self.admin.create_by_plan(name)
+        """After the settings of groups: a broker that leads a partition of theirs then knows where they begin."""
         for group in (self.shares, self.committed_shares):
             while not await group.set_up():
                 await self._client.rest()
+        for name in MAIN:
+            await self.admin.create_by_plan(name)
+        while not await limit_batches(self._client, CLERKS):
+            await self._client.rest()
 
     def begin(self) -> None:
         run = self._loop.run_on
-        self._writing = [run(CLIENT, each.run(0.15)) for each in self.producers]
+        self._writing = [run(CLIENT, each.run(0.35)) for each in self.producers]
         self._writing += [run(CLIENT, each.run(0.4)) for each in self.transactional]
         self._writing += [run(CLIENT, each.run(0.4)) for each in self.crowd]
         self._others = [run(CLIENT, each.run(0.3)) for each in self.careless]
         self._others += [run(CLIENT, each.run()) for each in self.readers]
         self._others.append(run(CLIENT, self.admin.run(1.0)))
+        self._others.append(run(CLIENT, self.clerk.run(1.0)))
+        self._others.append(run(CLIENT, self.pruner.run(1.5)))
         self._others.append(run(CLIENT, self.group.run(self._random.randint(1, 3))))
         self._others.append(run(CLIENT, self.shares.run(self._random.randint(1, 3))))
         self._others.append(run(CLIENT, self.committed_shares.run(self._random.randint(1, 2))))

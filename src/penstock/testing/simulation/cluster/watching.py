@@ -1,5 +1,6 @@
 """Shows the checkers what nodes do: all nodes, over all their lives, by stepping in between their own methods."""
 
+import asyncio
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -12,6 +13,8 @@ from penstock.cluster.raft.quorum_state import QuorumStateFile
 from penstock.cluster.raft.values import Election
 from penstock.cluster.replica import Replica
 from penstock.cluster.replicas import Replicas
+from penstock.groups.consumer.service import ConsumerGroups
+from penstock.groups.vigil import Shard
 from penstock.protocol.wire import Buffer
 from penstock.storage.log import Appended, Log
 from penstock.storage.log_errors import LogError
@@ -30,6 +33,7 @@ def watching(history: History, on_vote: OnVote) -> Iterator[None]:
             *_of_replicas(history),
             *_of_logs(history),
             *_of_quorum(history),
+            (ConsumerGroups, "begin", _coordinating(history)),
             (Applier, "_apply", _applying(history)),
             (QuorumStateFile, "write", _voting(on_vote)),
         ):
@@ -45,6 +49,17 @@ def _voting(on_vote: OnVote) -> Callable[..., None]:
     def watched(state: QuorumStateFile, election: Election) -> None:
         write(state, election)
         on_vote(current_node.get(), election)
+
+    return watched
+
+
+def _coordinating(history: History) -> Callable[..., None]:
+    begin = ConsumerGroups.begin
+
+    def watched(groups: ConsumerGroups, shard: Shard) -> None:
+        now_s = asyncio.get_running_loop().time()
+        history.group.is_loaded(current_node.get(), shard.leader_epoch, now_s)
+        begin(groups, shard)
 
     return watched
 

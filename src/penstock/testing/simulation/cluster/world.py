@@ -88,7 +88,7 @@ class SimulatedCluster:
             await healing.settle(self.usage)
             await self.usage.end(HEALED_S_MAX)
             await self.side_usage.end(HEALED_S_MAX)
-            await healing.check()
+            await healing.check(self.usage)
             self.history.check()
 
     def _is_leader(self, partition: PartitionName, host: str) -> bool:

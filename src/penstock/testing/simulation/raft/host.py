@@ -39,6 +39,7 @@ from penstock.testing.simulation.seeds import randomness
 if TYPE_CHECKING:
     from penstock.testing.simulation.raft.world import RaftWorld
 
+_WALL_MS = 1_800_000_000_000  # January 2027
 _DIGEST_BYTES = 4
 _TICKS_PER_SECOND_MAX = 200
 
@@ -95,7 +96,7 @@ class RaftHost:
             voter_history=self.log.voter_history(self.initial_voters, _voters_in_snapshot),
             settings=self.settings,
             randomness=randomness(self.world.random.getrandbits(64), self.name),
-            stamp_ms=lambda: int(self.local_ms()),
+            stamp_ms=lambda: _WALL_MS + int(self.local_ms()),
             bootstrap=self.world.bootstrap_for(self),
         )
         latest = shape.latest_snapshot

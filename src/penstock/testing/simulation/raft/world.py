@@ -17,6 +17,7 @@ from penstock.protocol.records.builder import NewRecord, build_batch
 from penstock.testing.simulation.network import CALM, SimulatedNetwork, Weather
 from penstock.testing.simulation.raft.checker import RaftChecker, Violation
 from penstock.testing.simulation.raft.host import RaftHost, ReplyTo, address_of
+from penstock.testing.simulation.raft.hostile import HostileNode
 from penstock.testing.simulation.seeds import randomness
 from penstock.testing.simulation.timeline import Timeline
 
@@ -37,6 +38,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     snapshot_chunk_bytes: int = 40
     fetch_bytes_max: int = 200
     clock_skew: float = 0.05
+    hostile_interval_ms: float = 0
+    """How often a hostile node sends a forged request; 0 for no such node."""
     faults: tuple[str, ...] = (
         "crash",
         "cut",
@@ -71,6 +74,7 @@ def plan_of(seed: int) -> Plan:
         snapshot_chunk_bytes=draw.choice((40, 1000)),
         fetch_bytes_max=draw.choice((1, 200, 2000, 1 << 20)),
         clock_skew=draw.choice((0.0, 0.05, 0.2)),
+        hostile_interval_ms=draw.choice((0, 0, 20, 300)),
     )
 
 
@@ -88,6 +92,7 @@ class RaftWorld:
         self._appended_count = 0
         self._failing_syncs: set[str] = set()
         self._is_faulty = True
+        self.hostile = HostileNode(self, seed)
         self._directory_count = 0
         settings = RaftSettings(
             auto_join=self.plan.auto_join,
@@ -167,6 +172,8 @@ class RaftWorld:
             host.start()
         self.timeline.after(self.plan.append_interval_ms, self._append)
         self.timeline.after(self.plan.fault_interval_ms, self._fault)
+        if self.plan.hostile_interval_ms:
+            self.timeline.after(self.plan.hostile_interval_ms, self._be_hostile)
         self.timeline.run_until(self.plan.duration_ms)
         self._is_faulty = False
         self._heal()
@@ -246,6 +253,11 @@ class RaftWorld:
         else:
             self._change_voters(is_addition=kind == "add voter")
         self.timeline.after(self.plan.fault_interval_ms * self.random.uniform(0.2, 2), self._fault)
+
+    def _be_hostile(self) -> None:
+        if self._is_faulty:
+            self.hostile.attack()
+            self.timeline.after(self.plan.hostile_interval_ms * self.random.uniform(0.2, 2), self._be_hostile)
 
     def crash(self, host: RaftHost) -> None:
         if host.node is not None:

@@ -2,12 +2,15 @@
 
 import pytest
 
+from penstock.protocol.errors import ErrorCode
 from penstock.testing.simulation.cluster.checkers.records import RecordChecker
 from penstock.testing.simulation.cluster.checkers.verdict import Verdict
 from penstock.testing.simulation.raft.checker import Violation
 
 P = ("orders", 0)
 Q = ("solo", 0)
+NONE, OUT_OF_ORDER = ErrorCode.NONE, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+NOT_LEADER = ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
 class Case:
@@ -125,3 +128,27 @@ def test_the_first_violation_is_the_one_that_is_told() -> None:
     verdict.fail("two", "second")
     with pytest.raises(Violation, match="one: first"):
         verdict.check()
+
+
+@pytest.mark.parametrize(
+    "codes",
+    [
+        (NONE, NONE),
+        (OUT_OF_ORDER, OUT_OF_ORDER),  # of a leader that does not have what came before
+        (NONE, NOT_LEADER, OUT_OF_ORDER),
+        (NONE, None, None),
+    ],
+)
+def test_a_sequence_may_be_refused_behind_a_batch_that_was_not_stored(
+    case: Case, codes: tuple[ErrorCode | None, ...]
+) -> None:
+    case.checker.are_answered(P, codes)
+    case.verdict.check()
+
+
+@pytest.mark.parametrize("codes", [(NONE, OUT_OF_ORDER), (OUT_OF_ORDER, NONE), (NONE, NONE, OUT_OF_ORDER)])
+def test_pipelined_batches_that_are_taken_in_another_order_are_noticed(
+    case: Case, codes: tuple[ErrorCode, ...]
+) -> None:
+    case.checker.are_answered(P, codes)
+    assert case.invariant == "pipelined order"

@@ -1,5 +1,8 @@
 """What producers and consumers were told: an acknowledged record stays where it is, and so does one that was read."""
 
+from collections.abc import Sequence
+
+from penstock.protocol.errors import ErrorCode
 from penstock.testing.simulation.cluster.checkers.verdict import Verdict
 
 PartitionName = tuple[str, int]
@@ -48,6 +51,23 @@ class RecordChecker:
                 self._fail("acknowledged", partition, f"{value!r} is at {offset}, where {seen!r} was read")
         known[offset] = value
         self._last[writer] = offset
+
+    def are_answered(self, partition: PartitionName, codes: Sequence[ErrorCode | None]) -> None:
+        """Batches of an idempotent producer were pipelined for the first time; None is no answer.
+
+        A leader that takes them in their order refuses a sequence only behind a batch that it did not store.
+        """
+        for number, code in enumerate(codes):
+            if code is not ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
+                continue
+            before, behind = codes[:number], codes[number + 1 :]
+            is_next = bool(before) and all(each is ErrorCode.NONE for each in before)
+            if is_next or ErrorCode.NONE in behind:
+                self._fail(
+                    "pipelined order",
+                    partition,
+                    f"{[None if each is None else each.name for each in codes]} is answered",
+                )
 
     def reads(self, partition: PartitionName, offset: int, value: bytes) -> None:
         """A consumer was given this: it is committed, and nobody may ever read anything else there."""

@@ -17,6 +17,7 @@ import msgspec
 from penstock.cluster.metadata.state import Partition
 from penstock.cluster.replica import Replica
 from penstock.protocol.records.batch import iter_batches_strict
+from penstock.storage.log_files import LogFiles
 from penstock.storage.log_values import LogSlice
 from penstock.testing.disk import FaultyDisk
 from penstock.testing.simulation.cluster.checkers.records import PartitionName
@@ -256,6 +257,7 @@ def batches_of(replica: Replica, offset: int, end_offset: int | None = None) -> 
 @contextlib.contextmanager
 def reading(replica: Replica) -> Iterator[None]:
     """Read without waiting: for a checker no disk is cold."""
-    disk = replica.log.chain._cache.files  # noqa: SLF001 - which disk it is, nobody else wants to know
+    files = replica.log.files
+    disk = files._files if isinstance(files, LogFiles) else files  # noqa: SLF001 - nobody else wants to know
     with disk.warm() if isinstance(disk, FaultyDisk) else contextlib.nullcontext():
         yield

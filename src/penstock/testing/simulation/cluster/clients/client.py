@@ -59,17 +59,32 @@ class Client:
 
     async def call(self, address: Address, api: tuple[int, int], request: Any) -> Any:
         """Ask one node. Raises `NoAnswer`."""
+        (answer,) = await self.call_all(address, api, [request])
+        if isinstance(answer, NoAnswer):
+            raise answer
+        return answer
+
+    async def call_all(
+        self, address: Address, api: tuple[int, int], requests: Sequence[Any]
+    ) -> list[Any | NoAnswer]:
+        """Pipeline requests on one connection; gives their answers in order, a `NoAnswer` for each that has none."""
+        sent: list[asyncio.Future[Any]] = []
+        why: Exception | None = None
         try:
             async with asyncio.timeout(_ANSWER_S_MAX):
                 connection = self._connections.get(address)
                 if connection is None or connection.is_lost:
                     connection = self._connections[address] = await Connection.open(*address)
-                return await connection.call(*api, request)
+                sent = [connection.call(*api, each) for each in requests]
+                await asyncio.gather(*sent, return_exceptions=True)
         except (OSError, ProtocolError, TimeoutError) as error:
+            why = error
+        answers = [_answer(each, why) for each in sent] or [_no_answer(why) for _ in requests]
+        if isinstance(answers[-1], NoAnswer):
             lost = self._connections.pop(address, None)
             if lost is not None:
                 lost.abort()
-            raise NoAnswer(str(error) or type(error).__name__) from error
+        return answers
 
     async def ask_anybody(self, api: tuple[int, int], request: Any) -> Any:
         return await self.call(self.random.choice(self._bootstrap), api, request)
@@ -104,3 +119,18 @@ class Client:
 
     async def rest(self) -> None:
         await asyncio.sleep(self.random.uniform(0.01, _REST_S_MAX))
+
+
+def _answer(sent: "asyncio.Future[Any]", why: Exception | None) -> Any | NoAnswer:
+    if sent.cancelled() or not sent.done():
+        return _no_answer(why)
+    error = sent.exception()
+    if error is None:
+        return sent.result()
+    if not isinstance(error, OSError | ProtocolError):
+        raise error
+    return _no_answer(error)
+
+
+def _no_answer(error: BaseException | None) -> NoAnswer:
+    return NoAnswer(str(error) or type(error).__name__)

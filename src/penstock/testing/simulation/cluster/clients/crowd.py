@@ -8,7 +8,7 @@ import math
 
 from penstock.testing.simulation.cluster.checkers.records import PartitionName
 from penstock.testing.simulation.cluster.clients.client import Client
-from penstock.testing.simulation.cluster.clients.producer import Producer
+from penstock.testing.simulation.cluster.clients.producer import LARGE_CHANCE, Batch, Producer
 
 _BEAT_S = 0.2
 _IN_FLIGHT_MAX = 3
@@ -33,20 +33,18 @@ class CrowdProducer(Producer):
         while not self.is_stopping:
             is_known = self._is_idempotent and self._sequence > 0  # who is not may begin with any number
             batch_count = random.randint(1, _IN_FLIGHT_MAX) if is_known else 1
-            await self.send(*[[self._value(each)] for each in range(batch_count)])
+            await self.send(*[self._one(each) for each in range(batch_count)])
             beat = math.ceil((self._client.now_s + random.expovariate(1 / interval_s)) / _BEAT_S)
             await asyncio.sleep(beat * _BEAT_S - self._client.now_s)
         self.has_stopped = True
 
-    async def _try(self, records: bytes) -> int | None:
-        """Now and then twice at once, as who takes the first for lost."""
-        if not self._is_idempotent or self._client.random.random() > _TWICE_CHANCE:
-            return await super()._try(records)
-        first, again = await asyncio.gather(super()._try(records), super()._try(records))
-        return first if again is None else again
+    def _copies(self) -> int:
+        """Now and then two at once, as who takes the first for lost."""
+        return 2 if self._is_idempotent and self._client.random.random() < _TWICE_CHANCE else 1
 
-    def _value(self, index: int) -> bytes:
-        return f"{self._name} {self._sequence + index}".encode()
+    def _one(self, index: int) -> Batch:
+        value = f"{self._name} {self._sequence + index}".encode()
+        return Batch([value], self._client.random.random() < LARGE_CHANCE)
 
 
 def crowd(client: Client, partition: PartitionName) -> list[CrowdProducer]:

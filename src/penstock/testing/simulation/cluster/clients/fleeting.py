@@ -2,7 +2,7 @@
 
 from penstock.testing.simulation.cluster.checkers.records import Found
 from penstock.testing.simulation.cluster.clients.client import Address
-from penstock.testing.simulation.cluster.clients.offsets import EARLIEST, find_offset
+from penstock.testing.simulation.cluster.clients.log_offsets import EARLIEST, find_offset
 from penstock.testing.simulation.cluster.clients.reader import Reader
 
 

@@ -53,7 +53,8 @@ class Member:
 
     async def _beat(self) -> None:
         sent_s = self._client.now_s
-        answer = await self._ask_coordinator(_HEARTBEAT, self._report())
+        coordinator = await self._found()
+        answer = await self._client.call(coordinator, _HEARTBEAT, self._report())
         code = ErrorCode(answer.error_code)
         if code in _GONE:
             self._give_up(set(self.positions))
@@ -62,7 +63,7 @@ class Member:
         if code is not ErrorCode.NONE:
             raise NoAnswer(code.name)
         self._epoch = answer.member_epoch
-        self._client.history.group.is_member(self.member_id, sent_s)
+        self._client.history.group.is_member(self.member_id, sent_s, coordinator[0])
         if answer.assignment is not None:
             topics = answer.assignment.topic_partitions
             given = {number for each in topics for number in each.partitions}

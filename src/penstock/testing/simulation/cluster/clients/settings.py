@@ -15,13 +15,13 @@ from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import incremental_alter_configs as alter
 from penstock.testing.simulation.cluster.clients.admin import Admin
 from penstock.testing.simulation.cluster.clients.client import Client, NoAnswer
-from penstock.testing.simulation.cluster.clients.offsets import LATEST, delete_before, find_offset
+from penstock.testing.simulation.cluster.clients.log_offsets import LATEST, delete_before, find_offset
+from penstock.testing.simulation.cluster.clients.offsets import BATCH_BYTES_MAX, OFFSETS_TOPIC
 from penstock.testing.simulation.cluster.plan import (
     DRAFTS,
     FLEETING,
     GOSSIP,
     INTERNAL,
-    JOURNAL,
     LEDGER,
     ORDERS,
     PAIR,
@@ -107,9 +107,9 @@ class RestlessAdmin(SettingsAdmin):
             (None, self._change_other_min_isr, 1),
             (RELAXED, self._change_flushing, 2),
             (FLEETING, self._change_retention, 2),
+            (FLEETING, self._delete_records, 2),
             (None, self._change_elections, 1),
             (None, self._refuse_coordinators, 2),
-            (JOURNAL, self._delete_records, 4),
             (RENEWED, self._renew_topic, 2),
         ]
         random = self._client.random
@@ -153,9 +153,11 @@ class RestlessAdmin(SettingsAdmin):
 
     async def _change_flushing(self) -> bool:
         random = self._client.random
-        name, values = random.choice(
-            [("flush.messages", ["1", "3", "20", "1000"]), ("flush.ms", ["50", "1000", None])]
-        )
+        choices: list[tuple[str, list[str | None]]] = [
+            ("flush.messages", ["1", "3", "20", "1000"]),
+            ("flush.ms", ["50", "1000", None]),
+        ]
+        name, values = random.choice(choices)
         return await self._set(ResourceType.TOPIC, RELAXED, name, random.choice(values))
 
     async def _change_retention(self) -> bool:
@@ -176,14 +178,15 @@ class RestlessAdmin(SettingsAdmin):
         limit = random.randint(_MESSAGE_BYTES_MIN, _MESSAGE_BYTES_MAX)
         is_changed = await self._set(ResourceType.TOPIC, topic, _MESSAGE_BYTES, str(limit))
         await asyncio.sleep(random.uniform(0.1, 1.5))
-        await self._insist(ResourceType.TOPIC, topic, _MESSAGE_BYTES, None)
+        usual = str(BATCH_BYTES_MAX) if topic == OFFSETS_TOPIC else None
+        await self._insist(ResourceType.TOPIC, topic, _MESSAGE_BYTES, usual)
         return is_changed
 
     # -- records --------------------------------------------------------------------------------------
 
     async def _delete_records(self) -> bool:
         random = self._client.random
-        partition = random.choice(PARTITIONS[FLEETING] + PARTITIONS[JOURNAL] * 2)
+        partition = random.choice(PARTITIONS[FLEETING])
         try:
             end_offset = await find_offset(self._client, partition, LATEST)
             return await delete_before(

@@ -1,0 +1,32 @@
+"""What a topic's setting is on one broker or another where the topic does not set it itself."""
+
+from collections.abc import Mapping
+
+from penstock.cluster.metadata.image import MetadataImage
+from penstock.config.broker import BrokerConfig
+from penstock.config.overrides import inherited_value
+from penstock.config.property import Property
+
+
+def inherited_values(image: MetadataImage, config: BrokerConfig, prop: Property[int]) -> set[int]:
+    """Every value that some broker has: the cluster's default, and what single brokers set.
+
+    What a broker's file says is not in the metadata: `config`, the controller's own, stands for all of them.
+    """
+    values = {_value_under(config, prop, {})}
+    for broker_id in image.brokers:
+        settings = image.broker_settings(broker_id)
+        own = {name: settings[name] for name in prop.synonyms if name in settings}
+        if own:
+            values.add(_value_under(config, prop, own))
+    return values
+
+
+def _value_under(config: BrokerConfig, prop: Property[int], of_one_broker: Mapping[str, str]) -> int:
+    others = {name: text for name, text in config.per_broker_settings().items() if name not in prop.synonyms}
+    per_broker = {**others, **of_one_broker}
+    if per_broker != config.per_broker_settings():
+        config = config.with_dynamic(cluster_wide=config.cluster_wide_settings(), per_broker=per_broker)
+    value = inherited_value(config, prop)
+    assert isinstance(value, int)
+    return value

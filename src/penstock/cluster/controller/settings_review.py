@@ -1,0 +1,49 @@
+"""What else changes when `min.insync.replicas` or `flush.messages` do, in the same decision, so that both hold at once.
+
+Eligible leader replicas (KIP-966) are kept while the in-sync set is too small to commit without them, and cleared where
+it is not any more. Kafka clears all of a topic's at every change of the setting (ClearElrRecord). Where nobody is in
+sync they are kept here: nobody can have committed anything, and without them only an unclean election would be left.
+"""
+
+from collections.abc import Mapping
+
+from penstock.cluster.controller.decision import Decision
+from penstock.cluster.controller.election_rules import ElectionRules
+from penstock.cluster.controller.sync_history import remember, remember_default
+from penstock.cluster.metadata.image import MetadataImage, ResourceType
+from penstock.config.broker import BrokerConfig
+from penstock.config.themes.topic import FLUSH_MESSAGES, MIN_INSYNC_REPLICAS
+from penstock.protocol.messages.metadata_records import MetadataRecord, PartitionChangeRecord
+
+REVIEWED = frozenset(
+    {name for prop in (FLUSH_MESSAGES, MIN_INSYNC_REPLICAS) for name in (prop.name, *prop.synonyms)}
+)
+
+
+def review_change(
+    image: MetadataImage, config: BrokerConfig, changed: Mapping[tuple[int, str], dict[str, str]]
+) -> list[MetadataRecord]:
+    """Give what follows from new settings of some resources."""
+    after = image.with_settings(changed)
+    config_after = config.with_dynamic(
+        cluster_wide=after.cluster_settings(), per_broker=after.broker_settings(config.node_id)
+    )
+    topics = [name for kind, name in changed if kind == ResourceType.TOPIC]
+    return [*_clear_eligible(after, config_after), *remember(image, config, after, config_after, topics)]
+
+
+def decide_review(image: MetadataImage, config: BrokerConfig) -> Decision[None]:
+    """A controller has become active: its file may have other defaults than that of the one before."""
+    return Decision([*_clear_eligible(image, config), *remember_default(image, config)], None)
+
+
+def _clear_eligible(image: MetadataImage, config: BrokerConfig) -> list[MetadataRecord]:
+    rules = ElectionRules(image, config)
+    return [
+        PartitionChangeRecord(
+            topic_id=topic.topic_id, partition_id=number, eligible_leader_replicas=[], last_known_elr=[]
+        )
+        for topic in image.topics.values()
+        for number, partition in topic.partitions.items()
+        if (partition.elr or partition.last_known_elr) and partition.has_min_isr(rules.min_isr_of(topic.name))
+    ]

@@ -1,0 +1,80 @@
+"""Which brokers may have acknowledged records of a topic that they had not synced (`flush.messages` above 1).
+
+A broker that crashed is judged by every value that the setting had since the broker registered, not by the one that
+holds when the broker returns. A broker learns of a change later than the controller decides it, but it opens its logs
+only when it knows all metadata up to its registration. So a broker that registered after the last decision which ended
+the waiver has synced all that it acknowledged. The offset of that decision is remembered, for each topic and for the
+default of all topics, and compared with the broker's epoch, which is the offset of its registration.
+
+    settings of (SYNC_HISTORY, topic or ""):   {"flush.messages": offset}
+"""
+
+from collections.abc import Iterable
+
+from penstock.cluster.controller.inherited import inherited_values
+from penstock.cluster.metadata.image import SYNC_HISTORY, MetadataImage
+from penstock.config.broker import BrokerConfig
+from penstock.config.overrides import topic_config
+from penstock.config.themes.topic import FLUSH_MESSAGES
+from penstock.config.topic import LONG_MAX
+from penstock.protocol.messages.metadata_records import ConfigRecord
+
+_SYNCS_EVERYTHING = 1
+_NEVER = -1
+_STILL = LONG_MAX
+"""In the place of an offset: not ended. Kept for the default only, which a controller may know from its file alone."""
+_DEFAULT = ""
+
+
+def may_lack(image: MetadataImage, config: BrokerConfig, topic: str, broker_epoch: int) -> bool:
+    """Whether a broker that crashed in this epoch may lack records of the topic that it has acknowledged."""
+    until = _until(image, topic)
+    if FLUSH_MESSAGES.name not in image.topic_settings(topic):
+        until = max(until, _until(image, _DEFAULT))
+    return broker_epoch < until or _waives(image, config, topic)
+
+
+def remember(
+    before: MetadataImage,
+    config_before: BrokerConfig,
+    after: MetadataImage,
+    config_after: BrokerConfig,
+    topics: Iterable[str],
+) -> list[ConfigRecord]:
+    """What a change of settings makes worth remembering: these topics have other ones, and perhaps the default."""
+    records = [
+        _record(name, before.offset + 1)
+        for name in topics
+        if _waives(before, config_before, name) and not _waives(after, config_after, name)
+    ]
+    return records + remember_default(after, config_after)
+
+
+def remember_default(image: MetadataImage, config: BrokerConfig) -> list[ConfigRecord]:
+    """Bring what is remembered of the default up to date."""
+    is_remembered = _until(image, _DEFAULT) == _STILL
+    is_waived = _default_waives(image, config)
+    if is_waived == is_remembered:
+        return []
+    return [_record(_DEFAULT, _STILL if is_waived else image.offset + 1)]
+
+
+def _waives(image: MetadataImage, config: BrokerConfig, topic: str) -> bool:
+    settings = image.topic_settings(topic)
+    if FLUSH_MESSAGES.name in settings:
+        return topic_config(config, settings).flush_messages != _SYNCS_EVERYTHING
+    return _default_waives(image, config)
+
+
+def _default_waives(image: MetadataImage, config: BrokerConfig) -> bool:
+    return inherited_values(image, config, FLUSH_MESSAGES) != {_SYNCS_EVERYTHING}
+
+
+def _until(image: MetadataImage, name: str) -> int:
+    return int(image.configs.get((SYNC_HISTORY, name), {}).get(FLUSH_MESSAGES.name, _NEVER))
+
+
+def _record(name: str, offset: int) -> ConfigRecord:
+    return ConfigRecord(
+        resource_type=SYNC_HISTORY, resource_name=name, name=FLUSH_MESSAGES.name, value=str(offset)
+    )

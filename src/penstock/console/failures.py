@@ -1,0 +1,32 @@
+"""Failures of web requests: those that the client caused, and how often the others are logged."""
+
+import logging
+
+from aiohttp import web
+from aiohttp.http import HttpProcessingError
+
+from penstock.observability.clock import Clock
+from penstock.observability.seldom import Seldom
+
+_log = logging.getLogger(__name__)
+
+
+def is_clients_fault(failure: BaseException | None) -> bool:
+    """Whether the client hung up, or sent what is not HTTP: anybody can do that, so the log does not mention it."""
+    return isinstance(failure, ConnectionError | web.RequestPayloadError | HttpProcessingError)
+
+
+class FailureLog:
+    """Unhandled errors with their tracebacks: each kind at each route once in a minute."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._seldom = Seldom(clock)
+
+    def log(self, where: str, request: web.Request, failure: BaseException) -> None:
+        resource = request.match_info.route.resource
+        route = request.path if resource is None else resource.canonical
+        if times := self._seldom.times((request.method, route, type(failure))):
+            again = "" if times == 1 else f" ({times} times since this was logged last)"
+            _log.error(
+                "Unhandled error in %s: %s %s%s", where, request.method, route, again, exc_info=failure
+            )

@@ -1,0 +1,37 @@
+"""How many failed logins an address may have: ten at once, then one in six seconds. Pure, but for the clock.
+
+A login is counted when it begins, and no longer when it has succeeded: many that begin together do not get past the
+limit. Each address keeps one time, at which all that it began is forgotten.
+"""
+
+from penstock.observability.clock import Clock
+
+FAILURES_MAX = 10
+_FAILURE_MS = 6_000
+_ADDRESSES_MAX = 4096
+
+
+class LoginLimit:
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._forgotten_at_ms: dict[str, float] = {}
+
+    def begin(self, address: str) -> float:
+        """Count a login; or how many milliseconds the address must wait, and nothing is counted."""
+        now_ms = self._clock.monotonic_ms()
+        at_ms = max(self._forgotten_at_ms.get(address, now_ms), now_ms) + _FAILURE_MS
+        wait_ms = at_ms - now_ms - FAILURES_MAX * _FAILURE_MS
+        if wait_ms > 0:
+            return wait_ms
+        if address not in self._forgotten_at_ms and len(self._forgotten_at_ms) >= _ADDRESSES_MAX:
+            del self._forgotten_at_ms[min(self._forgotten_at_ms, key=self._forgotten_at_ms.__getitem__)]
+        self._forgotten_at_ms[address] = at_ms
+        return 0.0
+
+    def succeeded(self, address: str) -> None:
+        """The login that began counts no longer."""
+        at_ms = self._forgotten_at_ms.get(address, 0.0) - _FAILURE_MS
+        if at_ms > self._clock.monotonic_ms():
+            self._forgotten_at_ms[address] = at_ms
+        else:
+            self._forgotten_at_ms.pop(address, None)
