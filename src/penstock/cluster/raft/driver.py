@@ -379,7 +379,9 @@ class RaftDriver:
             _log.error("what the metadata quorum has committed cannot be read: %s", error)
             self._fail(error)
         except Exception as error:  # noqa: BLE001  a node that goes on without metadata would mislead everybody
-            _log.exception("Applying committed metadata failed; this node takes no part in the quorum any more")
+            _log.exception(
+                "Applying committed metadata failed; this node takes no part in the quorum any more"
+            )
             self._fail(error)
         else:
             await self._watch()
