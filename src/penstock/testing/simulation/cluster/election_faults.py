@@ -24,7 +24,7 @@ from penstock.testing.simulation.nodes import CLIENT
 
 _ANSWER_S_MAX = 0.5
 _FILLERS_MAX = 20
-_SLOW_DISK = (20, 200)
+_SLOW_DISK = (50, 250)
 _LAGGING_S = (0.3, 0.9)
 """Less than a follower may lag behind before it leaves the in-sync set: it may lead again."""
 
@@ -70,9 +70,11 @@ class ElectionFaults:
         await self._hand_over(second, partitions, second)
         self._loop.disk_slowness[leader.name] = self._random.uniform(*_SLOW_DISK)
         self._loop.network.mend([leader.name], names)
+        self._loop.retry_connections(leader.name)
+        await self._in_time(self._history.replicas.next_truncation(leader.node_id))
+        chosen = self._random.choice([partitions, *([each] for each in partitions)])
         for _ in range(self._random.randint(1, 3)):
-            await asyncio.sleep(self._random.uniform(0.02, 0.2))
-            chosen = self._random.sample(partitions, self._random.randint(1, len(partitions)))
+            await asyncio.sleep(self._random.uniform(0, 0.1))
             await self._hand_over(self._random.choice(others), chosen, first)
             first, second = second, first
         self._loop.call_later(self._random.uniform(0, 0.5), self._loop.disk_slowness.pop, leader.name, None)

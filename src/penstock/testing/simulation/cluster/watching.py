@@ -18,6 +18,7 @@ from penstock.groups.vigil import Shard
 from penstock.protocol.wire import Buffer
 from penstock.storage.log import Appended, Log
 from penstock.storage.log_errors import LogError
+from penstock.storage.log_store import LogStore
 from penstock.testing.simulation.cluster.history import History
 from penstock.testing.simulation.nodes import current_node
 
@@ -131,6 +132,13 @@ def _of_logs(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
             checker.appends(replica, options["leader_epoch"])
         return append_each(log, *args, **options)
 
+    begin_truncation = LogStore.truncate
+
+    async def begins_truncation(store: LogStore, log: Log, offset: int) -> int:
+        if (replica := _replica_of(log)) is not None:
+            checker.truncates(replica)
+        return await begin_truncation(store, log, offset)
+
     def truncates(log: Log, offset: int, *, now_ms: int) -> int:
         if (replica := _replica_of(log)) is not None:
             checker.cuts(replica, offset)
@@ -151,6 +159,7 @@ def _of_logs(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
     return [
         (Log, "append", appends),
         (Log, "append_each", appends_each),
+        (LogStore, "truncate", begins_truncation),
         (Log, "truncate_to", truncates),
         (Log, "truncate_fully_and_start_at", restarts),
         (Log, "advance_log_start", advances),

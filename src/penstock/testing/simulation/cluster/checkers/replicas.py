@@ -8,6 +8,7 @@ delete, may be gone. Where a topic waives the wait for the disk, a crash of all 
 one of them had not synced: `crashed_all`.
 """
 
+import asyncio
 import contextlib
 from collections.abc import Iterator
 
@@ -78,6 +79,7 @@ class ReplicaChecker:
         self._leaderless: set[PartitionId] = set()
         """All eligible replicas have crashed, and none has led since."""
         self._checked: dict[Replica, int] = {}
+        self._waiting: dict[int, list[asyncio.Future[None]]] = {}
         self.groups: list[int] = []
         """How many batches of clients were appended together, each time that it was more than one."""
 
@@ -171,6 +173,18 @@ class ReplicaChecker:
             self._fail(
                 "last stable offset", replica, f"{replica.last_stable_offset}, and it starts at {start}"
             )
+
+    def truncates(self, replica: Replica) -> None:
+        """A follower has found that its log has parted from its leader's, and is about to cut it."""
+        for waiter in self._waiting.pop(node_of(replica), ()):
+            if not waiter.done():
+                waiter.set_result(None)
+
+    def next_truncation(self, node_id: int) -> "asyncio.Future[None]":
+        """Done when a log of this node is next to be cut."""
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(node_id, []).append(waiter)
+        return waiter
 
     def cuts(self, replica: Replica, end_offset: int) -> None:
         """A replica is about to cut its log: it leads nobody, and never knew that to be committed."""

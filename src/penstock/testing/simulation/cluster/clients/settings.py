@@ -97,6 +97,7 @@ class RestlessAdmin(SettingsAdmin):
         self._topics = topics
         self._admin = admin
         self.counts: Counter[str] = Counter()
+        self._changing = asyncio.Lock()
         self._is_settling = False
 
     async def run(self, interval_s: float) -> None:
@@ -117,12 +118,17 @@ class RestlessAdmin(SettingsAdmin):
         while not self._is_settling:
             await asyncio.sleep(random.expovariate(1 / interval_s))
             (kind,) = random.choices(choices, weights)
-            if not self._is_settling and await kind():
-                self.counts[kind.__name__.strip("_")] += 1
+            async with self._changing:
+                if not self._is_settling and await kind():
+                    self.counts[kind.__name__.strip("_")] += 1
 
     async def settle(self) -> None:
         """Change nothing any more, and let no setting stand in the way of writers, however often it takes."""
         self._is_settling = True
+        async with self._changing:
+            await self._settle()
+
+    async def _settle(self) -> None:
         for topic, _ in INTERNAL:
             await self._insist(ResourceType.TOPIC, topic, _MESSAGE_BYTES, None)
         if RENEWED in self._topics and RENEWED not in self._client.history.metadata.topics:
