@@ -132,12 +132,12 @@ def _of_logs(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
             checker.appends(replica, options["leader_epoch"])
         return append_each(log, *args, **options)
 
-    begin_truncation = LogStore.truncate
+    begin_truncation = LogStore.allow_truncation
 
-    async def begins_truncation(store: LogStore, log: Log, offset: int) -> int:
+    async def begins_truncation(store: LogStore, log: Log, offset: int) -> None:
         if (replica := _replica_of(log)) is not None:
             checker.truncates(replica)
-        return await begin_truncation(store, log, offset)
+        await begin_truncation(store, log, offset)
 
     def truncates(log: Log, offset: int, *, now_ms: int) -> int:
         if (replica := _replica_of(log)) is not None:
@@ -159,7 +159,7 @@ def _of_logs(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
     return [
         (Log, "append", appends),
         (Log, "append_each", appends_each),
-        (LogStore, "truncate", begins_truncation),
+        (LogStore, "allow_truncation", begins_truncation),
         (Log, "truncate_to", truncates),
         (Log, "truncate_fully_and_start_at", restarts),
         (Log, "advance_log_start", advances),
