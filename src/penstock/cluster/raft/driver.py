@@ -45,6 +45,7 @@ from penstock.cluster.raft.events import (
     ResignRequested,
     ResponseArrived,
     SnapshotInstalled,
+    SnapshotRejected,
     SnapshotTaken,
     Synced,
     Tick,
@@ -60,7 +61,7 @@ from penstock.observability.clock import Clock
 from penstock.observability.offload import Offload
 from penstock.observability.seldom import Seldom
 from penstock.protocol.errors import ErrorCode
-from penstock.storage.log_errors import LogError, StorageError
+from penstock.storage.log_errors import LogCorrupt, LogError, StorageError
 
 _log = logging.getLogger(__name__)
 
@@ -290,7 +291,10 @@ class RaftDriver:
         elif isinstance(effect, DropPrefix):
             await self._log.drop_prefix(effect.snapshot)
         elif isinstance(effect, InstallSnapshot):
-            voters = await self._log.install(effect.snapshot)
+            try:
+                voters = await self._log.install(effect.snapshot)
+            except LogCorrupt:
+                return SnapshotRejected(effect.snapshot)
             self._applier.truncated(0, self._not_leader())
             self._applier.add(effect)
             return SnapshotInstalled(effect.snapshot, voters)
