@@ -78,7 +78,7 @@ async def commit(client: Client, topic: TopicHandle, offset: int) -> int:
     partition = OffsetCommitRequestPartition(partition_index=0, committed_offset=offset)
     named = OffsetCommitRequestTopic(topic_id=topic.id, partitions=[partition])
     response = await client.send(OffsetCommitRequest(group_id="g", topics=[named]))
-    return one(one(response.topics).partitions).error_code
+    return int(one(one(response.topics).partitions).error_code)
 
 
 async def committed(client: Client, topic: TopicHandle) -> int:
@@ -86,7 +86,7 @@ async def committed(client: Client, topic: TopicHandle) -> int:
     response = await client.send(
         OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id="g", topics=[wanted])])
     )
-    return one(one(one(response.groups).topics).partitions).committed_offset
+    return int(one(one(one(response.groups).topics).partitions).committed_offset)
 
 
 def lines(log: pytest.LogCaptureFixture, level: str) -> list[str]:
@@ -118,6 +118,9 @@ async def test_a_full_disk_is_seen_everywhere_and_takes_all_but_records(
             await within(5, until(lambda: len(lines(caplog, "ERROR")) == 1))
             assert lines(caplog, "ERROR")[0].startswith("Disk full: /data has ")
 
+            _, shown = await get("/console/api/troubles")
+            assert one(shown["troubles"]).startswith("The disk of broker 1 is ")
+
             assert records_in(await client.fetch(topic))
             await within(5, _until_committed(client, topic))
             assert await committed(client, topic) == 7
@@ -148,6 +151,7 @@ async def test_deleting_a_topic_heals_a_full_disk_without_a_restart(caplog: pyte
             await within(20, until(lambda: space.state is DiskState.OK))
             assert (await client.produce(other, batch(b"v"))).error_code == 0
             assert await get("/readyz") == (200, {"status": "ready"})
+            assert await get("/console/api/troubles") == (200, {"troubles": []})
             await within(5, until(lambda: len(lines(caplog, "WARNING")) == 1))
             assert lines(caplog, "WARNING")[0].startswith("Disk full no more: /data has ")
 

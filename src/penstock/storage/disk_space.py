@@ -18,7 +18,7 @@ import sys
 from collections.abc import Callable
 from typing import Final
 
-from penstock.config.disk_reserve import megabytes
+from penstock.config.disk_reserve import megabytes, resume_bytes
 from penstock.storage.files import Usage
 from penstock.storage.log_errors import NoSpace
 
@@ -63,7 +63,7 @@ class DiskSpace:
         """Take in what the file system says. Some more than the reserve must be free before writes resume."""
         self.total_bytes, self.free_bytes = usage
         self.reserve_bytes = reserve_bytes
-        wanted_bytes = reserve_bytes + reserve_bytes // 4 if self._is_below_reserve else reserve_bytes
+        wanted_bytes = resume_bytes(reserve_bytes) if self._is_below_reserve else reserve_bytes
         self._is_below_reserve = self.free_bytes < wanted_bytes
         if self._is_below_reserve:
             self.room_bytes = 0
