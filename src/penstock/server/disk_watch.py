@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 _INTERVAL_MS: Final = 1_000
 _INTERVAL_NEAR_THE_END_MS: Final = 100
-_NEAR_THE_END_BYTES: Final = 1 << 30  # more than a broker writes in a second
+_NEAR_THE_END_BYTES: Final = 1 << 29  # more than a broker writes in a second
 
 
 class DiskWatch:

@@ -269,7 +269,7 @@ class SharePartitions:
         except LogError as error:
             raise _LoadFailed(error.code, error.client_message) from error
         except OSError as error:
-            refused = StorageError(str(error), error)
+            refused = StorageError("the log cannot be read", error)
             raise _LoadFailed(refused.code, refused.client_message) from error
         if found is None or found.offset >= leader.high_watermark:
             raise _LoadFailed(ErrorCode.OFFSET_NOT_AVAILABLE, "it has no record of that time yet")
