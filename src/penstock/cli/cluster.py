@@ -23,6 +23,7 @@ from penstock.cli.cluster_plan import CannotPlan, Move, plan_drain, plan_spread
 from penstock.cli.connection import BootstrapServer, ClientSetting
 from penstock.cli.errors import CommandError
 from penstock.cli.output import AsJson, list_of, print_json, print_table
+from penstock.client.disks import Disk
 from penstock.protocol.messages import remove_raft_voter, unregister_broker
 
 app = typer.Typer(
@@ -54,14 +55,16 @@ def _operator(server: str, client: Iterable[str]) -> Iterator[Operator]:
 def status(
     *, as_json: bool = AsJson, server: str = BootstrapServer, client: list[str] = ClientSetting
 ) -> None:
-    """Show the brokers, the metadata quorum, and the partitions that lack a leader or a replica."""
+    """Show the brokers and their disks, the metadata quorum, and the partitions that lack a leader or a replica."""
     with _operator(server, client) as operator:
         facts, quorum = operator.facts(), operator.quorum()
+        disks = operator.disks(each for each in facts.brokers if not each.is_fenced)
     if as_json:
         print_json(
             {
                 "clusterId": facts.cluster_id,
                 "brokers": facts.brokers,
+                "disks": disks,
                 "quorum": quorum,
                 "partitions": len(facts.partitions),
                 "unhealthy": facts.unhealthy,
@@ -69,16 +72,20 @@ def status(
         )
         return
     print(f"cluster {facts.cluster_id}")
-    print_table(_BROKER_COLUMNS, _broker_rows(facts))
+    print_table(_BROKER_COLUMNS, _broker_rows(facts, disks))
+    for each in disks:
+        if each.trouble is not None:
+            print(each.trouble)
     _show_quorum(quorum)
     _show_partitions(facts)
 
 
-_BROKER_COLUMNS = ("broker", "address", "rack", "state", "leaders", "replicas", "under-replicated")
+_BROKER_COLUMNS = ("broker", "address", "rack", "state", "leaders", "replicas", "under-replicated", "disk")
 
 
-def _broker_rows(facts: ClusterFacts) -> list[tuple[object, ...]]:
+def _broker_rows(facts: ClusterFacts, disks: Sequence[Disk]) -> list[tuple[object, ...]]:
     """A broker that is gone for good but still named by partitions has a row too."""
+    disk_of = {each.broker: each for each in disks}
     leaders = Counter(each.leader for each in facts.partitions)
     replicas = Counter(broker for each in facts.partitions for broker in each.replicas)
     behind = Counter(
@@ -95,6 +102,7 @@ def _broker_rows(facts: ClusterFacts) -> list[tuple[object, ...]]:
             leaders[each.id],
             replicas[each.id],
             behind[each.id],
+            disk_of[each.id].figures if each.id in disk_of else "-",
         )
         for each in [*facts.brokers, *gone]
     ]

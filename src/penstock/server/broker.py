@@ -6,6 +6,7 @@ Stop: hand leaderships over, end what runs by itself, leave the quorum, accept n
 and close every log, leave the clean mark.
 """
 
+import asyncio
 import contextlib
 import logging
 import random
@@ -41,6 +42,7 @@ from penstock.server.assembling import make_services
 from penstock.server.connection_host import ConnectionHost, Dialect, Limits, Tracked
 from penstock.server.context import Services
 from penstock.server.descriptors import raise_limit, share_out
+from penstock.server.disk_watch import DiskWatch
 from penstock.server.dispatch import Dispatcher
 from penstock.server.identity import Identity
 from penstock.server.listeners import advertised_endpoints
@@ -178,6 +180,7 @@ class Broker:
             checks=self._threads(_CHECK_THREADS, "penstock-check"),
             grant_producer_ids=self._grant_producer_ids,
         )
+        await self._watch_disk(replicas, reads)
         self.identity = await self._identify(controller, reads)
         self.services.metrics.identity = self.identity.counts
         server = self._server()
@@ -195,7 +198,7 @@ class Broker:
         lifecycle = self._lifecycle = self._make_lifecycle(
             store, access, controller, list(advertised.values())
         )
-        replicas.surroundings.on_disk_failure = quorum.on_failure = lifecycle.disk_failed
+        replicas.surroundings.on_disk_failure = quorum.on_failure = self._disk_failed
         await lifecycle.register()
         store.broker_epoch = access.broker_epoch
         await metadata.reached(access.broker_epoch)
@@ -230,6 +233,28 @@ class Broker:
                 "an empty data directory with --data DIR, or join the cluster it belongs to"
             )
         return store
+
+    async def _watch_disk(self, replicas: Replicas, reads: ThreadOffload) -> None:
+        watch = DiskWatch(
+            replicas.directory,
+            replicas.disk,
+            partial(self._files.usage, replicas.directory),
+            reserve=lambda: self._settings()[logs.DISK_RESERVE_BYTES],
+            offload=reads,
+            clock=self._liveness,
+        )
+        await watch.look()
+        task = asyncio.get_running_loop().create_task(watch.run(), name="disk space")
+
+        async def end() -> None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+        self._cleanup.push_async_callback(end)
+
+    def _disk_failed(self, error: Exception) -> None:
+        self.services.replicas.disk.failed(error)
+        self._lifecycle.disk_failed(error)
 
     async def _dial(self, endpoint: Endpoint) -> Connection:
         return await self._dialer.open(endpoint)

@@ -217,7 +217,9 @@ class RaftDriver:
         when there is no room for them: then they are not there.
         """
         if self._failure is not None:
-            raise RaftFailed(str(self._failure)) from self._failure
+            raise RaftFailed(
+                "this node takes no part in the metadata quorum: its disk has failed"
+            ) from self._failure
         waiter: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._appending[waiter] = None
         self._events.put_nowait(AppendRequested(waiter, epoch, batches))

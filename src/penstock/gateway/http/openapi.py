@@ -154,7 +154,11 @@ _PARAMETERS: Final[Mapping[str, Any]] = {
 _BYTES: Final = "A string stands for its UTF-8 bytes, null for none, anything else for its own JSON text"
 _BASE64: Final = {"type": "string", "contentEncoding": "base64"}
 _SCHEMAS: Final[Mapping[str, Any]] = {
-    "Status": {"type": "object", "properties": {"status": _STRING}, "required": ["status"]},
+    "Status": {
+        "type": "object",
+        "properties": {"status": _STRING, "reasons": {"type": "array", "items": _STRING}},
+        "required": ["status"],
+    },
     "Problem": {
         "type": "object",
         "properties": {

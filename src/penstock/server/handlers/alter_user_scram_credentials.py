@@ -43,7 +43,7 @@ async def _alter(
             ],
         )
     except LogError as error:  # the metadata log takes no records: nothing has changed
-        return _all(request, error.code, str(error))
+        return _all(request, error.code, error.client_message)
     return _response(altered)
 
 

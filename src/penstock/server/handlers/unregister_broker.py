@@ -19,6 +19,8 @@ async def _unregister(ctx: RequestContext, request: UnregisterBrokerRequest) -> 
         return UnregisterBrokerResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED, error_message=None)
     try:
         await ctx.broker.controller.unregister_broker(request.broker_id)
-    except (Refusal, LogError) as error:
-        return UnregisterBrokerResponse(error_code=error.code, error_message=str(error))
+    except Refusal as refusal:
+        return UnregisterBrokerResponse(error_code=refusal.code, error_message=refusal.message)
+    except LogError as error:
+        return UnregisterBrokerResponse(error_code=error.code, error_message=error.client_message)
     return UnregisterBrokerResponse(error_message=None)
