@@ -164,7 +164,7 @@ class RealFileSystem:
 
     def open(self, path: str, *, create: bool = False, writable: bool = True) -> File:
         flags = os.O_CLOEXEC | (os.O_RDWR if writable else os.O_RDONLY) | (os.O_CREAT if create else 0)
-        return RealFile(os.open(path, flags, 0o644))
+        return RealFile(os.open(path, flags, 0o600))
 
     def exists(self, path: str) -> bool:
         return os.path.exists(path)
@@ -209,7 +209,7 @@ class RealFileSystem:
 
     @contextlib.contextmanager
     def lock(self, path: str) -> Iterator[None]:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield
