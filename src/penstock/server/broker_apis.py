@@ -19,32 +19,30 @@ from penstock.server.connection_host import Peer
 log = logging.getLogger(__name__)
 
 _REFUSED = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+_HAS_IDS_FROM = 13  # Fetch
 _BATCHED_FROM = 4  # AddPartitionsToTxn
-
-Fields = Mapping[str, Any]
 
 
 def _every(_request: Any, _version: int) -> bool:
     return True
 
 
-def _as_a_whole(_request: Any) -> Fields:
-    return {"error_code": _REFUSED}
+def _refuse_whole(_request: Any, response_type: type[Any]) -> Any:
+    return response_type(error_code=_REFUSED)
 
 
 class BrokerApi(NamedTuple):
-    """`is_meant` is given a request and its version; `refuse` gives the fields of the answer."""
+    """`is_meant` is given a request and its version; `refusal` makes the answer, of the type that is given."""
 
     is_meant: Callable[[Any, int], bool] = _every
-    refuse: Callable[[Any], Fields] = _as_a_whole
-
-    def refusal(self, request: Any, response_type: type[Any]) -> Any:
-        return msgspec.convert(self.refuse(request), response_type)
+    refusal: Callable[[Any, type[Any]], Any] = _refuse_whole
 
 
-def _reads_as_a_broker(request: Any, _version: int) -> bool:
-    """Fetches of followers, and of the metadata log, in which the users' credentials are."""
-    return max(request.replica_id, request.replica_state.replica_id) >= 0 or is_about_quorum(request)
+def _reads_as_a_broker(request: Any, version: int) -> bool:
+    """Fetches of followers, and of the metadata log, in which the users' credentials are; by name there is none."""
+    if max(request.replica_id, request.replica_state.replica_id) >= 0:
+        return True
+    return version >= _HAS_IDS_FROM and is_about_quorum(request)
 
 
 def _commits(request: Any, _version: int) -> bool:
@@ -52,8 +50,8 @@ def _commits(request: Any, _version: int) -> bool:
     return any(marker.transaction_result for marker in request.markers)
 
 
-def _markers(request: Any) -> Fields:
-    return {
+def _refuse_markers(request: Any, response_type: type[Any]) -> Any:
+    fields = {
         "markers": [
             {
                 "producer_id": marker.producer_id,
@@ -71,10 +69,11 @@ def _markers(request: Any) -> Fields:
             for marker in request.markers
         ]
     }
+    return msgspec.convert(fields, response_type)
 
 
-def _share_partitions(request: Any) -> Fields:
-    return {
+def _refuse_share_partitions(request: Any, response_type: type[Any]) -> Any:
+    fields = {
         "results": [
             {
                 "topic_id": topic.topic_id,
@@ -85,12 +84,13 @@ def _share_partitions(request: Any) -> Fields:
             for topic in request.topics
         ]
     }
+    return msgspec.convert(fields, response_type)
 
 
 BROKER_APIS: Mapping[int, BrokerApi] = {
     1: BrokerApi(_reads_as_a_broker),
     24: BrokerApi(lambda _request, version: version >= _BATCHED_FROM),
-    27: BrokerApi(_commits, _markers),
+    27: BrokerApi(_commits, _refuse_markers),
     52: BrokerApi(),  # Vote
     53: BrokerApi(),  # BeginQuorumEpoch
     54: BrokerApi(),  # EndQuorumEpoch
@@ -101,11 +101,11 @@ BROKER_APIS: Mapping[int, BrokerApi] = {
     63: BrokerApi(),  # BrokerHeartbeat
     67: BrokerApi(),  # AllocateProducerIds
     82: BrokerApi(),  # UpdateRaftVoter
-    83: BrokerApi(refuse=_share_partitions),  # InitializeShareGroupState
-    84: BrokerApi(refuse=_share_partitions),  # ReadShareGroupState
-    85: BrokerApi(refuse=_share_partitions),  # WriteShareGroupState
-    86: BrokerApi(refuse=_share_partitions),  # DeleteShareGroupState
-    87: BrokerApi(refuse=_share_partitions),  # ReadShareGroupStateSummary
+    83: BrokerApi(refusal=_refuse_share_partitions),  # InitializeShareGroupState
+    84: BrokerApi(refusal=_refuse_share_partitions),  # ReadShareGroupState
+    85: BrokerApi(refusal=_refuse_share_partitions),  # WriteShareGroupState
+    86: BrokerApi(refusal=_refuse_share_partitions),  # DeleteShareGroupState
+    87: BrokerApi(refusal=_refuse_share_partitions),  # ReadShareGroupStateSummary
 }
 
 

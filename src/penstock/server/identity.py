@@ -65,18 +65,24 @@ class Identity:
 def _brokers(config: BrokerConfig, dialer: Dialer) -> frozenset[Principal]:
     """Who is a broker on the listener that brokers use: who shows what this broker shows there itself.
 
-    By certificates also those in `super.users`, as each broker may have a name of its own.
+    And who is in `super.users`: certificates may name each broker differently, and a new user for all of them reaches
+    one after the other. Nobody there, where brokers prove a secret instead.
     """
     if dialer.proves_secret:
         return frozenset()
-    if dialer.own_login is not None:
-        return frozenset({Principal(dialer.own_login.username)})
-    from penstock.security.acl_authorizer import parse_super_users  # noqa: PLC0415
-    from penstock.security.tls.own_name import own_name  # noqa: PLC0415
+    from penstock.security.acl_authorizer import parse_super_users  # noqa: PLC0415  see above
 
     try:
         named = parse_super_users(config[security.SUPER_USERS])
     except ValueError as error:
         raise ConfigError(str(error)) from error
-    own = own_name(config, config.inter_broker_listener)
-    return frozenset([*named, *([] if own is None else [Principal(own)])]) - {ANONYMOUS}
+    return frozenset([*named, *_own(config, dialer)]) - {ANONYMOUS}
+
+
+def _own(config: BrokerConfig, dialer: Dialer) -> list[Principal]:
+    if dialer.own_login is not None:
+        return [Principal(dialer.own_login.username)]
+    from penstock.security.tls.own_name import own_name  # noqa: PLC0415
+
+    name = own_name(config, config.inter_broker_listener)
+    return [] if name is None else [Principal(name)]
