@@ -8,7 +8,7 @@ from penstock.config.listeners import Endpoint
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from penstock.security.cluster_secret import JOIN_HINT
-from penstock.security.dialer import PeerRefused
+from penstock.security.dialer import NotAMember
 
 _DESCRIBE_CLUSTER, _VERSION = 60, 0
 _TIMEOUT_S = 5.0
@@ -34,7 +34,7 @@ async def cluster_id_of(
                     )
                 finally:
                     await connection.close()
-        except PeerRefused as error:
+        except NotAMember as error:
             raise JoinFailed(
                 f"cannot join the cluster of {host}:{port}: {error}. A node that joins needs the cluster's token: "
                 f"{JOIN_HINT}"

@@ -36,6 +36,10 @@ class PeerRefused(ConnectionError):
     """The other broker does not take this one's login, or cannot show who it is."""
 
 
+class NotAMember(PeerRefused):
+    """The other broker, or this one, could not prove that it knows the secret of the cluster."""
+
+
 class Dialer:
     def __init__(
         self, config: Callable[[], BrokerConfig], clock: Clock, secret: ClusterSecret, *, client_id: str
@@ -96,7 +100,7 @@ class Dialer:
             sasl_handshake.SaslHandshakeRequest(mechanism=NAME),
         )
         if answer.error_code:
-            raise PeerRefused(
+            raise NotAMember(
                 "it takes no proof of a cluster's token: it has none yet, or is of an earlier version, or no Penstock"
             )
         steps = client_proof(self._secret.nonce(), self._secret.of)
@@ -105,11 +109,11 @@ class Dialer:
             request = sasl_authenticate.SaslAuthenticateRequest(auth_bytes=message)
             answer = await connection.call(sasl_authenticate.API_KEY, _AUTHENTICATE_VERSION, request)
             if answer.error_code:
-                raise PeerRefused(f"it does not take this broker's token: {answer.error_message}")
+                raise NotAMember(f"it does not take this broker's token: {answer.error_message}")
             try:
                 message = steps.send(bytes(answer.auth_bytes))
             except ProofFailed as failure:
-                raise PeerRefused(str(failure)) from None
+                raise NotAMember(str(failure)) from None
             except StopIteration as done:
                 self._secret.value, _ = done.value
                 return

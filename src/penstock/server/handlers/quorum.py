@@ -63,11 +63,25 @@ def handle(ctx: RequestContext, request: Any) -> Any:
     needed = _PERMISSIONS.get(type(request))
     if needed is not None and not ctx.may_in_cluster(needed):
         return response_type(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    if isinstance(request, AddRaftVoterRequest) and not _is_known(ctx, request):
+        return AddRaftVoterResponse(
+            error_code=ErrorCode.INVALID_REQUEST,
+            error_message="A voter is a registered broker, at the addresses that it has registered",
+        )
     try:
         asked = wire.decode_request(request)
     except wire.NotTheQuorum:
         return response_type(error_code=ErrorCode.INVALID_REQUEST)
     return _ask(ctx, asked)
+
+
+def _is_known(ctx: RequestContext, request: AddRaftVoterRequest) -> bool:
+    """Brokers add themselves. Of anybody else it must be about a broker: voters are connected to, and shown proofs."""
+    if ctx.peer.is_broker:
+        return True
+    broker = ctx.broker.controller.image.brokers.get(request.voter_id)
+    known = [] if broker is None else [(each.name, each.host, each.port) for each in broker.endpoints]
+    return bool(known) and all((each.name, each.host, each.port) in known for each in request.listeners)
 
 
 async def _ask(ctx: RequestContext, request: Request) -> Any:
