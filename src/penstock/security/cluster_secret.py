@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable
 from typing import Final
 
-from penstock.security.sasl.cluster import NONCE_BYTES, SECRET_BYTES, ServerProof
+from penstock.security.sasl.cluster import NONCE_BYTES, SECRET_BYTES, OtherCluster, ServerProof
 
 SECRET_FILE: Final = "cluster.secret"  # noqa: S105  its name
 JOIN_HINT: Final = (
@@ -57,9 +57,12 @@ class ClusterSecret:
         return self._random.randbytes(NONCE_BYTES)
 
     def of(self, cluster_id: str) -> bytes | None:
-        """The secret for connections to a cluster; None when it is not this broker's, or not known."""
+        """The secret for connections to a cluster; None when it is not known. Raises `OtherCluster`."""
         if self.cluster_id not in (None, cluster_id):
-            return None
+            raise OtherCluster(
+                f"it is a member of cluster {cluster_id}, and the data directory belongs to cluster {self.cluster_id}: "
+                "give an empty data directory with --data DIR, or join the cluster it belongs to"
+            )
         return self.value if self.value is not None else self._find(cluster_id)
 
     def begin_proof(self) -> ServerProof | None:

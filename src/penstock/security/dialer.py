@@ -20,7 +20,7 @@ from penstock.observability.clock import Clock
 from penstock.observability.seldom import Seldom
 from penstock.protocol.messages import sasl_authenticate, sasl_handshake
 from penstock.security.cluster_secret import ClusterSecret
-from penstock.security.sasl.cluster import NAME, ProofFailed, client_proof
+from penstock.security.sasl.cluster import NAME, OtherCluster, ProofFailed, client_proof
 from penstock.security.scram_credentials import SCRAM_BY_NAME
 
 if TYPE_CHECKING:  # loaded when the brokers' listener needs them
@@ -112,6 +112,8 @@ class Dialer:
                 raise NotAMember(f"it does not take this broker's token: {answer.error_message}")
             try:
                 message = steps.send(bytes(answer.auth_bytes))
+            except OtherCluster as failure:
+                raise PeerRefused(str(failure)) from None
             except ProofFailed as failure:
                 raise NotAMember(str(failure)) from None
             except StopIteration as done:

@@ -166,6 +166,8 @@ class Broker:
         flusher = Flusher(syncs, self._clock, max(1, self._descriptors.for_logs // 4), self._ring())
         listener = self._config.inter_broker_listener
         self.secret = ClusterSecret(self._random, self._known_secret(), self._find_secret)
+        meta = directory_files.read_meta(self._files, self._directory())
+        self.secret.cluster_id = None if meta is None else meta.cluster_id
         self._dialer = Dialer(
             self._settings,
             self._liveness,
@@ -272,8 +274,9 @@ class Broker:
         elif self.secret.value is None and self._dialer.proves_secret:
             raise NotAdmitted(
                 f"{store.directory} belongs to a cluster of several nodes and has no {SECRET_FILE}, by which nodes of "
-                "this version know each other. Stop all of them, run `penstock cluster token --create --data "
-                f"{store.directory}`, and start every other one with that token (--token-file, PENSTOCK_TOKEN)"
+                "this version know each other. Start this one with the token of another member (`penstock cluster "
+                "token` prints it there; --token-file FILE, PENSTOCK_TOKEN). If none has one yet, stop all, run "
+                f"`penstock cluster token --create --data {store.directory}`, and start the others with that"
             )
 
     async def _dial(self, endpoint: Endpoint) -> Connection:

@@ -24,6 +24,10 @@ class ProofFailed(Exception):
     """The other side is not known to be a member of the cluster; the message says why."""
 
 
+class OtherCluster(ProofFailed):
+    """The other side belongs to another cluster than this one."""
+
+
 class ServerProof:
     """One proof as the broker that was connected to sees it; over when `is_proved` is set, or when it has raised."""
 
@@ -58,8 +62,8 @@ def client_proof(
 ) -> Generator[bytes, bytes, tuple[bytes, str]]:
     """What the broker that connects sends; it is sent each answer. Returns the secret, and the cluster's id.
 
-    `secret_of` gives the secret of the cluster with an id, None for one that this broker does not know. Raises
-    `ProofFailed`.
+    `secret_of` gives the secret of the cluster with an id, None for one that this broker does not know; it may raise
+    `OtherCluster`. Raises `ProofFailed`.
     """
     answer = yield nonce
     server_nonce = answer[:NONCE_BYTES]
