@@ -3,6 +3,7 @@
 import pytest
 
 from penstock.cluster.raft.log import METADATA_TOPIC_ID
+from penstock.protocol.messages.add_raft_voter import AddRaftVoterRequest, Listener
 from penstock.protocol.messages.describe_quorum import (
     DescribeQuorumRequest,
     RequestPartitionData,
@@ -61,3 +62,18 @@ async def test_the_metadata_log_is_not_read_together_with_other_topics(other_bro
     other = FetchTopic(topic_id=topic.id, partitions=[FetchPartition()])
     request = FetchRequest(max_wait_ms=0, topics=[fetch_of_metadata(HAS_IDS_FROM), other])
     assert code((await other_broker.send(request)).error_code) == "INVALID_REQUEST"
+
+
+@pytest.mark.parametrize("voter_id", [1, 77])
+async def test_a_client_adds_no_voter_at_an_address_that_is_not_a_brokers(
+    live: Live, client: Client, voter_id: int
+) -> None:
+    """The leader would connect there, and somebody could pass its proof on."""
+    elsewhere = Listener(name="PLAINTEXT", host="127.0.0.1", port=1)
+    request = AddRaftVoterRequest(
+        cluster_id=None, voter_id=voter_id, voter_directory_id=bytes(range(16)), listeners=[elsewhere]
+    )
+    answer = await client.send(request)
+    assert code(answer.error_code) == "INVALID_REQUEST"
+    assert "registered" in answer.error_message
+    assert live.services.quorum.driver.node.voters.ids == (live.services.node_id,)

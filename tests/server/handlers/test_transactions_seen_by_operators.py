@@ -161,6 +161,7 @@ async def write_marker(
     coordinator_epoch: int = 0,
     version: int = 2,
     transaction_version: int = 0,
+    is_commit: bool = True,
 ) -> list[str]:
     answer = await client.send(
         WriteTxnMarkersRequest(
@@ -168,7 +169,7 @@ async def write_marker(
                 WritableTxnMarker(
                     producer_id=mine.producer_id,
                     producer_epoch=epoch,
-                    transaction_result=True,
+                    transaction_result=is_commit,
                     coordinator_epoch=coordinator_epoch,
                     transaction_version=transaction_version,
                     topics=[WritableTxnMarkerTopic(name=topic.name, partition_indexes=list(partitions))],
@@ -230,3 +231,22 @@ async def test_in_version_2_a_marker_that_comes_again_is_not_written_again_nor_e
         "INVALID_PRODUCER_EPOCH"
     ]
     assert (await other_broker.fetch(topic, isolation_level=READ_COMMITTED)).last_stable_offset == 2
+
+
+async def test_a_client_ends_a_transaction_as_it_stands_and_only_by_aborting_it(
+    client: Client, producer: Callable[..., LiveProducer]
+) -> None:
+    """With other epochs it would lock out the producer, or the coordinator."""
+    topic = await client.create_topic()
+    mine = producer()
+    await mine.init()
+    await mine.write(topic, b"x")
+    assert await write_marker(client, mine, topic, 0, epoch=0) == ["CLUSTER_AUTHORIZATION_FAILED"]
+    for epoch, coordinator_epoch in ((1, 0), (32767, 0), (0, 1), (0, 2**31 - 1)):
+        assert await write_marker(
+            client, mine, topic, 0, epoch=epoch, coordinator_epoch=coordinator_epoch, is_commit=False
+        ) == ["INVALID_PRODUCER_EPOCH"]
+    assert (await client.fetch(topic, isolation_level=READ_COMMITTED)).last_stable_offset == 0
+    assert await write_marker(client, mine, topic, 0, epoch=0, is_commit=False) == ["NONE"]
+    assert (await client.fetch(topic, isolation_level=READ_COMMITTED)).last_stable_offset == 2
+    assert await write_marker(client, mine, topic, 0, epoch=0, is_commit=False) == ["INVALID_PRODUCER_EPOCH"]
