@@ -6,6 +6,10 @@ from pathlib import Path
 from penstock.client.connection import Connection
 from penstock.client.settings import SaslSettings
 from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    ScramCredentialUpsertion,
+)
 from penstock.protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
 from penstock.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from penstock.protocol.messages.sasl_handshake import SaslHandshakeRequest
@@ -21,6 +25,15 @@ async def told(client: Client) -> str:
     answer = await client.send(BrokerHeartbeatRequest(broker_id=77))
     await client.close()
     return code(answer.error_code)
+
+
+async def changed(client: Client, user: str) -> str:
+    """What somebody is told who gives a user another password."""
+    change = ScramCredentialUpsertion(
+        name=user, mechanism=1, iterations=4096, salt=b"salt", salted_password=bytes(32)
+    )
+    answer = await client.send(AlterUserScramCredentialsRequest(upsertions=[change]))
+    return code(answer.results[0].error_code)
 
 
 async def shown(live: Live, directory: Path, name: str, port: int | None = None) -> Client:
@@ -74,6 +87,9 @@ async def test_by_login_a_broker_is_who_this_one_logs_in_as_or_a_super_user(tmp_
         assert await told(await logged_in("next", brokers)) != REFUSED
         assert await told(await logged_in("alice", brokers)) == REFUSED
         assert await told(await logged_in("broker", clients)) == REFUSED
+        alice, broker = await logged_in("alice", brokers), await logged_in("broker", brokers)
+        assert await changed(alice, "broker") == await changed(alice, "next") == REFUSED
+        assert await changed(alice, "bob") == await changed(broker, "broker") == "NONE"
 
 
 async def test_where_no_login_is_needed_only_the_proof_of_a_broker_is_begun(client: Client) -> None:

@@ -196,6 +196,8 @@ class Broker:
         )
         self.identity = await self._identify(controller, reads)
         self.services.metrics.identity = self.identity.counts
+        if listener in self.identity.listeners:
+            self.services.broker_principals = self.identity.listeners[listener].brokers
         server = self._server()
         self.endpoints = await server.listen(list(self._config.listeners))
         self._cleanup.push_async_callback(server.stop, _DRAIN_MS_MAX)

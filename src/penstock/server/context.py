@@ -1,6 +1,7 @@
 """What a handler is given: the request's particulars and the parts of the broker it may use."""
 
 import random
+from collections.abc import Collection
 
 from penstock.cluster.controller import Controller
 from penstock.cluster.controller.active import ActiveController
@@ -15,6 +16,7 @@ from penstock.observability.offload import Offload
 from penstock.security.authorizer import Authorizer
 from penstock.security.cluster_secret import ClusterSecret
 from penstock.security.operations import Operation
+from penstock.security.principal import Principal
 from penstock.security.resources import CLUSTER_NAME, ResourceType
 from penstock.server.broker_apis import Strangers
 from penstock.server.connection_host import Peer
@@ -39,6 +41,7 @@ class Services:
         "active",
         "admissions",
         "authorizer",
+        "broker_principals",
         "checks",
         "clock",
         "cluster_id",
@@ -114,6 +117,7 @@ class Services:
         self.telemetry = telemetry
         self.memory = memory
         self.checks = checks
+        self.broker_principals: Collection[Principal] = ()  # who is a broker on the listener of brokers
         self.is_ready = False
         self.quorum: Quorum
         self.access: ControllerAccess

@@ -69,7 +69,8 @@ class Dispatcher:
         limit = route.for_brokers
         if limit is not None and not peer.is_broker and limit.is_meant(request, version):
             services.strangers.note(peer, f"sent {route.name}, which is for brokers of this cluster only")
-            return route.encode(header, limit.refusal(request, route.response_type))
+            ctx = RequestContext(services, peer, version, header.client_id, len(frame))
+            return self._finish(route, header, ctx, limit.refusal(request, route.response_type))
         if route.key == _ENVELOPE:
             return self._open_envelope(route, header, request, peer)
         return self._handle(route, header, request, frame, peer)
