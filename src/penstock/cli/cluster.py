@@ -20,9 +20,11 @@ from penstock.cli.cluster_facts import (
 from penstock.cli.cluster_features import raise_features, read_features
 from penstock.cli.cluster_moves import elect_preferred, misled, request_moves, watch_moves
 from penstock.cli.cluster_plan import CannotPlan, Move, plan_drain, plan_spread
+from penstock.cli.cluster_token import create_token, stored_token
 from penstock.cli.connection import BootstrapServer, ClientSetting
 from penstock.cli.errors import CommandError
 from penstock.cli.output import AsJson, list_of, print_json, print_table
+from penstock.cli.serve import DATA_DEFAULT
 from penstock.client.disks import Disk
 from penstock.protocol.messages import remove_raft_voter, unregister_broker
 
@@ -201,6 +203,39 @@ def _show_plan(moves: Sequence[Move]) -> None:
         return
     rows = [(each.topic, each.partition, list_of(each.before), list_of(each.after)) for each in moves]
     print_table(("topic", "partition", "replicas", "after"), rows)
+
+
+# --- token ----------------------------------------------------------------------------------------------------
+
+
+@app.command()
+def token(
+    *,
+    data: str = typer.Option(
+        DATA_DEFAULT, metavar="DIR", help="The data directory of a member on this host."
+    ),
+    create: bool = typer.Option(
+        False,
+        "--create",
+        help="Make one for a cluster of an earlier version, which has none. Its nodes are stopped.",
+    ),
+) -> None:
+    """Print the token by which nodes join. Who has it can act as a broker of the cluster: keep it secret.
+
+    For example:
+
+      penstock cluster token --data /var/lib/penstock > token
+      penstock up --join 10.0.0.5:9092 --token-file token
+    """
+    found = stored_token(data)
+    if found is None and create:
+        found = create_token(data)
+    if found is None:
+        raise CommandError(
+            f"{data} has no token: name a member's data directory with --data DIR. A cluster of an earlier version "
+            "gets one with --create while its nodes are stopped"
+        )
+    print(found.hex())
 
 
 # --- remove ---------------------------------------------------------------------------------------------------

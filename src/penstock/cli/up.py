@@ -36,6 +36,13 @@ def up(
         metavar="HOST:PORT",
         help="Any member of a running cluster, for a node that is new to it. A node that returns needs no flag.",
     ),
+    token: str | None = typer.Option(
+        None,
+        metavar="TOKEN",
+        help="The token of the cluster to join, of `penstock cluster token`. Others on this host may see it: prefer "
+        "--token-file, or PENSTOCK_TOKEN. A member of the same user on this host makes it needless.",
+    ),
+    token_file: str | None = typer.Option(None, metavar="FILE", help="A file with that token."),
     add_scram: list[str] = typer.Option(
         [],
         metavar="MECHANISM=[name=…,password=…]",
@@ -69,6 +76,8 @@ def up(
             config=config,
             settings=tuple(set_),
             join=tuple(join),
+            token=token,
+            token_file=token_file,
             add_scram=tuple(add_scram),
             brokers=brokers,
             log_level=log_level,

@@ -37,6 +37,7 @@ from penstock.config.themes import logs, network
 from penstock.observability.clock import Clock, SystemClock
 from penstock.observability.exposition import Histogram
 from penstock.observability.offload import ThreadOffload
+from penstock.security.cluster_secret import SECRET_FILE, ClusterSecret
 from penstock.security.dialer import Dialer
 from penstock.server.assembling import make_services
 from penstock.server.connection_host import ConnectionHost, Dialect, Limits, Tracked
@@ -50,6 +51,7 @@ from penstock.server.metrics.broker import BrokerMetrics
 from penstock.server.partition_service import PartitionService
 from penstock.server.server import ListenFailed, Server
 from penstock.server.socket_options import SocketOptions
+from penstock.storage import directory_files
 from penstock.storage.cleaner import Cleaner, CleanerSettings
 from penstock.storage.compaction_worker import Compactor, ProcessCompactor
 from penstock.storage.files import FileSystem, RealFileSystem
@@ -88,8 +90,13 @@ class Broker:
         randomness: random.Random | None = None,
         join: Sequence[tuple[str, int]] = (),
         users: Sequence[NewUser] = (),
+        secret: bytes | None = None,
+        find_secret: Callable[[str], bytes | None] = lambda _cluster_id: None,
     ) -> None:
         """`join` names members of a running cluster, for a node that has not been part of it yet.
+
+        `secret` is that of the cluster, unless the data directory has it; a new cluster makes one. `find_secret` looks
+        for it by the id of the cluster to join.
 
         `users` are those that a new cluster begins with.
 
@@ -99,6 +106,7 @@ class Broker:
         self._config = config
         self._join = tuple(join)
         self._users = tuple(users)
+        self._given_secret, self._find_secret = secret, find_secret
         self._dialects = dialects
         self._files = files or RealFileSystem()
         self._clock = clock or SystemClock()
@@ -110,6 +118,7 @@ class Broker:
         self.connections: Collection[Tracked] = ()
         self.services: Services
         self.identity: Identity
+        self.secret: ClusterSecret
         self._dialer: Dialer
         self._lifecycle: Lifecycle
 
@@ -158,8 +167,14 @@ class Broker:
         syncs = self._threads(_SYNC_THREADS, "penstock-sync")
         flusher = Flusher(syncs, self._clock, max(1, self._descriptors.for_logs // 4), self._ring())
         listener = self._config.inter_broker_listener
+        self.secret = ClusterSecret(self._random, self._known_secret(), self._find_secret)
+        meta = directory_files.read_meta(self._files, self._directory())
+        self.secret.cluster_id = None if meta is None else meta.cluster_id
         self._dialer = Dialer(
-            self._settings, self._liveness, client_id=f"penstock-broker-{self._config.node_id}"
+            self._settings,
+            self._liveness,
+            self.secret,
+            client_id=f"penstock-broker-{self._config.node_id}",
         )
         store = await self._open_store(reads, listener)
         self._cleanup.push_async_callback(store.close, flusher)
@@ -173,6 +188,7 @@ class Broker:
             controller,
             replicas,
             peers,
+            self.secret,
             clock=self._clock,
             liveness=self._liveness,
             randomness=self._random,
@@ -183,6 +199,8 @@ class Broker:
         await self._watch_disk(replicas, reads)
         self.identity = await self._identify(controller, reads)
         self.services.metrics.identity = self.identity.counts
+        if listener in self.identity.listeners:
+            self.services.broker_principals = self.identity.listeners[listener].brokers
         server = self._server()
         self.endpoints = await server.listen(list(self._config.listeners))
         self._cleanup.push_async_callback(server.stop, _DRAIN_MS_MAX)
@@ -191,6 +209,7 @@ class Broker:
         metadata.connect(quorum)
         access = self._follow_quorum(quorum, controller, peers)
         await self._start_quorum(quorum, store, flusher, advertised[listener], reads)
+        self._require_secret(store, is_alone=quorum.is_alone)
         if quorum.is_active:
             await controller.bootstrap(users=self._users)
         if not quorum.is_alone:  # the others need this node's vote before any of them can serve
@@ -232,6 +251,8 @@ class Broker:
                 f"{store.directory} belongs to cluster {store.cluster_id}, and the one to join is {cluster_id}: give "
                 "an empty data directory with --data DIR, or join the cluster it belongs to"
             )
+        self.secret.cluster_id = store.cluster_id
+        self._keep_secret(store)
         return store
 
     async def _watch_disk(self, replicas: Replicas, reads: ThreadOffload) -> None:
@@ -255,6 +276,35 @@ class Broker:
     def _disk_failed(self, error: Exception) -> None:
         self.services.replicas.disk.failed(error)
         self._lifecycle.disk_failed(error)
+
+    def _known_secret(self) -> bytes | None:
+        """What the data directory has, or what was given to this broker."""
+        directory = self._directory()
+        stored = directory_files.read_secret(self._files, directory)
+        if stored is not None and self._given_secret not in (None, stored):
+            raise NotAdmitted(
+                f"the token that was given is not that of {directory}/{SECRET_FILE}: leave it out, or remove the file "
+                "if the cluster has a new one"
+            )
+        return stored or self._given_secret
+
+    def _keep_secret(self, store: LogStore) -> None:
+        secret = self.secret.value
+        if secret is not None and directory_files.read_secret(self._files, store.directory) is None:
+            directory_files.write_secret(self._files, store.directory, secret)
+
+    def _require_secret(self, store: LogStore, *, is_alone: bool) -> None:
+        """A new cluster makes it. Raises `NotAdmitted` for a member of an older one that has none yet."""
+        if self.secret.value is None and is_alone:
+            self.secret.make()
+            self._keep_secret(store)
+        elif self.secret.value is None and self._dialer.proves_secret:
+            raise NotAdmitted(
+                f"{store.directory} belongs to a cluster of several nodes and has no {SECRET_FILE}, by which nodes of "
+                "this version know each other. Start this one with the token of another member (`penstock cluster "
+                "token` prints it there; --token-file FILE, PENSTOCK_TOKEN). If none has one yet, stop all, run "
+                f"`penstock cluster token --create --data {store.directory}`, and start the others with that"
+            )
 
     async def _dial(self, endpoint: Endpoint) -> Connection:
         return await self._dialer.open(endpoint)
