@@ -34,7 +34,8 @@ def up(
     join: list[str] = typer.Option(
         [],
         metavar="HOST:PORT",
-        help="Any member of a running cluster, for a node that is new to it. A node that returns needs no flag.",
+        help="A member of a running cluster, for a node that is new to it. May be given again. A node that returns "
+        "needs no flag.",
     ),
     add_scram: list[str] = typer.Option(
         [],
