@@ -11,6 +11,7 @@ import typer
 
 from penstock.cli.errors import EXIT_FAILED, EXIT_USAGE, CommandError, one_line
 from penstock.cli.output import AsJson, print_json, print_table
+from penstock.cli.stop_signals import Impatience
 
 if TYPE_CHECKING:
     from penstock.spark.pipeline.model import Pipeline
@@ -227,12 +228,15 @@ def _missing_extra(error: ModuleNotFoundError) -> CommandError:
 
 @contextlib.contextmanager
 def _stopping_on_signals() -> Iterator[threading.Event]:
-    """An event that the first signal sets; the second one interrupts whatever is going on."""
+    """An event that the first signal sets; a later one interrupts whatever is going on."""
     stopping = threading.Event()
+    impatience = Impatience()
 
     def stop(number: int, _frame: Any) -> None:
-        if stopping.is_set():
+        if impatience.is_shown():
             raise KeyboardInterrupt
+        if stopping.is_set():
+            return
         stopping.set()
         print(f"penstock: stopping after {signal.Signals(number).name}: batches end first", file=sys.stderr)
 

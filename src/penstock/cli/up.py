@@ -52,7 +52,7 @@ def up(
     """Run a broker until Ctrl-C or SIGTERM.
 
     One line on standard output says `ready` when it serves, and one where the console, metrics and HTTP gateways are
-    (penstock.admin.listener). A second signal stops it without waiting.
+    (penstock.admin.listener). A signal that follows after more than a second stops it without waiting.
 
     For example:
 
