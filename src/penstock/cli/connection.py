@@ -201,3 +201,13 @@ def describe_error(error: Any) -> str:
     inner = error.args[0] if isinstance(error, Exception) and error.args else error
     text = getattr(inner, "str", None)  # a method of KafkaError
     return one_line(str(text() if callable(text) else inner)).rstrip(".") or type(error).__name__
+
+
+def reading_failed(place: str, topic: str, error: Any) -> CommandError:
+    """A KafkaError that came in a record's stead. `place` says what was read."""
+    from confluent_kafka import KafkaError
+
+    hint = ""
+    if error.code() in (KafkaError._BAD_MSG, KafkaError.INVALID_MSG):  # noqa: SLF001  librdkafka's own are named so
+        hint = f"; the record is damaged: `penstock log verify DATA_DIRECTORY --topic {topic}` shows what else is"
+    return CommandError(f"cannot read {place}: {describe_error(error)}{hint}")

@@ -162,6 +162,7 @@ def make_consumer(server: str, settings: list[str], group: str = "penstock-cli")
                 "enable.partition.eof": True,
                 "auto.offset.reset": "error",
                 "isolation.level": "read_committed",
+                "check.crcs": True,
                 "fetch.queue.backoff.ms": 20,
                 "fetch.wait.max.ms": 20,  # that the end is reached is told by a fetch that brings nothing
             },
