@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.cli.connection import reading_failed, metadata_of, unknown_topic
+from penstock.cli.connection import metadata_of, reading_failed, unknown_topic
 from penstock.cli.errors import CommandError
 from penstock.cli.record_format import Shown, json_record, readable, readable_time, shown_message
 from penstock.cli.silence import POLL_SECONDS, Silence

@@ -50,10 +50,10 @@ from penstock.server.server import ListenFailed, Server
 from penstock.server.socket_options import SocketOptions
 from penstock.storage.cleaner import Cleaner, CleanerSettings
 from penstock.storage.compaction_worker import Compactor, ProcessCompactor
+from penstock.storage.directory_files import read_meta
 from penstock.storage.files import FileSystem, RealFileSystem
 from penstock.storage.flusher import Flusher
 from penstock.storage.log_errors import LogError
-from penstock.storage.directory_files import read_meta
 from penstock.storage.log_store import LogStore
 from penstock.storage.ring import SyncRing, open_ring
 

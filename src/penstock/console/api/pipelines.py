@@ -79,12 +79,13 @@ async def _found(client: Client, described: Described) -> dict[str, dict[str, An
 async def _query(client: Client, group: str, name: str, leaders: dict[TopicPartition, int]) -> dict[str, Any]:
     committed = await client.committed(group)
     ends = await offsets_at(client, {w: leaders[w] for w in committed if w in leaders}, LATEST)
+    is_known = bool(committed) and committed.keys() <= ends.keys()
     starts = await offsets_at(client, {w: leaders[w] for w in committed if w in leaders}, EARLIEST)
     return {
         "name": name,
         "group": group,
         "topics": sorted({where.topic for where in committed}),
-        "lag": sum(max(0, end - committed[where]) for where, end in ends.items()),
+        "lag": sum(max(0, end - committed[where]) for where, end in ends.items()) if is_known else None,
         "read": sum(max(0, committed[where] - start) for where, start in starts.items()),
         "total": sum(end - starts.get(where, end) for where, end in ends.items()),
     }

@@ -33,8 +33,8 @@ class QueryStatus(msgspec.Struct, frozen=True, kw_only=True):
     input_rows_per_second: float = 0.0
     processed_rows_per_second: float = 0.0
     batch_duration_ms: int = 0
-    lag_records: int = 0
-    lag_seconds: float = 0.0
+    lag_records: int | None = None  # None while it is unknown, and of what is not read from topics
+    lag_seconds: float | None = None
     state_rows: int = 0
     state_bytes: int = 0
     late_rows: int = 0

@@ -3,6 +3,7 @@
 import { get } from "../api.js";
 import { chip, h, put } from "../dom.js";
 import { count, plural } from "../format.js";
+import { lagCell } from "../lag.js";
 import { every } from "../live.js";
 import { address } from "../router.js";
 import { table } from "../table.js";
@@ -42,7 +43,7 @@ export function queryTable(pipeline) {
     { title: "Query", kind: "name", cell: (row) => [row.name, " ", told.get(row.name) ? chip(told.get(row.name).state) : null] },
     { title: "Reads", kind: "name", narrow: false, cell: (row) => row.topics.join(", ") },
     { title: "Progress", cell: progress },
-    { title: "Lag", kind: "number", cell: (row) => (row.lag > 0 ? chip(count(row.lag), "warn") : count(row.lag)) },
+    { title: "Lag", kind: "number", cell: (row) => lagCell(row.lag) },
     { title: "Rows/s", kind: "number", narrow: false, cell: (row) => count(Math.round(told.get(row.name)?.processed_rows_per_second ?? 0)) },
     { title: "Group", kind: "name mono", narrow: false, cell: (row) => h("a", { href: address("groups", row.group) }, row.group) },
   ], { label: `Queries of ${pipeline.name}`, empty: "No query has committed yet." });
@@ -51,6 +52,7 @@ export function queryTable(pipeline) {
 }
 
 function progress(row) {
+  if (row.lag === null) return "unknown";
   const part = row.total > 0 ? Math.min(1, (row.total - row.lag) / row.total) : 1;
   const bar = h("i");
   bar.style.width = `${Math.round(100 * part)}%`;
