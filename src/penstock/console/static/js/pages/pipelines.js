@@ -24,10 +24,11 @@ export async function show(_, signal) {
 
 function card(pipeline) {
   const rejected = pipeline.deadLetters?.count ?? 0;
+  const bound = pipeline.deadLetters && !pipeline.deadLetters.isExact ? "at most " : "";
   return h("section", { class: "card flush" },
     h("div", { class: "card-head" },
       h("h2", {}, h("a", { href: address("pipelines", pipeline.name) }, pipeline.name)),
-      h("div", { class: "row" }, runChip(pipeline.status), chip(plural(rejected, "dead letter", "dead letters"), rejected ? "warn" : "good"))),
+      h("div", { class: "row" }, runChip(pipeline.status), chip(bound + plural(rejected, "dead letter", "dead letters"), rejected ? "warn" : "good"))),
     queryTable(pipeline).element);
 }
 
