@@ -21,11 +21,12 @@ from penstock.cli.connection import (
 from penstock.cli.errors import EXIT_USAGE, CommandError
 from penstock.cli.group_reader import GroupReader, Starts
 from penstock.cli.offsets import at_time, earliest, latest
-from penstock.cli.position import Position, Time, first_offsets, parse_position
+from penstock.cli.position import parse_position
 from penstock.cli.record_format import Render, record_format, shown_message
 from penstock.cli.share_reader import ShareReader
 from penstock.cli.silence import POLL_SECONDS, Silence
 from penstock.cli.topic import choose_partitions
+from penstock.client.positions import Position, Time, first_offsets
 
 _POLL_RECORDS = 500
 

@@ -14,10 +14,10 @@ from typing import Any
 from penstock.cli.connection import REQUEST_TIMEOUT_SECONDS, describe_error, reading_failed
 from penstock.cli.errors import CommandError
 from penstock.cli.offsets import at_time, earliest, latest
-from penstock.cli.position import Position, Time, first_offsets
 from penstock.cli.record_format import Render, shown_message
 from penstock.cli.silence import POLL_SECONDS, Silence
 from penstock.cli.stop_signals import StopSignals
+from penstock.client.positions import Position, Time, first_offsets
 
 _POLL_RECORDS = 500
 _LEAVE_SECONDS = 5.0
