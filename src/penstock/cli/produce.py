@@ -98,13 +98,19 @@ def produce(
     except (LineError, KeyboardInterrupt) as stopped:
         problem = stopped
     sender.finish(timeout)
-    print(f"{sender.acknowledged} record(s) acknowledged in topic {topic}")
+    if acks == "0":  # nobody acknowledges: they left this process, and that is all there is to know
+        print(
+            f"{sender.acknowledged} record(s) sent to topic {topic}; with --acks 0 no broker acknowledges them"
+        )
+    else:
+        print(f"{sender.acknowledged} record(s) acknowledged in topic {topic}")
     if isinstance(problem, LineError):
         raise CommandError(str(problem))
     if isinstance(problem, KeyboardInterrupt) and file:
         raise CommandError("interrupted: the rest of the input was not sent")
     if sender.failed:
-        raise CommandError(f"{sender.failed} record(s) were not acknowledged: {sender.reason}")
+        done = "sent" if acks == "0" else "acknowledged"
+        raise CommandError(f"{sender.failed} record(s) were not {done}: {sender.reason}")
 
 
 def _record_maker(key: str | None, key_separator: str | None, null_value: str | None) -> RecordMaker:
