@@ -12,6 +12,7 @@ import typer
 from penstock.cli.errors import EXIT_FAILED, EXIT_USAGE, CommandError, one_line
 from penstock.cli.output import AsJson, print_json, print_table
 from penstock.cli.stop_signals import Impatience
+from penstock.distribution import pip_install
 
 if TYPE_CHECKING:
     from penstock.spark.pipeline.model import Pipeline
@@ -223,7 +224,7 @@ def told_in_one_line() -> Iterator[None]:
 def _missing_extra(error: ModuleNotFoundError) -> CommandError:
     if (error.name or "").startswith("penstock"):
         raise error
-    return CommandError(f"pipelines need {error.name}: install it with `pip install 'penstock[spark,jre]'`")
+    return CommandError(f"pipelines need {error.name}: install it with `{pip_install('spark', 'jre')}`")
 
 
 @contextlib.contextmanager
