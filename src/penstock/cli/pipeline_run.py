@@ -216,7 +216,12 @@ def told_in_one_line() -> Iterator[None]:
     except (ClientError, Disconnected) as error:
         raise CommandError(one_line(str(error))) from None
     except Exception as error:
-        if type(error).__name__ in ("AlreadyRunning", "SparkDidNotStart", "JavaNotFound"):
+        if type(error).__name__ in (
+            "AlreadyRunning",
+            "OtherPipelinesState",
+            "SparkDidNotStart",
+            "JavaNotFound",
+        ):
             raise CommandError(one_line(str(error))) from None
         raise
 

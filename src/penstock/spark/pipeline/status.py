@@ -60,6 +60,10 @@ class AlreadyRunning(Exception):
     """Another process runs this pipeline."""
 
 
+class OtherPipelinesState(Exception):
+    """The checkpoints are those of another pipeline: it would go on from offsets that are not its own."""
+
+
 def write_status(directory: str, status: RunStatus) -> None:
     """Replace the file as a whole: a reader sees the old status or the new one."""
     path = os.path.join(directory, STATUS_FILE)
@@ -93,9 +97,22 @@ def is_running(directory: str) -> bool:
     return False
 
 
+def _check_owner(directory: str, pipeline: str) -> None:
+    last = None
+    with contextlib.suppress(
+        msgspec.DecodeError
+    ):  # a status that cannot be read belongs to nobody in particular
+        last = read_status(directory)
+    if last is not None and last.pipeline != pipeline:
+        raise OtherPipelinesState(
+            f"the checkpoints in {directory} are those of pipeline {last.pipeline} ({last.file}), and this is "
+            f"{pipeline}: give it other checkpoints, or, if it was renamed and is to go on there, remove {STATUS_FILE}"
+        )
+
+
 @contextlib.contextmanager
 def run_lock(directory: str, pipeline: str) -> Iterator[None]:
-    """Hold the lock of a pipeline."""
+    """Hold the lock of a pipeline. Raises `AlreadyRunning` and `OtherPipelinesState`."""
     os.makedirs(directory, exist_ok=True)
     descriptor = os.open(os.path.join(directory, LOCK_FILE), os.O_RDWR | os.O_CREAT, 0o644)
     try:
@@ -108,6 +125,7 @@ def run_lock(directory: str, pipeline: str) -> Iterator[None]:
                 f"pipeline {pipeline} runs already{who} with its state in {directory}: stop that run, "
                 "or give this one another name or other checkpoints"
             ) from None
+        _check_owner(directory, pipeline)
         yield
     finally:
         os.close(descriptor)
