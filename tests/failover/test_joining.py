@@ -162,3 +162,23 @@ def test_a_cluster_without_a_token_is_given_one_while_it_is_stopped(tmp_path: Pa
         second.start()
         first._await_ready()
         assert token_of(first) == token_of(second) == done.stdout.strip()
+
+
+def test_a_member_starts_again_although_the_node_that_its_flag_names_is_down(tmp_path: Path) -> None:
+    with running_cluster(tmp_path) as cluster:
+        cluster.create_topic("t", 2)
+        for number in (1, 2):
+            assert cluster.nodes[number].terminate() == 0
+        cluster.nodes[2].start()  # with --join of the first, as a unit file has it
+        cluster.await_in_sync("t")
+
+
+def test_a_new_node_joins_through_any_of_the_members_that_are_named(tmp_path: Path) -> None:
+    with running_cluster(tmp_path, 1) as cluster:
+        nobody = f"127.0.0.1:{free_port()}"
+        for number, seeds in ((2, [f"{nobody},{cluster.bootstrap}"]), (3, [nobody, cluster.bootstrap])):
+            flags = [word for seed in seeds for word in ("--join", seed)]
+            node = BrokerProcess(tmp_path / str(number), arguments=["--node-id", str(number), *flags])
+            cluster.nodes[number] = node.start()
+        cluster.create_topic("t", 2)
+        cluster.await_in_sync("t")

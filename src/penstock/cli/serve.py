@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, get_args
 import msgspec
 
 from penstock.cli.errors import EXIT_USAGE, CommandError
+from penstock.cli.stop_signals import Impatience
 from penstock.observability.allocator import collect_seldom, keep_freed_memory
 from penstock.observability.logs import LogFormat, LogLevel, configure_logging
 
@@ -177,9 +178,10 @@ async def _serve(
     from penstock.server.broker import Broker, StartFailed
 
     stop = asyncio.Event()
+    impatience = Impatience()
 
     def on_signal(number: int) -> None:
-        if stop.is_set():
+        if impatience.is_shown():
             print("penstock: stopped without waiting; the next start recovers", file=sys.stderr, flush=True)
             os._exit(128 + number)
         stop.set()

@@ -34,7 +34,8 @@ def up(
     join: list[str] = typer.Option(
         [],
         metavar="HOST:PORT",
-        help="Any member of a running cluster, for a node that is new to it. A node that returns needs no flag.",
+        help="A member of a running cluster, for a node that is new to it. May be given again. A node that returns "
+        "needs no flag.",
     ),
     token: str | None = typer.Option(
         None,
@@ -58,7 +59,7 @@ def up(
     """Run a broker until Ctrl-C or SIGTERM.
 
     One line on standard output says `ready` when it serves, and one where the console, metrics and HTTP gateways are
-    (penstock.admin.listener). A second signal stops it without waiting.
+    (penstock.admin.listener). A signal that follows after more than a second stops it without waiting.
 
     For example:
 

@@ -54,6 +54,7 @@ from penstock.server.socket_options import SocketOptions
 from penstock.storage import directory_files
 from penstock.storage.cleaner import Cleaner, CleanerSettings
 from penstock.storage.compaction_worker import Compactor, ProcessCompactor
+from penstock.storage.directory_files import read_meta
 from penstock.storage.files import FileSystem, RealFileSystem
 from penstock.storage.flusher import Flusher
 from penstock.storage.log_errors import LogError
@@ -233,7 +234,7 @@ class Broker:
         await lifecycle.start()
 
     async def _open_store(self, reads: ThreadOffload, listener: str) -> LogStore:
-        cluster_id = await cluster_id_of(self._join, self._dial, listener) if self._join else None
+        cluster_id = await self._cluster_to_join(listener)
         store = LogStore.open(
             self._directory(),
             files=self._files,
@@ -305,6 +306,18 @@ class Broker:
                 "token` prints it there; --token-file FILE, PENSTOCK_TOKEN). If none has one yet, stop all, run "
                 f"`penstock cluster token --create --data {store.directory}`, and start the others with that"
             )
+
+    async def _cluster_to_join(self, listener: str) -> str | None:
+        """None for a node that joins nobody, or is a member already and returns while those named are down."""
+        if not self._join:
+            return None
+        try:
+            return await cluster_id_of(self._join, self._dial, listener)
+        except JoinFailed as error:
+            if read_meta(self._files, self._directory()) is None:
+                raise
+            log.info("Ignored --join, because this node is a member of its cluster already: %s", error)
+            return None
 
     async def _dial(self, endpoint: Endpoint) -> Connection:
         return await self._dialer.open(endpoint)

@@ -91,7 +91,8 @@ class Dispatcher:
         services = self._services
         version = header.api_version
         if log.isEnabledFor(logging.DEBUG):
-            log.debug("%s #%d %s v%d", peer, header.correlation_id, route.name, version)
+            client = header.client_id or "without a name"
+            log.debug("%s #%d %s v%d, client %s", peer, header.correlation_id, route.name, version, client)
         ctx = RequestContext(services, peer, version, header.client_id, len(frame))
         response = route.handle(ctx, request)
         if services.quotas.is_active:

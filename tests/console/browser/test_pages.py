@@ -265,3 +265,39 @@ def test_a_full_disk_is_a_banner_on_every_page_until_there_is_space(
     finally:
         set_reserve("-1")
     expect(banner).to_be_empty()
+
+
+def test_back_closes_a_dialog_and_stays_on_the_page(visit: Visiting) -> None:
+    here = visit()
+    here.open("#/groups")
+    page = here.open("#/topics")
+    page.get_by_role("button", name="Create topic").click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(page.get_by_role("heading", name="Topics")).to_be_visible()
+    page.go_forward()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.go_back()
+    page.go_back()
+    expect(page.get_by_role("heading", name="Groups")).to_be_visible()
+    assert here.complaints == []
+
+
+def test_a_dialog_that_was_closed_leaves_nothing_for_back_to_close(visit: Visiting) -> None:
+    here = visit()
+    here.open("#/groups")
+    page = here.open("#/topics")
+    page.get_by_role("button", name="Create topic").click()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.wait_for_function("window.history.state === null")
+    page.go_back()
+    expect(page.get_by_role("heading", name="Groups")).to_be_visible()
+
+
+def test_an_address_that_is_none_says_so(visit: Visiting) -> None:
+    page = visit().open("#/topcis")
+    expect(page.get_by_role("alert")).to_contain_text("There is no page #/topcis in this console.")
+    page.get_by_role("link", name="Go to the overview").click()
+    expect(page.get_by_text("Under-replicated")).to_be_visible()
