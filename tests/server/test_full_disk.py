@@ -82,11 +82,12 @@ async def commit(client: Client, topic: TopicHandle, offset: int) -> int:
 
 
 async def committed(client: Client, topic: TopicHandle) -> int:
+    """Once the coordinator has loaded its partition, which it does after a start."""
     wanted = OffsetFetchRequestTopics(topic_id=topic.id, partition_indexes=[0])
-    response = await client.send(
-        OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id="g", topics=[wanted])])
-    )
-    return int(one(one(one(response.groups).topics).partitions).committed_offset)
+    request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id="g", topics=[wanted])])
+    while (group := one((await client.send(request)).groups)).error_code:
+        await asyncio.sleep(0.01)
+    return int(one(one(group.topics).partitions).committed_offset)
 
 
 def lines(log: pytest.LogCaptureFixture, level: str) -> list[str]:
