@@ -63,7 +63,7 @@ async def admin_port(live: Live) -> AsyncIterator[Callable[[str], Awaitable[tupl
 async def fill(client: Client, topic: TopicHandle) -> tuple[str, str]:
     """Produce until the broker refuses; gives the error and its message."""
     for _ in range(SIZE):
-        answer = await client.produce(topic, batch(b"v" * 200_000))
+        answer = await client.produce(topic, batch(b"v" * 50_000))
         if answer.error_code:
             return code(answer.error_code), answer.error_message or ""
     raise AssertionError("the disk is never full")
@@ -82,11 +82,12 @@ async def commit(client: Client, topic: TopicHandle, offset: int) -> int:
 
 
 async def committed(client: Client, topic: TopicHandle) -> int:
+    """Once the coordinator has loaded its partition, which it does after a start."""
     wanted = OffsetFetchRequestTopics(topic_id=topic.id, partition_indexes=[0])
-    response = await client.send(
-        OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id="g", topics=[wanted])])
-    )
-    return int(one(one(one(response.groups).topics).partitions).committed_offset)
+    request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id="g", topics=[wanted])])
+    while (group := one((await client.send(request)).groups)).error_code:
+        await asyncio.sleep(0.01)
+    return int(one(one(group.topics).partitions).committed_offset)
 
 
 def lines(log: pytest.LogCaptureFixture, level: str) -> list[str]:
@@ -118,8 +119,7 @@ async def test_a_full_disk_is_seen_everywhere_and_takes_all_but_records(
             await within(5, until(lambda: len(lines(caplog, "ERROR")) == 1))
             assert lines(caplog, "ERROR")[0].startswith("Disk full: /data has ")
 
-            _, shown = await get("/console/api/troubles")
-            assert one(shown["troubles"]).startswith("The disk of broker 1 is ")
+            await within(5, _until_shown(get))
 
             assert records_in(await client.fetch(topic))
             await within(5, _until_committed(client, topic))
@@ -129,6 +129,13 @@ async def test_a_full_disk_is_seen_everywhere_and_takes_all_but_records(
             client = await live.connect()
             assert await committed(client, topic) == 7
             assert (await fill(client, topic))[0] == "KAFKA_STORAGE_ERROR"
+
+
+async def _until_shown(get: Callable[[str], Awaitable[tuple[int, Any]]]) -> None:
+    """The console leaves a broker out that does not answer in time."""
+    while not (shown := (await get("/console/api/troubles"))[1]["troubles"]):
+        await asyncio.sleep(0.01)
+    assert one(shown).startswith("The disk of broker 1 is ")
 
 
 async def _until_committed(client: Client, topic: TopicHandle) -> None:
