@@ -176,6 +176,10 @@ def _topology_audit(at: str, lake: pathlib.Path) -> None:
     table = read_table(lake / "topology")
     _table("Who leads what (table topology)", table[["topic", "partition", "leader", "missing"]].head(12))
     print(f"{len(read_topic(at, 'topology.warnings'))} partitions lack replicas")
+    apis = read_table(lake / "api_versions").sort_values(["broker", "api"])
+    _table(
+        "API versions of each broker (table api_versions)", apis[["broker", "api", "first", "last"]].head(12)
+    )
 
 
 def _table(title: str, frame: pd.DataFrame) -> None:

@@ -1,5 +1,6 @@
-"""Asks a cluster who leads what, and tells it as messages."""
+"""Asks a cluster who leads what and which API versions each broker supports, and tells it as messages."""
 
+import asyncio
 import datetime as dt
 import json
 from collections.abc import Iterator
@@ -7,19 +8,26 @@ from collections.abc import Iterator
 from confluent_kafka.admin import AdminClient
 
 from examples.messages import Message
+from penstock.client.cluster import Client
+from penstock.protocol.apis import APIS
 
-TOPICS = {"topology": 1}
+TOPICS = {"topology": 1, "topology_apis": 1}
 
 
-def messages(bootstrap_servers: str) -> Iterator[Message]:
-    """One message for each partition of each topic."""
+def messages(bootstrap_servers: str, *, with_internal: bool = False) -> Iterator[Message]:
+    """One message for each partition of each topic, and one for each API of each broker.
+
+    Internal topics begin with two underscores, and are left out unless they are asked for.
+    """
     at = dt.datetime.now(tz=dt.UTC).isoformat()
     cluster = AdminClient({"bootstrap.servers": bootstrap_servers}).list_topics(timeout=10)
+    told = {"at": at, "cluster": cluster.cluster_id}
     for name, topic in sorted(cluster.topics.items()):
+        if name.startswith("__") and not with_internal:
+            continue
         for number, partition in sorted(topic.partitions.items()):
             value = {
-                "at": at,
-                "cluster": cluster.cluster_id,
+                **told,
                 "topic": name,
                 "partition": number,
                 "leader": partition.leader,
@@ -27,3 +35,19 @@ def messages(bootstrap_servers: str) -> Iterator[Message]:
                 "inSync": partition.isrs,
             }
             yield Message("topology", json.dumps(value).encode(), name.encode())
+    for broker, versions in asyncio.run(api_versions(bootstrap_servers)).items():
+        for api, (first, last) in versions.items():
+            value = {**told, "broker": broker, "api": api, "first": first, "last": last}
+            yield Message("topology_apis", json.dumps(value).encode(), str(broker).encode())
+
+
+async def api_versions(bootstrap_servers: str) -> dict[int, dict[str, tuple[int, int]]]:
+    """The first and last version of each API, by broker, as each one answers ApiVersions."""
+    found: dict[int, dict[str, tuple[int, int]]] = {}
+    async with Client(bootstrap_servers) as client:
+        for broker in sorted((await client.metadata([])).brokers):
+            versions = (await client.connection_to(broker)).introduced.versions
+            found[broker] = {
+                APIS[key].name if key in APIS else str(key): versions[key] for key in sorted(versions)
+            }
+    return found

@@ -1,4 +1,4 @@
-"""Who leads what: the metadata of a cluster as a table, and a warning where a partition lacks replicas.
+"""Who leads what and supports which API versions, as tables, and a warning where a partition lacks replicas.
 
 The same kind of pipeline as the YAML files beside it, in Python.
 """
@@ -26,6 +26,14 @@ partitions = audit.topic(
     ),
 )
 
+apis = audit.topic(
+    "topology_apis",
+    decode=json(
+        "at TIMESTAMP NOT NULL, cluster STRING NOT NULL, broker INT NOT NULL, api STRING NOT NULL, "
+        "first INT NOT NULL, last INT NOT NULL"
+    ),
+)
+
 
 @audit.step(partitions)
 def audited(frame: DataFrame) -> DataFrame:
@@ -34,5 +42,6 @@ def audited(frame: DataFrame) -> DataFrame:
 
 
 warnings = audit.filter("warnings", audited, "missing > 0 OR leader < 0")
+audit.to_table("api_versions", apis, path=f"{LAKE}/api_versions")
 audit.to_table("topology", audited, path=f"{LAKE}/topology")
 audit.to_topic("warnings", warnings, topic="topology.warnings", key="topic", partitions=1)

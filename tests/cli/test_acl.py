@@ -10,7 +10,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from penstock.cli.errors import EXIT_FAILED, EXIT_USAGE
 from penstock.cli.main import run
 from penstock.security.acl_authorizer import STANDARD_AUTHORIZER
-from tests.cli.conftest import Penstock
+from tests.cli.conftest import Penstock, run_command
 from tests.support.broker import BrokerProcess
 from tests.support.plugin import running_broker
 
@@ -103,3 +103,41 @@ def test_who_may_not_list_acls_is_told_so_and_not_that_there_are_none(acl: Acl) 
         acl("remove", "--deny-principal", "User:ANONYMOUS", "--cluster")
         acl("remove", "--allow-principal", "User:ANONYMOUS", "--cluster")
     assert failed == "penstock: cannot list ACLs: this user may not describe the cluster; ask who may\n"
+
+
+@pytest.fixture
+def no_writing(acl: Acl, topic: str) -> Iterator[None]:
+    """No user may write any topic. This one may change ACLs, but not use an idempotent producer."""
+    rules = (
+        (
+            "--allow-principal",
+            "User:ANONYMOUS",
+            "--operation",
+            "alter",
+            "--operation",
+            "describe",
+            "--cluster",
+        ),
+        ("--allow-principal", "User:ANONYMOUS", "--operation", "describe", "--topic", topic),
+        ("--deny-principal", "User:ANONYMOUS", "--operation", "write", "--topic", "*"),
+    )
+    for rule in rules:
+        acl("add", *rule)
+    yield
+    for rule in reversed(rules):
+        acl("remove", *rule)
+
+
+@pytest.mark.usefixtures("no_writing")
+@pytest.mark.parametrize("options", [(), ("--acks", "1")])
+def test_who_may_not_write_is_told_so_and_what_would_allow_it(
+    guarded: BrokerProcess, topic: str, options: tuple[str, ...]
+) -> None:
+    lines = "a\nb\nc\n"
+    done = run_command("produce", topic, *options, "--bootstrap-server", guarded.bootstrap, stdin=lines)
+    assert done.returncode == EXIT_FAILED, done.stderr
+    assert done.stdout == f"0 record(s) acknowledged in topic {topic}\n", done.stderr
+    assert done.stderr.startswith("penstock: 3 record(s) were not acknowledged: "), done
+    assert f"this user may not write topic {topic}" in done.stderr
+    assert f"`penstock acl add --allow-principal User:NAME --producer --topic {topic}`" in done.stderr
+    assert done.stderr.count("\n") == 1

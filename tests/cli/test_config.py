@@ -154,3 +154,21 @@ def test_a_brokers_log_levels_are_shown_and_changed_while_it_runs(penstock: Pens
     assert levels()["penstock.storage"] == "INFO"
     failed = penstock("config", "set", "broker-logger", "penstock.storage=LOUD", fails=True)
     assert "Valid log levels are" in failed.stderr
+
+
+def test_a_default_for_all_brokers_is_set_shown_and_unset(penstock: Penstock) -> None:
+    done = penstock("config", "set", "brokers", "log.cleaner.backoff.ms=12345")
+    assert done.stdout == "brokers: log.cleaner.backoff.ms is 12345\n"
+    (shown,) = json.loads(penstock("config", "describe", "brokers", "--json").stdout)
+    assert (shown["name"], shown["value"], shown["source"]) == (
+        "log.cleaner.backoff.ms",
+        "12345",
+        "dynamic default broker",
+    )
+    of_broker = json.loads(penstock("config", "describe", "broker", "--json").stdout)
+    assert ("log.cleaner.backoff.ms", "12345") in [(each["name"], each["value"]) for each in of_broker]
+    penstock("config", "unset", "brokers", "log.cleaner.backoff.ms")
+    assert json.loads(penstock("config", "describe", "brokers", "--json").stdout) == []
+    failed = penstock("config", "set", "brokers", "log.cleaner.backoff.ms=soon", fails=True)
+    assert failed.stderr.startswith("penstock: cannot change brokers: ")
+    assert "leave out the name" in penstock("config", "describe", "brokers", "1", fails=True).stderr

@@ -1,4 +1,6 @@
 import socket
+import socketserver
+import threading
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
@@ -84,7 +86,7 @@ def test_who_is_not_let_in_is_told_so_after_the_first_short_request() -> None:
     client = Refused()
     with pytest.raises(CommandError, match=r"does not let this command in \(wrong password\)"):
         metadata_of(client)
-    assert client.timeouts == [1.0]
+    assert client.timeouts == [0.5]
 
 
 def test_an_unknown_client_setting_is_one_line(capfd: pytest.CaptureFixture[str]) -> None:
@@ -99,3 +101,27 @@ def test_settings_are_split_at_the_first_equals_sign() -> None:
     assert pairs(["a=b=c", "d="], "--config") == {"a": "b=c", "d": ""}
     with pytest.raises(CommandError, match="--config 'a' is not a setting: write it as KEY=VALUE"):
         pairs(["a"], "--config")
+
+
+@pytest.mark.parametrize(
+    ("setting", "reason"),
+    [("security.protocol=PLAINTEXT", "it speaks another protocol"), ("security.protocol=SSL", "SSL")],
+)
+def test_a_port_of_another_protocol_is_told_long_before_a_slow_broker_is_given_up(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], setting: str, reason: str
+) -> None:
+    monkeypatch.setattr("penstock.cli.connection.REQUEST_TIMEOUT_SECONDS", 600.0)
+
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.recv(1024)
+            self.request.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"127.0.0.1:{server.server_address[1]}"
+        assert run(["topic", "list", "--bootstrap-server", address, "-X", setting]) == 1
+        server.shutdown()
+    (told,) = lines_about(address, capfd.readouterr().err)
+    assert reason in told
+    assert "security.protocol" in told

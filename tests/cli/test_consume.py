@@ -114,3 +114,27 @@ def test_a_group_without_a_name_is_refused(penstock: Penstock, ten: str) -> None
 def test_an_unknown_topic_is_one_line(penstock: Penstock, ten: str) -> None:
     failed = penstock("consume", ten + "x", fails=True)
     assert failed.stderr == f"penstock: there is no topic {ten}x: did you mean {ten}?\n"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--no-follow",), ("--no-follow", "--group", "wary"), ("--share-group", "sharing-and-wary")],
+    ids=["alone", "in a group", "in a share group"],
+)
+def test_a_damaged_record_is_an_error_and_is_not_shown(
+    penstock: Penstock, topic: str, send: Send, shared_broker: BrokerProcess, options: tuple[str, ...]
+) -> None:
+    if "--share-group" in options:
+        penstock("config", "set", "group", options[-1], "share.auto.offset.reset=earliest")
+    for value in ("first", "second", "third"):
+        send(topic, 0, [value])  # a batch each
+    (segment,) = (shared_broker.data_dir / f"{topic}-0").glob("*.log")
+    with segment.open("r+b") as file:
+        at = file.read().index(b"second")
+        file.seek(at)
+        file.write(b"s3cond")
+    failed = penstock("consume", topic, *options, fails=True)
+    assert "s3cond" not in failed.stdout
+    assert "cannot read" in failed.stderr
+    assert "CRC" in failed.stderr
+    assert f"`penstock log verify DATA_DIRECTORY --topic {topic}`" in failed.stderr

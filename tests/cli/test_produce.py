@@ -112,3 +112,8 @@ def test_what_cannot_be_sent_is_one_line(
 def test_without_a_topic_and_a_terminal_it_says_how_to_name_one(penstock: Penstock) -> None:
     failed = penstock("produce", stdin="a\n", fails=True)
     assert failed.stderr == "penstock: say which topic: `penstock produce TOPIC < lines`\n"
+
+
+def test_what_nobody_acknowledges_is_not_said_to_be_acknowledged(penstock: Penstock, topic: str) -> None:
+    done = penstock("produce", topic, "--acks", "0", stdin="one\ntwo\n")
+    assert done.stdout == f"2 record(s) sent to topic {topic}; with --acks 0 no broker acknowledges them\n"

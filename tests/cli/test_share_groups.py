@@ -72,14 +72,31 @@ def test_the_lag_of_a_share_group_is_what_it_is_not_done_with(
     penstock: Penstock, shared_broker: BrokerProcess, group: str, topic: str, send: Send
 ) -> None:
     send(topic, 0, list("abcde"))
-    started(shared_broker, group, topic, {0: 2})
+    started(shared_broker, group, topic, {0: 2, 1: 0})
 
     (found,) = json.loads(penstock("group", "lag", group, "--json").stdout)
 
     assert found["lag"] == 3
     assert [(each["partition"], each["committed"], each["end"]) for each in found["partitions"]] == [
-        (0, 2, 5)
+        (0, 2, 5),
+        (1, 0, 0),
     ]
+    assert penstock("group", "lag", group).stdout.endswith(f"{group} is 3 record(s) behind\n")
+
+
+def test_the_lag_of_partitions_in_which_a_share_group_has_not_begun_is_unknown_and_not_nothing(
+    penstock: Penstock, shared_broker: BrokerProcess, group: str, topic: str, send: Send
+) -> None:
+    send(topic, 0, list("abcde"))
+    send(topic, 1, list("abc"))
+    started(shared_broker, group, topic, {0: 2})
+
+    (found,) = json.loads(penstock("group", "lag", group, "--json").stdout)
+
+    assert (found["lag"], found["knownLag"], found["unknownPartitions"]) == (None, 3, 1)
+    assert [(each["partition"], each["lag"]) for each in found["partitions"]] == [(0, 3), (1, None)]
+    last = penstock("group", "lag", group).stdout.splitlines()[-1]
+    assert last == f"{group} is at least 3 record(s) behind; the lag of 1 partition(s) is unknown"
 
 
 def test_a_share_group_is_reset_while_nobody_is_in_it(
@@ -93,7 +110,7 @@ def test_a_share_group_is_reset_while_nobody_is_in_it(
 
     penstock("group", "reset", group, "--all-topics", "--shift-by", "-2", "--execute")
     (found,) = json.loads(penstock("group", "lag", group, "--json").stdout)
-    assert [each["committed"] for each in found["partitions"]] == [1]
+    assert [each["committed"] for each in found["partitions"]] == [1, None]
 
     reader.say(0)
     failed = penstock("group", "reset", group, "--topic", topic, "--to", "latest", "--execute", fails=True)

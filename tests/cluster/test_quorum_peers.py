@@ -52,5 +52,7 @@ def test_a_node_that_does_not_allow_us_is_as_good_as_silent_and_the_reason_is_to
     with caplog.at_level(logging.WARNING, "penstock.cluster.quorum"):
         asyncio.run(ask_twice())
     (told,) = caplog.records
-    assert "the node at 127.0.0.1:9093 does not allow this one to take part" in told.getMessage()
+    assert (
+        "the node at 127.0.0.1:9093 does not take this one for a broker of its cluster" in told.getMessage()
+    )
     assert "super.users" in told.getMessage()

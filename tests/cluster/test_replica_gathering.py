@@ -29,8 +29,10 @@ from penstock.server.gathered_produce import GatheredProduce
 from penstock.server.metrics.requests import RequestCounts
 from penstock.server.route import PRODUCE, Route
 from penstock.storage.file_cache import FileCache
+from penstock.storage.files import Usage
 from penstock.storage.flusher import Flusher
 from penstock.storage.log import Log
+from penstock.storage.log_errors import NoSpace
 from penstock.storage.recovery import create_log
 from penstock.testing.disk import FaultyDisk, Operation
 from tests.server.raw import frame_of
@@ -66,6 +68,7 @@ class Stage:
         self.disk = FaultyDisk(Random(1))
         self.syncs = HeldSyncs()
         surroundings = Surroundings(1, SystemClock(), Flusher(self.syncs, SystemClock()))
+        self.space = surroundings.disk
         self.replica = Replica("t", bytes(16), 0, self._open, surroundings)
         self.replica.follow(state())
 
@@ -121,6 +124,22 @@ def test_it_is_gathered_only_while_a_sync_runs() -> None:
         while_syncing = replica.is_gathering
         stage.syncs.let_go()
         assert (while_syncing, replica.is_gathering) == (True, False)
+
+    on_stage(story)
+
+
+def test_it_is_not_gathered_when_clients_have_used_all_but_the_reserve_of_the_disk() -> None:
+    async def story(stage: Stage) -> None:
+        stage.space.measured(Usage(1_000_000, 100_150), 100_000, 0)
+        stage.append("a")
+        before = stage.replica.is_gathering
+        gathered = [stage.gather("b"), stage.gather("c")]
+        assert (before, stage.replica.is_gathering) == (True, False), "it counts before it is written"
+        with pytest.raises(NoSpace, match="cannot write to t-0: the disk of the broker is full"):
+            stage.append("d")
+        stage.syncs.let_go()
+        stage.syncs.let_go()
+        assert ([each.is_done for each in gathered], stage.values()) == ([True, True], ["a", "b", "c"])
 
     on_stage(story)
 

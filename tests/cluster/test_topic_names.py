@@ -1,6 +1,7 @@
 import pytest
 
 from penstock.cluster import topic_names
+from penstock.spark.sink.decision import DECISIONS_TOPIC
 
 
 @pytest.mark.parametrize("name", ["orders", "a.b_c-D9", "...", "x" * 249, "__consumer_offsets"])
@@ -45,3 +46,7 @@ def test_the_coordinators_topics_are_internal() -> None:
     assert topic_names.is_internal("__consumer_offsets")
     assert topic_names.is_internal("__transaction_state")
     assert not topic_names.is_internal("__mine")
+
+
+def test_the_topic_of_the_sinks_is_internal_under_the_name_that_the_sinks_use() -> None:
+    assert topic_names.is_internal(DECISIONS_TOPIC)

@@ -75,5 +75,5 @@ def test_what_cannot_be_decoded_is_said_in_words(data: bytes, schema: str, said:
 
 def test_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "fastavro", None)
-    with pytest.raises(Refused, match=r"penstock\[spark\]"):
+    with pytest.raises(Refused, match=r"penstock-broker\[spark\]"):
         decode_avro(_encoded(), json.dumps(_SCHEMA))

@@ -1,17 +1,41 @@
 import pytest
 
+from penstock.client.positions import Last, Offset, Position, Start, Time
 from penstock.console.positions import Bounds, Where, clamped, parse_where
 from penstock.console.refusals import Refused
 
+NOW_MS = 1_750_000_000_000
+
 
 def test_without_words_the_newest_of_all_partitions_are_meant() -> None:
-    assert parse_where({}) == Where(partition=None, origin="newest")
+    assert parse_where({}, NOW_MS) == Where()
 
 
 def test_offsets_and_times_are_read_with_their_partition() -> None:
     query = {"from": "offset", "offset": "17", "time": "5", "partition": "2"}
-    assert parse_where(query) == Where(partition=2, origin="offset", number=17)
-    assert parse_where({"from": "time", "time": "1700000000000"}).number == 1_700_000_000_000
+    assert parse_where(query, NOW_MS) == Where(partitions=frozenset({2}), position=Offset(17))
+    assert parse_where({"from": "time", "time": "1700000000000"}, NOW_MS).position == Time(1_700_000_000_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "position"),
+    [
+        ("oldest", Start()),
+        ("start", Start()),
+        ("17", Offset(17)),
+        ("-5", Last(5)),
+        ("-1m", Time(NOW_MS - 60_000)),
+        ("1970-01-01T00:00:01", Time(1000)),
+    ],
+)
+def test_from_takes_every_position_that_the_command_takes(text: str, position: Position) -> None:
+    assert parse_where({"from": text}, NOW_MS).position == position
+
+
+def test_partition_and_partitions_mean_the_same() -> None:
+    for name in ("partition", "partitions"):
+        assert parse_where({name: "0,2"}, NOW_MS).partitions == frozenset({0, 2})
+        assert parse_where({name: "all"}, NOW_MS).partitions is None
 
 
 @pytest.mark.parametrize(
@@ -22,12 +46,13 @@ def test_offsets_and_times_are_read_with_their_partition() -> None:
         {"from": "time", "time": "NaN"},
         {"from": "offset", "offset": "9" * 30},
         {"partition": "first"},
+        {"partition": "1", "partitions": "1"},
         {"partition": "²"},
     ],
 )
 def test_what_makes_no_sense_is_refused(query: dict[str, str]) -> None:
     with pytest.raises(Refused):
-        parse_where(query)
+        parse_where(query, NOW_MS)
 
 
 def test_positions_stay_within_what_a_partition_holds() -> None:

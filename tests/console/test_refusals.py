@@ -1,7 +1,7 @@
 import pytest
 
 from penstock.client.cluster import BrokerError, Disconnected, TimedOut
-from penstock.console.refusals import Refused, check, of_failure, refusal
+from penstock.console.refusals import Refused, check, of_failure, refusal, words_of
 from penstock.protocol.errors import ErrorCode
 
 
@@ -24,6 +24,14 @@ def test_the_broker_is_quoted_where_it_knows_better_what_is_wrong() -> None:
     assert told.message == "Topic a cannot be created: retention.ms must be a number (INVALID_CONFIG)."
     unknown = refusal(ErrorCode.FEATURE_UPDATE_FAILED, "It failed", "because")
     assert unknown.message == "It failed: because (FEATURE_UPDATE_FAILED)."
+
+
+@pytest.mark.parametrize("code", [code for code in ErrorCode if code.name.endswith("_AUTHORIZATION_FAILED")])
+def test_who_is_not_allowed_reads_words_and_no_name_of_an_error(code: ErrorCode) -> None:
+    told = refusal(code, "The disks cannot be shown", "Cluster authorization failed.")
+    assert told.message.startswith("The disks cannot be shown: you are not allowed to; ")
+    assert (words_of(code) or "").startswith("you are not allowed to; ")
+    assert code.name not in told.message
 
 
 def test_an_error_without_words_is_named() -> None:

@@ -21,6 +21,7 @@ from examples.messages import Message, make_topics, send
 from examples.order_saga import events as saga
 from examples.run import pipeline_file
 from examples.topology_audit import events as topology
+from penstock.embedded import Cluster
 from penstock.spark.testing.broker import TestBroker
 from penstock.spark.testing.kit import PipelineKit
 from tests.support.plugin import running_broker
@@ -208,7 +209,10 @@ def test_the_table_tells_who_leads_what_and_warnings_tell_what_lacks_replicas(
 ) -> None:
     make_topics(stage.broker.bootstrap, {"audited": 2})
     messages = list(topology.messages(stage.broker.bootstrap))
-    partitions = [json.loads(message.value or b"") for message in messages]
+    told = {
+        name: [json.loads(m.value or b"") for m in messages if m.topic == name] for name in topology.TOPICS
+    }
+    partitions, apis = told["topology"], told["topology_apis"]
     assert [each["partition"] for each in partitions if each["topic"] == "audited"] == [0, 1]
     lacking = {**partitions[0], "topic": "lacking", "replicas": [1, 2, 3], "inSync": [1]}
     leaderless = {**partitions[0], "topic": "leaderless", "leader": -1}
@@ -222,4 +226,22 @@ def test_the_table_tells_who_leads_what_and_warnings_tell_what_lacks_replicas(
     )
     warned = [warning["topic"] for warning in stage.topic("topology.warnings")]
     assert sorted(warned) == ["lacking", "leaderless"]
-    assert "2 partitions lack replicas" in stage.shown("topology_audit", capsys)
+    versions = stage.rows("api_versions")[["broker", "api", "first", "last"]]
+    assert sorted(versions.itertuples(index=False, name=None)) == sorted(
+        (each["broker"], each["api"], each["first"], each["last"]) for each in apis
+    )
+    shown = stage.shown("topology_audit", capsys)
+    assert "2 partitions lack replicas" in shown
+    assert "API versions of each broker" in shown
+
+
+def test_the_audit_tells_the_api_versions_of_each_broker_and_internal_topics_only_when_asked() -> None:
+    with Cluster(2, topics={"orders": 1, "__internal": 1}) as cluster:
+        found = list(topology.messages(cluster.bootstrap_servers))
+        values = [json.loads(each.value or b"") for each in found]
+        fetches = {each["broker"]: each for each in values if each.get("api") == "Fetch"}
+        assert sorted(fetches) == [1, 2]
+        assert all(0 <= each["first"] < each["last"] for each in fetches.values())
+        assert {each["topic"] for each in values if "topic" in each} == {"orders"}
+        asked = list(topology.messages(cluster.bootstrap_servers, with_internal=True))
+        assert any(each.key == b"__internal" for each in asked)

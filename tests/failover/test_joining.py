@@ -1,23 +1,30 @@
 """Starting a cluster and what is refused, in one clear line."""
 
+import os
+import stat
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.support.broker import BrokerProcess, free_port
-from tests.support.cluster import running_cluster
+from penstock.cli.cluster_facts import Operator
+from tests.cli.conftest import run_command
+from tests.support.broker import BrokerFailed, BrokerProcess, free_port
+from tests.support.cluster import eventually, running_cluster
 
 pytestmark = pytest.mark.timeout(120)
 
 
-def refused(data: Path, node_id: int, member: str) -> str:
+def refused(data: Path, node_id: int, member: str, *more: str, **environment: str) -> str:
     """What a node says that cannot join."""
     command = [sys.executable, "-m", "penstock.cli.main", "up", "--listen", f"127.0.0.1:{free_port()}"]
     command += ["--data", str(data), "--node-id", str(node_id), "--join", member]
-    command += ["--set", "initial.broker.registration.timeout.ms=3000", "--log-level", "error"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    command += ["--set", "initial.broker.registration.timeout.ms=3000", "--log-level", "error", *more]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=60, check=False, env=os.environ | environment
+    )
     assert done.returncode != 0
     (line,) = done.stderr.strip().splitlines()
     return line
@@ -53,4 +60,125 @@ def test_a_node_that_returns_needs_no_flag(tmp_path: Path) -> None:
         assert node.terminate() == 0
         again = BrokerProcess(tmp_path / "node-2", arguments=["--node-id", "2"], port=node.port)
         cluster.nodes[2] = again.start()
+        cluster.await_in_sync("t")
+
+
+# --- the token
+
+
+def token_of(node: BrokerProcess) -> str:
+    done = run_command("cluster", "token", "--data", str(node.data_dir))
+    assert (done.returncode, done.stderr) == (0, ""), done
+    return done.stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def member(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
+    with running_cluster(tmp_path_factory.mktemp("member"), 1) as cluster:
+        yield cluster.nodes[1]
+
+
+def test_the_token_is_kept_where_only_the_brokers_user_reads_it(member: BrokerProcess) -> None:
+    path = member.data_dir / "cluster.secret"
+    assert path.read_text().strip() == token_of(member)
+    assert len(token_of(member)) == 64
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    (left,) = [
+        each
+        for each in (Path(os.environ["XDG_RUNTIME_DIR"]) / "penstock").iterdir()
+        if each.read_text().strip() == token_of(member)
+    ]
+    assert stat.S_IMODE(left.stat().st_mode) == 0o600
+
+
+def test_a_node_of_another_user_needs_the_token(member: BrokerProcess, tmp_path: Path) -> None:
+    line = refused(tmp_path / "data", 2, member.bootstrap, XDG_RUNTIME_DIR=str(tmp_path), HOME=str(tmp_path))
+    assert "A node that joins needs the cluster's token" in line
+    assert "penstock cluster token" in line
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_wrong_token_is_refused_and_not_repeated(member: BrokerProcess, tmp_path: Path) -> None:
+    line = refused(tmp_path / "data", 2, member.bootstrap, "--token", "ab" * 32)
+    assert "it cannot prove that it belongs to this cluster" in line
+    assert "abab" not in line
+    assert not (tmp_path / "data").exists()
+    assert "--token is no token" in refused(tmp_path / "data", 2, member.bootstrap, "--token", "ab")
+
+
+@pytest.mark.parametrize("way", ["--token", "--token-file", "PENSTOCK_TOKEN"])
+def test_a_node_with_the_token_joins_and_keeps_it(tmp_path: Path, way: str) -> None:
+    with running_cluster(tmp_path, 1) as cluster:
+        token = token_of(cluster.nodes[1])
+        (tmp_path / "token").write_text(f"{token}\n")
+        arguments = {"--token": ["--token", token], "--token-file": ["--token-file", str(tmp_path / "token")]}
+        alone = {"XDG_RUNTIME_DIR": str(tmp_path), "HOME": str(tmp_path)}
+        node = BrokerProcess(
+            tmp_path / "second",
+            arguments=["--node-id", "2", "--join", cluster.nodes[1].bootstrap, *arguments.get(way, [])],
+            environment=alone | ({"PENSTOCK_TOKEN": token} if way == "PENSTOCK_TOKEN" else {}),
+        )
+        cluster.nodes[2] = node.start()
+        assert token_of(node) == token
+        cluster.create_topic("t")
+        cluster.await_in_sync("t")
+
+
+def test_a_token_that_is_not_that_of_the_directory_is_refused(tmp_path: Path) -> None:
+    node = BrokerProcess(tmp_path).start()
+    node.terminate()
+    node._arguments = ["--token", "ab" * 32]
+    with pytest.raises(BrokerFailed, match="the token that was given is not that of"):
+        node.start()
+
+
+# --- data of an earlier version, which had no token
+
+
+def test_a_single_node_without_a_token_makes_one(tmp_path: Path) -> None:
+    node = BrokerProcess(tmp_path).start()
+    node.kill()
+    (node.data_dir / "cluster.secret").unlink()
+    node.start()
+    assert len(token_of(node)) == 64
+    node.kill()
+
+
+def test_a_cluster_without_a_token_is_given_one_while_it_is_stopped(tmp_path: Path) -> None:
+    with running_cluster(tmp_path, 2) as cluster:
+        operator = Operator(cluster.bootstrap, [])
+        eventually(lambda: sum(each.is_voter for each in operator.quorum().nodes) == 2, "two voters")
+        operator.close()
+        for node in cluster.nodes.values():
+            node.kill()
+            (node.data_dir / "cluster.secret").unlink()
+        first, second = cluster.nodes.values()
+        first._arguments, second._arguments = ["--node-id", "1"], ["--node-id", "2"]
+        with pytest.raises(BrokerFailed, match="penstock cluster token --create --data"):
+            first.start()
+        done = run_command("cluster", "token", "--create", "--data", str(first.data_dir))
+        second._arguments += ["--token", done.stdout.strip()]
+        first.launch()
+        second.start()
+        first._await_ready()
+        assert token_of(first) == token_of(second) == done.stdout.strip()
+
+
+def test_a_member_starts_again_although_the_node_that_its_flag_names_is_down(tmp_path: Path) -> None:
+    with running_cluster(tmp_path) as cluster:
+        cluster.create_topic("t", 2)
+        for number in (1, 2):
+            assert cluster.nodes[number].terminate() == 0
+        cluster.nodes[2].start()  # with --join of the first, as a unit file has it
+        cluster.await_in_sync("t")
+
+
+def test_a_new_node_joins_through_any_of_the_members_that_are_named(tmp_path: Path) -> None:
+    with running_cluster(tmp_path, 1) as cluster:
+        nobody = f"127.0.0.1:{free_port()}"
+        for number, seeds in ((2, [f"{nobody},{cluster.bootstrap}"]), (3, [nobody, cluster.bootstrap])):
+            flags = [word for seed in seeds for word in ("--join", seed)]
+            node = BrokerProcess(tmp_path / str(number), arguments=["--node-id", str(number), *flags])
+            cluster.nodes[number] = node.start()
+        cluster.create_topic("t", 2)
         cluster.await_in_sync("t")

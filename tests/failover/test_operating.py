@@ -8,6 +8,7 @@ import pytest
 from confluent_kafka.admin import NewTopic
 
 from penstock.cli.cluster_facts import Operator
+from penstock.cli.errors import CommandError
 from penstock.protocol.messages import unregister_broker
 from tests.cli.conftest import run_command
 from tests.support.cluster import ClusterProcesses, eventually, running_cluster
@@ -82,8 +83,10 @@ def test_a_new_broker_gets_its_share_of_replicas_and_leaders_and_may_be_forgotte
 def check_eviction(cluster: ClusterProcesses) -> None:
     """A broker that is forgotten while it runs says so and stops; started again it is back."""
     operator = Operator(cluster.bootstrap, [])
-    operator.ask(unregister_broker.API_KEY, unregister_broker.UnregisterBrokerRequest(broker_id=3))
+    with pytest.raises(CommandError, match="Broker 3 is running and has a vote in the metadata quorum"):
+        operator.ask(unregister_broker.API_KEY, unregister_broker.UnregisterBrokerRequest(broker_id=3))
     operator.close()
+    ask(cluster, "remove", "3", "--force")
     eventually(lambda: not cluster.nodes[3].is_running, "broker 3 stops")
     assert "the cluster does not know this broker as node 3 any more" in cluster.nodes[3].log_tail()
     cluster.nodes[3].start()

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any, cast
 
-from penstock.gateway.json_lines import JsonLines, JsonLinesConnection
+from penstock.gateway.json_lines import JsonLinesConnection
 from penstock.observability.clock import ManualClock
 from penstock.server.connection_host import ConnectionHost, Limits, Peer
 from penstock.server.memory import MemoryBudget
@@ -55,7 +55,7 @@ def host_of(limit_bytes: int) -> ConnectionHost:
 
 def connected(host: ConnectionHost, wire: Wire) -> JsonLinesConnection:
     connection = JsonLinesConnection(
-        cast("JsonLines", None), host, wire, Peer("PLAINTEXT", "127.0.0.1", 1), b" "
+        cast("Any", None), host, wire, Peer("PLAINTEXT", "127.0.0.1", 1), b" "
     )
     host.connections.add(connection)
     connection.pause_writing()

@@ -85,6 +85,36 @@ def test_a_bad_line_is_one_complaint_and_the_next_line_is_read(line: bytes) -> N
     assert _kinds(_feed(line + b'\n{"good":1}\n')) == ["bad", "text"]
 
 
+@pytest.mark.parametrize(
+    "beginning",
+    [
+        b"{nonsense",
+        b"{type:",
+        b'{"type" "produce"',
+        b'{"type":produce',
+        b'{"type":"produce",}',
+        b'{"type":"produce";',
+        b'{"offset":1x',
+        b'{"offset":01-',
+        b'{"list":[1 2',
+        b'{"list":[1}',
+        b'{"caf\xc3\xa9":\xc3\xa9',
+    ],
+)
+@pytest.mark.parametrize("size", [1, 100])
+def test_what_cannot_become_json_is_given_up_before_its_line_ends(beginning: bytes, size: int) -> None:
+    pieces = [beginning[at : at + size] for at in range(0, len(beginning), size)]
+    assert _kinds(_feed(*pieces)) == ["bad"]
+    assert _kinds(_feed(*pieces, b' more of it"}\n{"good":1}\n')) == ["bad", "text"]
+
+
+@given(json_objects, st.data())
+def test_any_beginning_of_an_object_is_waited_for(value: dict[str, object], data: st.DataObject) -> None:
+    text = json.dumps(value, indent=data.draw(st.sampled_from([None, 1]))).encode()
+    cut = data.draw(st.integers(0, len(text) - 1))
+    assert _feed(text[:cut]) == []
+
+
 def test_a_forgotten_brace_ends_where_the_next_request_begins() -> None:
     found = _feed(b'{"type":"produce"\n', b'{"type":"fetch"}\n')
     assert _kinds(found) == ["bad", "text"]

@@ -18,7 +18,8 @@ _SETTINGS = {"group.initial.rebalance.delay.ms": "0"}
 def answers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     broker = BrokerProcess(tmp_path_factory.mktemp("answers"), settings=_SETTINGS).start()
     try:
-        asker = Asker(("127.0.0.1", broker.port))
+        secret = bytes.fromhex((broker.data_dir / "cluster.secret").read_text())
+        asker = Asker(("127.0.0.1", broker.port), secret=secret)
         for ask_all in SCENARIOS.values():
             ask_all(asker)
         asker.close()

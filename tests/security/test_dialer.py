@@ -1,3 +1,4 @@
+import random
 from pathlib import Path
 
 import pytest
@@ -6,6 +7,7 @@ from penstock.client.settings import SaslSettings
 from penstock.config.broker import BrokerConfig
 from penstock.config.property import ConfigError
 from penstock.observability.clock import ManualClock
+from penstock.security.cluster_secret import ClusterSecret
 from penstock.security.dialer import Dialer
 from tests.support.certificates import authority
 
@@ -14,7 +16,7 @@ AUTHORITY = authority()
 
 def dialer(**settings: str) -> Dialer:
     config = BrokerConfig({name.replace("_", "."): value for name, value in settings.items()})
-    return Dialer(lambda: config, ManualClock(), client_id="broker")
+    return Dialer(lambda: config, ManualClock(), ClusterSecret(random.Random(1)), client_id="broker")
 
 
 def test_on_a_plain_listener_brokers_show_nothing() -> None:

@@ -31,6 +31,14 @@ def client(runner: asyncio.Runner, live: Live) -> Iterator[Client]:
     runner.run(client.close())
 
 
+@pytest.fixture
+def other_broker(runner: asyncio.Runner, live: Live) -> Iterator[Client]:
+    """A connection of another broker of the cluster."""
+    client = runner.run(live.connect_as_broker())
+    yield client
+    runner.run(client.close())
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     """Run `async def` tests in the loop that the fixtures live in."""

@@ -15,7 +15,7 @@ from penstock.protocol.messages.offset_commit import OffsetCommitRequestPartitio
 from penstock.security.acl import AccessControlEntry, PermissionType
 from penstock.security.acl_authorizer import STANDARD_AUTHORIZER
 from penstock.security.operations import Operation
-from penstock.security.principal import Principal
+from penstock.security.principal import ANONYMOUS, Principal
 from penstock.security.resources import PatternType, ResourceType
 from penstock.server.connection_host import Exclusive, Peer
 from penstock.server.dispatch import Dispatcher
@@ -64,6 +64,9 @@ class Guarded:
         self.services = live.services
         self._dispatcher = Dispatcher(live.services)
         self.admin = self.caller(ADMIN)
+        self.broker = self.caller(ANONYMOUS)
+        """Another broker of the cluster, which has proved it."""
+        self.broker.peer.has_proved = True
 
     def caller(self, who: Principal) -> Caller:
         return Caller(self._dispatcher, who)

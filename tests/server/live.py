@@ -14,6 +14,7 @@ import msgspec
 from penstock.client.connection import Connection
 from penstock.cluster.replica import Replica
 from penstock.config.broker import BrokerConfig
+from penstock.embedded.node import Node
 from penstock.observability.clock import Clock
 from penstock.protocol import apis
 from penstock.protocol.compression import Codec
@@ -73,6 +74,17 @@ class Live:
 
     async def connect(self) -> "Client":
         return Client(await Connection.open(self.host, self.port, client_id="test"))
+
+    async def connect_as_broker(self) -> "Client":
+        """As another broker of the cluster does."""
+        return Client(await self.broker._dial(self.broker.endpoints[0]))
+
+
+async def member_of(node: Node) -> "Client":
+    """A connection to a node of an embedded cluster such as the other nodes have."""
+    broker = node._broker
+    assert broker is not None
+    return Client(await broker._dialer.open(broker.endpoints[0]))
 
 
 class Client:

@@ -1,4 +1,4 @@
-"""A broker with a damaged metadata log or `quorum-state` does not start: it names the file, the place and the remedy."""
+"""A broker with a damaged metadata log or `quorum-state` does not start: it names file, place and remedy."""
 
 import asyncio
 import re

@@ -1,6 +1,7 @@
 """From frames to answers over a live broker: order, effects, versions and what ends a connection."""
 
 import asyncio
+import logging
 import struct
 
 import pytest
@@ -164,3 +165,13 @@ async def test_a_failure_in_a_handler_ends_its_connection_and_no_other(
         await failing
     assert "a bug" in caplog.text
     assert (await client.send(MetadataRequest(topics=[]))).brokers
+
+
+async def test_a_debug_line_of_a_request_names_the_client(
+    client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG, "penstock.server.dispatch"):
+        await client.send(DescribeClusterRequest())
+    assert any(
+        "DescribeCluster v" in message and message.endswith(", client test") for message in caplog.messages
+    )

@@ -47,16 +47,18 @@ async def open_envelope(client: Client, request: bytes) -> EnvelopeResponse:
     return response
 
 
-async def test_an_envelope_must_say_who_sent_what_is_in_it(client: Client) -> None:
+async def test_an_envelope_must_say_who_sent_what_is_in_it(other_broker: Client) -> None:
     request = request_of(create_request(unique_name()), CREATE_VERSION)
-    opened: EnvelopeResponse = await client.send(
+    opened: EnvelopeResponse = await other_broker.send(
         EnvelopeRequest(request_data=request, request_principal=b"\x00")
     )
     assert code(opened.error_code) == "PRINCIPAL_DESERIALIZATION_FAILURE"
 
 
-async def test_an_envelope_is_answered_as_its_client_would_be(client: Client) -> None:
-    opened = await open_envelope(client, request_of(create_request(unique_name()), CREATE_VERSION, 4321))
+async def test_an_envelope_is_answered_as_its_client_would_be(other_broker: Client) -> None:
+    opened = await open_envelope(
+        other_broker, request_of(create_request(unique_name()), CREATE_VERSION, 4321)
+    )
     assert opened.error_code == 0
     data = bytes(opened.response_data or b"")
     correlation_id, position = decode_response_header(data, create_topics.API_KEY, CREATE_VERSION)
@@ -76,11 +78,11 @@ async def test_an_envelope_is_answered_as_its_client_would_be(client: Client) ->
     ids=["nothing", "cut short", "unknown API", "not for controllers", "an envelope in it"],
 )
 async def test_an_envelope_with_nonsense_in_it_does_not_end_the_connection_of_its_broker(
-    client: Client, content: bytes
+    other_broker: Client, content: bytes
 ) -> None:
-    opened = await open_envelope(client, content)
+    opened = await open_envelope(other_broker, content)
     assert (code(opened.error_code), opened.response_data) == ("INVALID_REQUEST", None)
-    again = await open_envelope(client, request_of(create_request(unique_name()), CREATE_VERSION))
+    again = await open_envelope(other_broker, request_of(create_request(unique_name()), CREATE_VERSION))
     assert again.error_code == 0
 
 
@@ -103,12 +105,14 @@ async def led_elsewhere(directory: Path, forward: Callable[[bytes], Awaitable[by
             yield services
 
 
-def ask(services: Any, request: bytes) -> Any:
-    return Dispatcher(services).dispatch(bytearray(request), peer())
+def ask(services: Any, request: bytes, *, is_broker: bool = False) -> Any:
+    return Dispatcher(services).dispatch(bytearray(request), peer(is_broker=is_broker))
 
 
-def peer() -> Peer:
-    return Peer("PLAINTEXT", "127.0.0.1", 40_000)
+def peer(*, is_broker: bool = False) -> Peer:
+    found = Peer("PLAINTEXT", "127.0.0.1", 40_000)
+    found.has_proved = is_broker
+    return found
 
 
 async def answer_of(found: Any) -> bytes:
@@ -227,7 +231,7 @@ async def test_an_envelope_that_comes_to_a_broker_that_does_not_lead_is_sent_bac
 
     envelope = EnvelopeRequest(request_data=request_of(create_request("t"), CREATE_VERSION))
     async with led_elsewhere(tmp_path, forward) as services:
-        answer = await answer_of(ask(services, request_of(envelope)))
+        answer = await answer_of(ask(services, request_of(envelope), is_broker=True))
     _, position = decode_response_header(answer[4:], 58, 0)
     response: Any = apis.codec(58).decode_response(answer[4:], 0, position)
     assert code(response.error_code) == "NOT_CONTROLLER"

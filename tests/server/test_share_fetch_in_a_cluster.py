@@ -10,7 +10,7 @@ from penstock.protocol.messages.find_coordinator import FindCoordinatorRequest
 from penstock.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from penstock.protocol.messages.share_fetch import PartitionData, ShareFetchResponse
 from tests.server.handlers.share_support import FOREVER_MS, Member, acquired
-from tests.server.live import Client, TopicHandle, batch, code, one
+from tests.server.live import Client, TopicHandle, batch, code, member_of, one
 
 GROUP = "crew"
 SETTINGS = {
@@ -38,7 +38,7 @@ async def prepare(cluster: Cluster, client: Client, topic: TopicHandle) -> None:
             key = f"{GROUP}:{uuid_text(topic.id)}:0"
             found = await client.send(FindCoordinatorRequest(key_type=_SHARE, coordinator_keys=[key]))
             if found.coordinators[0].error_code == 0:
-                home = await open_to(cluster, found.coordinators[0].node_id)
+                home = await member_of(cluster.nodes[found.coordinators[0].node_id])
                 answer = await home.send(
                     initialize.InitializeShareGroupStateRequest(group_id=GROUP, topics=[state])
                 )

@@ -42,7 +42,7 @@ def test_a_java_that_is_too_old_is_passed_over(tmp_path: Path) -> None:
 
 def test_without_java_the_error_says_what_was_found_and_what_to_install(tmp_path: Path) -> None:
     old = make_java(tmp_path / "old", "11.0.2")
-    with pytest.raises(JavaNotFound, match=r"JAVA_HOME \(.*old\) is Java 11\.0\.2.*penstock\[jre\]"):
+    with pytest.raises(JavaNotFound, match=r"JAVA_HOME \(.*old\) is Java 11\.0\.2.*penstock-broker\[jre\]"):
         find_java({"JAVA_HOME": old, "PATH": ""}, tmp_path)
 
 

@@ -42,6 +42,7 @@ class BrokerProcess:
         arguments: Sequence[str] = (),
         port: int = 0,
         host: str = "127.0.0.1",
+        environment: Mapping[str, str] | None = None,
         within: Sequence[
             str
         ] = (),  # a command that runs the broker somewhere, such as in a network namespace
@@ -55,6 +56,7 @@ class BrokerProcess:
         self._settings = {"penstock.admin.listener": "", **(settings or {})}
         self._arguments = list(arguments)
         self._host = host
+        self._environment = dict(environment or {})
         self._within = list(within)
         self._port = port or free_port()
         self._process: subprocess.Popen[str] | None = None
@@ -113,7 +115,13 @@ class BrokerProcess:
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 text=True,
-                env={**os.environ, "PYTHONUNBUFFERED": "1", "COLUMNS": "200", "NO_COLOR": "1"},
+                env={
+                    **os.environ,
+                    "PYTHONUNBUFFERED": "1",
+                    "COLUMNS": "200",
+                    "NO_COLOR": "1",
+                    **self._environment,
+                },
             )
         assert self._process.stdout is not None
         self._lines = queue.SimpleQueue()

@@ -3,11 +3,14 @@
 Loaded by `tests/conftest.py`, so that the summary also appears where xdist's workers ran the tests.
 """
 
+import atexit
 import contextlib
 import itertools
 import logging
+import os
 import shutil
 import signal
+import tempfile
 from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path
 
@@ -86,7 +89,13 @@ def running_broker(directory: Path, settings: Mapping[str, str] | None = None) -
 
 
 def pytest_configure() -> None:
-    """Commands under test must hear Ctrl-C, which a suite that runs in the background of a shell is made to ignore."""
+    """Commands under test must hear Ctrl-C, which a suite that runs in the background of a shell is made to ignore.
+
+    Brokers under test leave the tokens of their clusters where the user's own brokers do not look for them.
+    """
+    runtime = tempfile.TemporaryDirectory(prefix="penstock-tests-")
+    atexit.register(runtime.cleanup)
+    os.environ["XDG_RUNTIME_DIR"] = runtime.name
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     # kafka-python's threads outlive a test by a moment, and would log into a stream that pytest has closed.

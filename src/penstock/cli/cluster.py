@@ -20,9 +20,12 @@ from penstock.cli.cluster_facts import (
 from penstock.cli.cluster_features import raise_features, read_features
 from penstock.cli.cluster_moves import elect_preferred, misled, request_moves, watch_moves
 from penstock.cli.cluster_plan import CannotPlan, Move, plan_drain, plan_spread
+from penstock.cli.cluster_token import create_token, stored_token
 from penstock.cli.connection import BootstrapServer, ClientSetting
 from penstock.cli.errors import CommandError
 from penstock.cli.output import AsJson, list_of, print_json, print_table
+from penstock.cli.serve import DATA_DEFAULT
+from penstock.client.disks import Disk
 from penstock.protocol.messages import remove_raft_voter, unregister_broker
 
 app = typer.Typer(
@@ -54,14 +57,16 @@ def _operator(server: str, client: Iterable[str]) -> Iterator[Operator]:
 def status(
     *, as_json: bool = AsJson, server: str = BootstrapServer, client: list[str] = ClientSetting
 ) -> None:
-    """Show the brokers, the metadata quorum, and the partitions that lack a leader or a replica."""
+    """Show the brokers and their disks, the metadata quorum, and the partitions that lack a leader or a replica."""
     with _operator(server, client) as operator:
         facts, quorum = operator.facts(), operator.quorum()
+        disks = operator.disks(each for each in facts.brokers if not each.is_fenced)
     if as_json:
         print_json(
             {
                 "clusterId": facts.cluster_id,
                 "brokers": facts.brokers,
+                "disks": disks,
                 "quorum": quorum,
                 "partitions": len(facts.partitions),
                 "unhealthy": facts.unhealthy,
@@ -69,16 +74,20 @@ def status(
         )
         return
     print(f"cluster {facts.cluster_id}")
-    print_table(_BROKER_COLUMNS, _broker_rows(facts))
+    print_table(_BROKER_COLUMNS, _broker_rows(facts, disks))
+    for each in disks:
+        if each.trouble is not None:
+            print(each.trouble)
     _show_quorum(quorum)
     _show_partitions(facts)
 
 
-_BROKER_COLUMNS = ("broker", "address", "rack", "state", "leaders", "replicas", "under-replicated")
+_BROKER_COLUMNS = ("broker", "address", "rack", "state", "leaders", "replicas", "under-replicated", "disk")
 
 
-def _broker_rows(facts: ClusterFacts) -> list[tuple[object, ...]]:
+def _broker_rows(facts: ClusterFacts, disks: Sequence[Disk]) -> list[tuple[object, ...]]:
     """A broker that is gone for good but still named by partitions has a row too."""
+    disk_of = {each.broker: each for each in disks}
     leaders = Counter(each.leader for each in facts.partitions)
     replicas = Counter(broker for each in facts.partitions for broker in each.replicas)
     behind = Counter(
@@ -95,6 +104,7 @@ def _broker_rows(facts: ClusterFacts) -> list[tuple[object, ...]]:
             leaders[each.id],
             replicas[each.id],
             behind[each.id],
+            disk_of[each.id].figures if each.id in disk_of else "-",
         )
         for each in [*facts.brokers, *gone]
     ]
@@ -193,6 +203,39 @@ def _show_plan(moves: Sequence[Move]) -> None:
         return
     rows = [(each.topic, each.partition, list_of(each.before), list_of(each.after)) for each in moves]
     print_table(("topic", "partition", "replicas", "after"), rows)
+
+
+# --- token ----------------------------------------------------------------------------------------------------
+
+
+@app.command()
+def token(
+    *,
+    data: str = typer.Option(
+        DATA_DEFAULT, metavar="DIR", help="The data directory of a member on this host."
+    ),
+    create: bool = typer.Option(
+        False,
+        "--create",
+        help="Make one for a cluster of an earlier version, which has none. Its nodes are stopped.",
+    ),
+) -> None:
+    """Print the token by which nodes join. Who has it can act as a broker of the cluster: keep it secret.
+
+    For example:
+
+      penstock cluster token --data /var/lib/penstock > token
+      penstock up --join 10.0.0.5:9092 --token-file token
+    """
+    found = stored_token(data)
+    if found is None and create:
+        found = create_token(data)
+    if found is None:
+        raise CommandError(
+            f"{data} has no token: name a member's data directory with --data DIR. A cluster of an earlier version "
+            "gets one with --create while its nodes are stopped"
+        )
+    print(found.hex())
 
 
 # --- remove ---------------------------------------------------------------------------------------------------

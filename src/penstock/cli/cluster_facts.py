@@ -1,5 +1,6 @@
 """What there is to know of a cluster: its brokers, its metadata quorum, and where every partition is."""
 
+import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -9,10 +10,17 @@ from penstock.cli.client_settings import client_settings
 from penstock.cli.connection import check_reachable
 from penstock.cli.errors import CommandError, one_line
 from penstock.client.blocking.cluster import GROUP, Cluster
+from penstock.client.disks import Disk, disks_in, log_dirs_request, reserve_request
 from penstock.client.errors import ClientError, UnsupportedApi
 from penstock.client.settings import ClientSettings
 from penstock.protocol.errors import ErrorCode, ProtocolError, is_retriable
-from penstock.protocol.messages import describe_cluster, describe_quorum, metadata
+from penstock.protocol.messages import (
+    describe_cluster,
+    describe_configs,
+    describe_log_dirs,
+    describe_quorum,
+    metadata,
+)
 from penstock.protocol.messages import list_partition_reassignments as reassignments
 
 NO_LEADER = -1
@@ -163,6 +171,18 @@ class Operator:
             brokers=brokers_in(described),
             partitions=partitions_in(listed, moving),
         )
+
+    def disks(self, brokers: Iterable[BrokerFacts]) -> list[Disk]:
+        """The disks of the brokers that answer."""
+        found: list[Disk] = []
+        for each in brokers:
+            with contextlib.suppress(CommandError):
+                found += disks_in(
+                    each.id,
+                    self.ask_broker(str(each.id), describe_log_dirs.API_KEY, log_dirs_request()),
+                    self.ask_broker(str(each.id), describe_configs.API_KEY, reserve_request(each.id)),
+                )
+        return found
 
     def quorum(self) -> QuorumFacts:
         partition = describe_quorum.RequestPartitionData(partition_index=0)

@@ -23,13 +23,14 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Read and change settings while the broker runs.", no_args_is_help=True)
 
-Kind = Literal["topic", "broker", "group", "client-metrics", "broker-logger"]
+Kind = Literal["topic", "broker", "brokers", "group", "client-metrics", "broker-logger"]
 Operation = Literal["SET", "DELETE", "APPEND", "SUBTRACT"]
 
 _HIDDEN = "(hidden)"
 
 _KIND: Kind = typer.Argument(
-    metavar="topic|broker|group|client-metrics|broker-logger", help="Whose settings."
+    metavar="topic|broker|brokers|group|client-metrics|broker-logger",
+    help="Whose settings; brokers means all of them, where a broker has none of its own.",
 )
 _SETTINGS: list[str] = typer.Argument(
     metavar="NAME KEY=VALUE",
@@ -59,6 +60,7 @@ def describe(
 
       penstock config describe topic orders --all
       penstock config describe broker
+      penstock config describe brokers
       penstock config describe broker-logger
     """
     if kind != "topic" and kind != "broker":  # noqa: PLR1714  mypy narrows it so
@@ -71,7 +73,7 @@ def describe(
     elif shown:
         print_table(("setting", "value", "from"), [(e["name"], _value(e), e["source"]) for e in shown])
     else:
-        print(f"{kind} {whose} has every setting at its default; --all shows them")
+        print(f"{kind} {whose}".rstrip() + " has every setting at its default; --all shows them")
 
 
 def _described(
@@ -88,6 +90,10 @@ def _described(
 def _named(server: str, client: list[str], kind: OtherKind, name: str | None) -> str:
     if kind == "broker-logger":
         return str(_resource(admin_client(server, client), "broker", name).name)
+    if kind == "brokers":
+        if name is not None:
+            raise CommandError("brokers means all of them: leave out the name, or write broker N", EXIT_USAGE)
+        return ""
     if not name:
         raise CommandError(f"say which: `penstock config describe {kind} NAME`", EXIT_USAGE)
     return name
@@ -123,6 +129,7 @@ def set_(
 
       penstock config set topic orders retention.ms=3600000 segment.bytes=1048576
       penstock config set broker 1 log.cleaner.threads=2
+      penstock config set brokers log.retention.ms=86400000
       penstock config set group billing consumer.session.timeout.ms=60000
       penstock config set client-metrics all metrics=* interval.ms=10000
       penstock config set broker-logger 1 penstock.storage=DEBUG
@@ -174,7 +181,7 @@ def _alter(server: str, client: list[str], kind: Kind, arguments: list[str], ope
         whose = _named(server, client, kind, name)
         alter_resource(server, client, kind, whose, changes=changes, operation=operation)
         for key, value in changes.items():
-            print(_done(operation, f"{kind} {whose}", key, value))
+            print(_done(operation, f"{kind} {whose}".rstrip(), key, value))
         return
     admin = admin_client(server, client)
     resource = _resource(admin, kind, name)
@@ -204,10 +211,12 @@ def split_arguments(
 ) -> tuple[str | None, dict[str, str | None]]:
     """Whose settings, and which. Only a broker's number may be left out: a setting is no number."""
     name, rest = arguments[0], arguments[1:]
+    if kind == "brokers":
+        rest = arguments
     is_of_broker = kind in ("broker", "broker-logger")
     if is_of_broker and not name.isdecimal():
         rest = arguments
-    if not rest or (not is_of_broker and "=" in name):
+    if not rest or (not is_of_broker and kind != "brokers" and "=" in name):
         form = "KEY..." if operation == "DELETE" else "KEY=VALUE..."
         raise CommandError(
             f"say whose settings and which: {kind} {'ID' if is_of_broker else 'NAME'} {form}", EXIT_USAGE

@@ -1,4 +1,7 @@
-"""Settings of groups and of subscriptions to clients' metrics, and log levels: librdkafka has no word for these."""
+"""Settings of all brokers, of groups and of subscriptions to clients' metrics, and log levels.
+
+librdkafka has no word for these, or, of all brokers, no resource without a name.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
@@ -9,11 +12,17 @@ from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import describe_configs as describing
 from penstock.protocol.messages import incremental_alter_configs as altering
 
-OtherKind = Literal["group", "client-metrics", "broker-logger"]
+OtherKind = Literal["brokers", "group", "client-metrics", "broker-logger"]
 
-_TYPES: Mapping[OtherKind, int] = {"group": 32, "client-metrics": 16, "broker-logger": 8}
+_TYPES: Mapping[OtherKind, int] = {"brokers": 4, "group": 32, "client-metrics": 16, "broker-logger": 8}
 _OPERATIONS = {"SET": 0, "DELETE": 1, "APPEND": 2, "SUBTRACT": 3}
-_SOURCES = {5: "default", 6: "dynamic broker logger", 7: "dynamic client metrics", 8: "dynamic group"}
+_SOURCES = {
+    3: "dynamic default broker",
+    5: "default",
+    6: "dynamic broker logger",
+    7: "dynamic client metrics",
+    8: "dynamic group",
+}
 _DEFAULT = 5
 
 
@@ -36,7 +45,7 @@ def alter_resource(
     )
     request = altering.IncrementalAlterConfigsRequest(resources=[resource])
     result = _ask(server, client, altering.API_KEY, request, broker=_broker(kind, name)).responses[0]
-    _check(result, f"cannot change {kind} {name}")
+    _check(result, f"cannot change {kind} {name}".rstrip())
 
 
 def describe_resource(
@@ -48,7 +57,7 @@ def describe_resource(
     )
     request = describing.DescribeConfigsRequest(resources=[resource])
     result = _ask(server, client, describing.API_KEY, request, broker=_broker(kind, name)).results[0]
-    _check(result, f"cannot read the settings of {kind} {name}")
+    _check(result, f"cannot read the settings of {kind} {name}".rstrip())
     return [
         {
             "name": each.name,

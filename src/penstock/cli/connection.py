@@ -23,7 +23,7 @@ ADDRESS_DEFAULT = "127.0.0.1:9092"
 _PORT_DEFAULT = 9092
 _CONNECT_TIMEOUT_SECONDS = 3.0
 REQUEST_TIMEOUT_SECONDS = 10.0
-_FIRST_ANSWER_SECONDS = 1.0
+_FIRST_ANSWERS_SECONDS = (0.5, 0.5)
 
 _silent = logging.getLogger("penstock.cli.librdkafka")
 _silent.addHandler(logging.NullHandler())
@@ -63,24 +63,45 @@ def client_config(servers: str, settings: Iterable[str], **more: object) -> dict
 _heard: deque[str] = deque(maxlen=1)
 """Why the last connection was refused."""
 
+_misdirected: deque[str] = deque(maxlen=1)
+"""How the other side of the last connection showed that it speaks something else."""
+
+# librdkafka tells in which state of the connection it failed; one that a broker has answered on is in none of these.
+_BEFORE_FIRST_ANSWER = ("in state SSL_HANDSHAKE", "in state APIVERSION_QUERY")
+
 
 def _hear(error: Any) -> None:
     from confluent_kafka import KafkaError
 
     if error.code() in (KafkaError._AUTHENTICATION, KafkaError._SSL):  # noqa: SLF001  librdkafka's own are named so
         _heard.append(describe_error(error))
+    elif any(state in error.str() for state in _BEFORE_FIRST_ANSWER):
+        is_gibberish = error.code() == KafkaError._BAD_MSG  # noqa: SLF001
+        _misdirected.append("it speaks another protocol" if is_gibberish else describe_error(error))
 
 
 def _check_admitted(client: Any) -> None:
     """Raise what is behind a request that failed, if it is that the broker does not let this client in."""
     client.poll(0)
     if _heard:
-        # librdkafka puts the broker's address before, and how long it took behind.
-        reason = _heard.pop().rpartition("bootstrap: ")[2].partition(" (after ")[0]
         raise CommandError(
-            f"the broker does not let this command in ({reason}): check security.protocol, user and "
+            f"the broker does not let this command in ({_reason(_heard.pop())}): check security.protocol, user and "
             "password with -X KEY=VALUE or --command-config FILE"
         )
+    if _misdirected:
+        raise _not_a_broker(_reason(_misdirected.pop()))
+
+
+def _reason(told: str) -> str:
+    """Without the broker's address, which librdkafka puts before, and how long it took, which it puts behind."""
+    return told.rpartition("bootstrap: ")[2].partition(" (after ")[0]
+
+
+def _not_a_broker(reason: str) -> CommandError:
+    return CommandError(
+        f"the broker does not answer as one ({reason}): "
+        "check --bootstrap-server, and that security.protocol is the port's (-X or --command-config)"
+    )
 
 
 def pairs(settings: Iterable[str], option: str) -> dict[str, str]:
@@ -148,22 +169,20 @@ def topic_names(client: Any, *, with_internal: bool = False) -> list[str]:
 def metadata_of(client: Any) -> Any:
     """All topics: asking for one by name could make it where topics are made automatically.
 
-    The library goes on trying when a login has failed, and tells of it only between requests: so there is a short one
-    before the long one.
+    The library goes on trying when a login has failed or the port speaks something else, and tells of it only between
+    requests: so there are short ones before the long one.
     """
     from confluent_kafka import KafkaException
 
-    with contextlib.suppress(KafkaException):
-        return client.list_topics(timeout=min(_FIRST_ANSWER_SECONDS, REQUEST_TIMEOUT_SECONDS))
-    _check_admitted(client)
+    for timeout_seconds in _FIRST_ANSWERS_SECONDS:
+        with contextlib.suppress(KafkaException):
+            return client.list_topics(timeout=min(timeout_seconds, REQUEST_TIMEOUT_SECONDS))
+        _check_admitted(client)
     try:
         return client.list_topics(timeout=REQUEST_TIMEOUT_SECONDS)
     except KafkaException as error:
         _check_admitted(client)
-        raise CommandError(
-            f"the broker does not answer as one ({describe_error(error)}): "
-            "check --bootstrap-server, and that security.protocol is the port's (-X or --command-config)"
-        ) from None
+        raise _not_a_broker(describe_error(error)) from None
 
 
 def partitions_of(client: Any, topic: str) -> list[int]:
@@ -201,3 +220,13 @@ def describe_error(error: Any) -> str:
     inner = error.args[0] if isinstance(error, Exception) and error.args else error
     text = getattr(inner, "str", None)  # a method of KafkaError
     return one_line(str(text() if callable(text) else inner)).rstrip(".") or type(error).__name__
+
+
+def reading_failed(place: str, topic: str, error: Any) -> CommandError:
+    """A KafkaError that came in a record's stead. `place` says what was read."""
+    from confluent_kafka import KafkaError
+
+    hint = ""
+    if error.code() in (KafkaError._BAD_MSG, KafkaError.INVALID_MSG):  # noqa: SLF001  librdkafka's own are named so
+        hint = f"; the record is damaged: `penstock log verify DATA_DIRECTORY --topic {topic}` shows what else is"
+    return CommandError(f"cannot read {place}: {describe_error(error)}{hint}")

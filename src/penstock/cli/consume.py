@@ -14,18 +14,19 @@ from penstock.cli.connection import (
     ClientSetting,
     admin_client,
     client_config,
-    describe_error,
     make_client,
     metadata_of,
+    reading_failed,
 )
 from penstock.cli.errors import EXIT_USAGE, CommandError
 from penstock.cli.group_reader import GroupReader, Starts
 from penstock.cli.offsets import at_time, earliest, latest
-from penstock.cli.position import Position, Time, first_offsets, parse_position
+from penstock.cli.position import parse_position
 from penstock.cli.record_format import Render, record_format, shown_message
 from penstock.cli.share_reader import ShareReader
 from penstock.cli.silence import POLL_SECONDS, Silence
 from penstock.cli.topic import choose_partitions
+from penstock.client.positions import Position, Time, first_offsets
 
 _POLL_RECORDS = 500
 
@@ -160,6 +161,7 @@ def _share_config(server: str, settings: list[str], group: str, count_max: int |
         **{
             "group.id": group,
             "share.acknowledgement.mode": "explicit",
+            "check.crcs": True,
             "max.poll.records": _POLL_RECORDS if count_max is None else max(1, min(_POLL_RECORDS, count_max)),
         },
     )
@@ -211,6 +213,7 @@ def _consumer_config(
             "enable.auto.commit": False,
             "enable.auto.offset.store": False,
             "enable.partition.eof": True,
+            "check.crcs": True,
             "auto.offset.reset": "error" if group is None else "earliest",
             "isolation.level": isolation,
             "fetch.queue.backoff.ms": 20,  # the library would rest for a second whenever its queue is full
@@ -263,7 +266,7 @@ class _Reader:
                 if self._ends is not None:
                     self._open.discard(partition)
                 return False
-            raise CommandError(f"cannot read {self._topic}-{partition}: {describe_error(error)}")
+            raise reading_failed(f"{self._topic}-{partition}", self._topic, error)
         if self._ends is None:
             return True
         end = self._ends[partition]

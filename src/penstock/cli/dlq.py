@@ -27,7 +27,8 @@ from penstock.cli.dlq_letters import (
 from penstock.cli.dlq_replay import Replay, replay_letters
 from penstock.cli.offsets import at_time, earliest, latest
 from penstock.cli.output import print_table
-from penstock.cli.position import Time, first_offsets, parse_position
+from penstock.cli.position import parse_position
+from penstock.client.positions import Time, first_offsets
 
 app = typer.Typer(help="Show and replay the dead letters of pipelines.", no_args_is_help=True)
 
@@ -162,6 +163,7 @@ def make_consumer(server: str, settings: list[str], group: str = "penstock-cli")
                 "enable.partition.eof": True,
                 "auto.offset.reset": "error",
                 "isolation.level": "read_committed",
+                "check.crcs": True,
                 "fetch.queue.backoff.ms": 20,
                 "fetch.wait.max.ms": 20,  # that the end is reached is told by a fetch that brings nothing
             },

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.cli.connection import describe_error, metadata_of, unknown_topic
+from penstock.cli.connection import metadata_of, reading_failed, unknown_topic
 from penstock.cli.errors import CommandError
 from penstock.cli.record_format import Shown, json_record, readable, readable_time, shown_message
 from penstock.cli.silence import POLL_SECONDS, Silence
@@ -66,7 +66,7 @@ def read_records(
         for message in messages:
             partition, error = message.partition(), message.error()
             if error is not None and error.code() != end_of_partition:
-                raise CommandError(f"cannot read {topic}-{partition}: {describe_error(error)}")
+                raise reading_failed(f"{topic}-{partition}", topic, error)
             if error is not None or message.offset() + 1 >= ends[partition]:
                 unread.discard(partition)
             if error is None and message.offset() < ends[partition]:

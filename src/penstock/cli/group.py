@@ -1,6 +1,6 @@
 """`penstock group …`: list, describe, reset and delete groups of consumers, and show how far behind they are."""
 
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import typer
@@ -147,7 +147,7 @@ def lag(
     wanted = names or [name for name, _, _ in listed_groups(admin, shares)]
     found = [(name, lags(admin, shares, find_group(admin, shares, name))) for name in wanted]
     if as_json:
-        print_json([{"group": name, "lag": _total(each), "partitions": each} for name, each in found])
+        print_json([_lag_json(name, each) for name, each in found])
         return
     rows = [[name, *_lag_row(each)] for name, offsets in found for each in offsets]
     if not rows:
@@ -155,11 +155,41 @@ def lag(
         return
     print_table(("group", *_LAG_COLUMNS), rows)
     for name, offsets in found:
-        print(f"{name} is {_total(offsets)} record(s) behind")
+        print(_summary(name, _total(offsets)))
 
 
-def _total(offsets: list[Lag]) -> int:
-    return sum(each.lag or 0 for each in offsets)
+class _Total(NamedTuple):
+    """The lag of a group as a whole is unknown (None) while that of any partition is."""
+
+    lag: int | None
+    known: int
+    unknown_partitions: int
+
+
+def _total(offsets: list[Lag]) -> _Total:
+    known = [each.lag for each in offsets if each.lag is not None]
+    unknown = len(offsets) - len(known)
+    return _Total(None if unknown else sum(known), sum(known), unknown)
+
+
+def _lag_json(name: str, offsets: list[Lag]) -> dict[str, Any]:
+    total = _total(offsets)
+    return {
+        "group": name,
+        "lag": total.lag,
+        "knownLag": total.known,
+        "unknownPartitions": total.unknown_partitions,
+        "partitions": offsets,
+    }
+
+
+def _summary(name: str, total: _Total) -> str:
+    if total.lag is not None:
+        return f"{name} is {total.lag} record(s) behind"
+    return (
+        f"{name} is at least {total.known} record(s) behind; "
+        f"the lag of {total.unknown_partitions} partition(s) is unknown"
+    )
 
 
 @app.command()

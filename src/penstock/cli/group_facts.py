@@ -5,7 +5,13 @@ from typing import Any
 
 import msgspec
 
-from penstock.cli.connection import REQUEST_TIMEOUT_SECONDS, describe_error, metadata_of, result_of
+from penstock.cli.connection import (
+    REQUEST_TIMEOUT_SECONDS,
+    describe_error,
+    metadata_of,
+    partitions_of,
+    result_of,
+)
 from penstock.cli.errors import CommandError
 from penstock.cli.group_values import Group, Lag, Member, Place
 from penstock.cli.offsets import earliest, latest
@@ -140,7 +146,10 @@ def bounds_of(admin: Any, places: Iterable[Place]) -> dict[Place, Bounds]:
 
 
 def lags(admin: Any, shares: ShareGroupAdmin, group: Group) -> list[Lag]:
-    """Every partition that the group has committed in or that a member of it reads."""
+    """Every partition that the group has committed in or that a member of it reads.
+
+    Of a share group every partition of its topics: a member reads them all, and where it has not begun is unknown.
+    """
     readers: dict[Place, list[Member]] = {}
     for member in group.members:
         for place in member.partitions:
@@ -149,6 +158,11 @@ def lags(admin: Any, shares: ShareGroupAdmin, group: Group) -> list[Lag]:
     starts = shares.starts(group.group) if is_share else {}
     committed = {} if is_share else committed_offsets(admin, group.group)
     places = sorted({*starts, *committed, *readers})
+    if is_share:
+        topics = {topic for topic, _ in places} & metadata_of(admin).topics.keys()
+        places = sorted(
+            {*places, *((topic, each) for topic in topics for each in partitions_of(admin, topic))}
+        )
     bounds = bounds_of(admin, places)
     return [
         _share_lag(place, starts.get(place), bounds.get(place), readers.get(place, []))

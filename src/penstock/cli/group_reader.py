@@ -11,13 +11,13 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from penstock.cli.connection import REQUEST_TIMEOUT_SECONDS, describe_error
+from penstock.cli.connection import REQUEST_TIMEOUT_SECONDS, describe_error, reading_failed
 from penstock.cli.errors import CommandError
 from penstock.cli.offsets import at_time, earliest, latest
-from penstock.cli.position import Position, Time, first_offsets
 from penstock.cli.record_format import Render, shown_message
 from penstock.cli.silence import POLL_SECONDS, Silence
 from penstock.cli.stop_signals import StopSignals
+from penstock.client.positions import Position, Time, first_offsets
 
 _POLL_RECORDS = 500
 _LEAVE_SECONDS = 5.0
@@ -196,7 +196,7 @@ class GroupReader:
             return True
         if error.code() == self._late:  # whoever read too slowly rejoins by reading on
             return False
-        raise CommandError(f"cannot read topic {self._topic} in a group: {describe_error(error)}")
+        raise reading_failed(f"topic {self._topic} in a group", self._topic, error)
 
     # -- committing
 

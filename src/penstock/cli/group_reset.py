@@ -29,8 +29,9 @@ from penstock.cli.group_facts import (
 from penstock.cli.group_values import Group, Place
 from penstock.cli.offsets import at_time
 from penstock.cli.output import AsJson, print_json, print_table
-from penstock.cli.position import Position, Time, first_offsets, parse_position
+from penstock.cli.position import parse_position
 from penstock.cli.share_groups import SHARE, ShareGroupAdmin
+from penstock.client.positions import Position, Time, first_offsets
 
 
 class Move(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,6 +14,7 @@ import threading
 from types import FrameType
 from typing import IO
 
+from penstock.cli.cluster_token import VARIABLE, given_token, stored_token
 from penstock.cli.errors import EXIT_USAGE, CommandError
 from penstock.cli.serve import DATA_DEFAULT, LISTEN_DEFAULT, STOPS_WITH_INPUT, UpOptions, load_settings
 from penstock.config.themes.admin import ADMIN_LISTENER, admin_address
@@ -34,10 +35,12 @@ def serve_many(options: UpOptions) -> None:
     before = {each: signal.signal(each, stop) for each in (signal.SIGINT, signal.SIGTERM)}
     try:
         addresses: list[str] = []
+        token = given_token(options.token, options.token_file)
         for number in range(options.brokers):
-            process = _start(options, number, addresses)
+            process = _start(options, number, addresses, token)
             running.append(process)
             addresses.append(_await_ready(process))
+            token = token or stored_token(_data_of(options, number))
             if stopping.is_set():
                 return
         data = os.path.abspath(options.data or DATA_DEFAULT)
@@ -52,16 +55,25 @@ def serve_many(options: UpOptions) -> None:
             signal.signal(each, handler)
 
 
-def _start(options: UpOptions, number: int, addresses: list[str]) -> "subprocess.Popen[str]":
+def _node_id(options: UpOptions, number: int) -> int:
+    return (options.node_id or 1) + number
+
+
+def _data_of(options: UpOptions, number: int) -> str:
+    return os.path.join(options.data or DATA_DEFAULT, f"node-{_node_id(options, number)}")
+
+
+def _start(
+    options: UpOptions, number: int, addresses: list[str], token: bytes | None
+) -> "subprocess.Popen[str]":
     host, colon, port = (options.listen or LISTEN_DEFAULT).rpartition(":")
     if not colon or not port.isdecimal() or "," in host:
         raise CommandError("--brokers needs --listen HOST:PORT with one address", EXIT_USAGE)
-    node_id = (options.node_id or 1) + number
     command = [
         sys.executable, "-m", "penstock.cli.main", "up",
         "--listen", f"{host}:{int(port) + number if int(port) else 0}",
-        "--data", os.path.join(options.data or DATA_DEFAULT, f"node-{node_id}"),
-        "--node-id", str(node_id),
+        "--data", _data_of(options, number),
+        "--node-id", str(_node_id(options, number)),
         "--log-level", options.log_level,
         "--log-format", options.log_format,
     ]  # fmt: skip
@@ -81,7 +93,7 @@ def _start(options: UpOptions, number: int, addresses: list[str]) -> "subprocess
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        env=os.environ | {STOPS_WITH_INPUT: "1"},
+        env=os.environ | {STOPS_WITH_INPUT: "1"} | ({} if token is None else {VARIABLE: token.hex()}),
     )
 
 

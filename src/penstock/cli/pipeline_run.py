@@ -11,6 +11,8 @@ import typer
 
 from penstock.cli.errors import EXIT_FAILED, EXIT_USAGE, CommandError, one_line
 from penstock.cli.output import AsJson, print_json, print_table
+from penstock.cli.stop_signals import Impatience
+from penstock.distribution import pip_install
 
 if TYPE_CHECKING:
     from penstock.spark.pipeline.model import Pipeline
@@ -214,7 +216,12 @@ def told_in_one_line() -> Iterator[None]:
     except (ClientError, Disconnected) as error:
         raise CommandError(one_line(str(error))) from None
     except Exception as error:
-        if type(error).__name__ in ("AlreadyRunning", "SparkDidNotStart", "JavaNotFound"):
+        if type(error).__name__ in (
+            "AlreadyRunning",
+            "OtherPipelinesState",
+            "SparkDidNotStart",
+            "JavaNotFound",
+        ):
             raise CommandError(one_line(str(error))) from None
         raise
 
@@ -222,17 +229,20 @@ def told_in_one_line() -> Iterator[None]:
 def _missing_extra(error: ModuleNotFoundError) -> CommandError:
     if (error.name or "").startswith("penstock"):
         raise error
-    return CommandError(f"pipelines need {error.name}: install it with `pip install 'penstock[spark,jre]'`")
+    return CommandError(f"pipelines need {error.name}: install it with `{pip_install('spark', 'jre')}`")
 
 
 @contextlib.contextmanager
 def _stopping_on_signals() -> Iterator[threading.Event]:
-    """An event that the first signal sets; the second one interrupts whatever is going on."""
+    """An event that the first signal sets; a later one interrupts whatever is going on."""
     stopping = threading.Event()
+    impatience = Impatience()
 
     def stop(number: int, _frame: Any) -> None:
-        if stopping.is_set():
+        if impatience.is_shown():
             raise KeyboardInterrupt
+        if stopping.is_set():
+            return
         stopping.set()
         print(f"penstock: stopping after {signal.Signals(number).name}: batches end first", file=sys.stderr)
 

@@ -25,7 +25,13 @@ from penstock.cli.topic import choose_partitions
 _ANY_PARTITION = -1
 
 # What a person can do about the broker's most frequent refusals.
+_MAY_NOT_WRITE = (
+    "this user may not write topic {topic}: an administrator allows it with "
+    "`penstock acl add --allow-principal User:NAME --producer --topic {topic}`"
+)
 _HINTS = {
+    "TOPIC_AUTHORIZATION_FAILED": _MAY_NOT_WRITE,
+    "CLUSTER_AUTHORIZATION_FAILED": _MAY_NOT_WRITE,  # of a producer id, for a user who may write no topic at all
     "INVALID_RECORD": "a compacted topic takes only records with a key: use --key or --key-separator",
     "MSG_SIZE_TOO_LARGE": "the topic's max.message.bytes says how large a record may be: "
     "`penstock config set topic NAME max.message.bytes=…`",
@@ -92,13 +98,19 @@ def produce(
     except (LineError, KeyboardInterrupt) as stopped:
         problem = stopped
     sender.finish(timeout)
-    print(f"{sender.acknowledged} record(s) acknowledged in topic {topic}")
+    if acks == "0":  # nobody acknowledges: they left this process, and that is all there is to know
+        print(
+            f"{sender.acknowledged} record(s) sent to topic {topic}; with --acks 0 no broker acknowledges them"
+        )
+    else:
+        print(f"{sender.acknowledged} record(s) acknowledged in topic {topic}")
     if isinstance(problem, LineError):
         raise CommandError(str(problem))
     if isinstance(problem, KeyboardInterrupt) and file:
         raise CommandError("interrupted: the rest of the input was not sent")
     if sender.failed:
-        raise CommandError(f"{sender.failed} record(s) were not acknowledged: {sender.reason}")
+        done = "sent" if acks == "0" else "acknowledged"
+        raise CommandError(f"{sender.failed} record(s) were not {done}: {sender.reason}")
 
 
 def _record_maker(key: str | None, key_separator: str | None, null_value: str | None) -> RecordMaker:
@@ -146,7 +158,7 @@ def _make_producer(config: dict[str, object]) -> Any:
 
 
 class _Sender:
-    """Hands records to the client and counts what becomes of them."""
+    """Hands records to the client and counts those that are acknowledged."""
 
     def __init__(
         self, producer: Any, topic: str, partition: int, headers: list[tuple[str, bytes | None]]
@@ -154,15 +166,20 @@ class _Sender:
         from confluent_kafka import KafkaException
 
         self._producer = producer
-        self._refused = KafkaException
+        self._kafka_exception = KafkaException
         self._topic = topic
         self._partition = partition
         self._headers = headers or None
+        self._sent = 0
         self.acknowledged = 0
-        self.failed = 0
         self.reason = ""
 
+    @property
+    def failed(self) -> int:
+        return self._sent - self.acknowledged
+
     def send(self, key: bytes | None, value: bytes | None) -> None:
+        self._sent += 1
         while True:
             try:
                 self._producer.produce(
@@ -174,31 +191,49 @@ class _Sender:
                     on_delivery=self._on_delivery,
                 )
             except BufferError:  # the client's queue is full: let it send
-                self._producer.poll(0.5)
-            except self._refused as error:
-                self._note_failure(describe_error(error))
+                self._serve(self._producer.poll, 0.5)
+            except self._kafka_exception as error:
+                self._serve(self._producer.poll, 0)  # a fatal error is explained there
+                self._note_failure(error.args[0])
                 return
             else:
-                self._producer.poll(0)
+                self._serve(self._producer.poll, 0)
                 return
 
     def finish(self, timeout_seconds: float) -> None:
         """Wait until each record is acknowledged or given up."""
-        left = self._producer.flush(timeout_seconds + 1)
-        if left:
-            self.failed += left
-            self.reason = self.reason or "no answer in time"
+        while self._serve(self._producer.flush, timeout_seconds + 1):
+            pass
+        self.reason = self.reason or "no answer in time"
+
+    def _serve(self, serve: Callable[[float], int], timeout_seconds: float) -> bool:
+        """Let the client call back. True when it raised a fatal error instead, which it does once.
+
+        The client raises a fatal error (such as a refused producer id) before it calls back for the records that
+        failed with it. Python makes a SystemError of an exception that is set when a callback begins.
+        """
+        try:
+            serve(timeout_seconds)
+        except (self._kafka_exception, SystemError) as error:
+            fatal = error.__cause__ if isinstance(error, SystemError) else error
+            if not isinstance(fatal, self._kafka_exception):
+                raise
+            self._note_failure(fatal.args[0])
+            return True
+        return False
 
     def _on_delivery(self, error: Any, _message: Any) -> None:
         if error is None:
             self.acknowledged += 1
         else:
-            hint = _HINTS.get(error.name())
-            self._note_failure(describe_error(error) + (f" ({hint})" if hint else ""))
+            self._note_failure(error)
 
-    def _note_failure(self, reason: str) -> None:
-        self.failed += 1
-        self.reason = self.reason or reason
+    def _note_failure(self, error: Any) -> None:
+        """Keep the first reason, or the fatal one: the others follow from it."""
+        if self.reason and not error.fatal():
+            return
+        hint = _HINTS.get(error.name(), "").format(topic=self._topic)
+        self.reason = describe_error(error) + (f" ({hint})" if hint else "")
 
 
 def _send_all(sender: _Sender, maker: RecordMaker, paths: list[str]) -> None:

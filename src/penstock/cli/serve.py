@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, get_args
 import msgspec
 
 from penstock.cli.errors import EXIT_USAGE, CommandError
+from penstock.cli.stop_signals import Impatience
 from penstock.observability.allocator import collect_seldom, keep_freed_memory
 from penstock.observability.logs import LogFormat, LogLevel, configure_logging
 
@@ -44,6 +45,8 @@ class UpOptions(msgspec.Struct, frozen=True, kw_only=True):
     config: str | None = None
     settings: tuple[str, ...] = ()
     join: tuple[str, ...] = ()
+    token: str | None = None
+    token_file: str | None = None
     add_scram: tuple[str, ...] = ()
     brokers: int | None = None
     log_level: LogLevel = "info"
@@ -71,8 +74,8 @@ def quick_options(arguments: Sequence[str]) -> UpOptions | None:
             join.append(value)
         elif option == "--add-scram":
             add_scram.append(value)
-        elif option in ("--listen", "--data", "--config"):
-            given[option[2:]] = value
+        elif option in ("--listen", "--data", "--config", "--token", "--token-file"):
+            given[option[2:].replace("-", "_")] = value
         elif option in ("--node-id", "--brokers") and value.isascii() and value.isdecimal():
             if option == "--brokers" and int(value) == 0:
                 return None
@@ -96,10 +99,13 @@ def serve(options: UpOptions) -> None:
     configure_logging(options.log_level, options.log_format)
     settings = load_settings(options)
     members = [member_of(each) for text in options.join for each in text.split(",")]
+    from penstock.cli.cluster_token import given_token
+
+    secret = given_token(options.token, options.token_file)
     keep_freed_memory()
     collect_seldom()
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(_serve(settings, members, options.add_scram))
+        runner.run(_serve(settings, members, options.add_scram, secret))
 
 
 def load_settings(options: UpOptions) -> "BrokerConfig":
@@ -159,16 +165,23 @@ def _read_properties(path: str) -> str:
         raise CommandError(f"cannot read the properties file {path}: {reason}", EXIT_USAGE) from None
 
 
-async def _serve(settings: "BrokerConfig", members: list[tuple[str, int]], users: Sequence[str] = ()) -> None:
+async def _serve(
+    settings: "BrokerConfig",
+    members: list[tuple[str, int]],
+    users: Sequence[str] = (),
+    secret: bytes | None = None,
+) -> None:
+    from penstock.cli.cluster_token import find_of_user, leave_for_user
     from penstock.cli.first_users import first_user
     from penstock.gateway.dialects import dialects
     from penstock.gateway.http.port import AdminPort, AdminPortUnusable
     from penstock.server.broker import Broker, StartFailed
 
     stop = asyncio.Event()
+    impatience = Impatience()
 
     def on_signal(number: int) -> None:
-        if stop.is_set():
+        if impatience.is_shown():
             print("penstock: stopped without waiting; the next start recovers", file=sys.stderr, flush=True)
             os._exit(128 + number)
         stop.set()
@@ -178,13 +191,22 @@ async def _serve(settings: "BrokerConfig", members: list[tuple[str, int]], users
         loop.add_signal_handler(number, on_signal, number)
     if STOPS_WITH_INPUT in os.environ:
         _watch_input(stop)
-    broker = Broker(settings, dialects=dialects, join=members, users=[first_user(each) for each in users])
+    broker = Broker(
+        settings,
+        dialects=dialects,
+        join=members,
+        users=[first_user(each) for each in users],
+        secret=secret,
+        find_secret=find_of_user,
+    )
     try:
         admin = AdminPort.bind(settings)
         await broker.start()
     except (AdminPortUnusable, StartFailed) as error:
         raise CommandError(str(error)) from None
     try:
+        if broker.secret.value is not None:
+            leave_for_user(broker.services.cluster_id, broker.secret.value)
         where = ", ".join(_address(endpoint.host, endpoint.port) for endpoint in broker.endpoints)
         lines = [f"penstock ready on {where} ({_identity(settings)})"]
         if admin is not None:

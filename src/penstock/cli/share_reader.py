@@ -7,7 +7,7 @@ What a reader that dies has not accepted is given to another member, or to the n
 import sys
 from typing import Any
 
-from penstock.cli.connection import REQUEST_TIMEOUT_SECONDS, describe_error
+from penstock.cli.connection import REQUEST_TIMEOUT_SECONDS, describe_error, reading_failed
 from penstock.cli.errors import CommandError
 from penstock.cli.record_format import Render, shown_message
 from penstock.cli.silence import POLL_SECONDS
@@ -64,7 +64,7 @@ class ShareReader:
         error = message.error()
         if error is None:
             return True
-        raise CommandError(f"cannot read topic {self._topic} in a share group: {describe_error(error)}")
+        raise reading_failed(f"topic {self._topic} in a share group", self._topic, error)
 
     def _commit(self) -> None:
         from confluent_kafka import KafkaException

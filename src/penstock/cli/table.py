@@ -10,6 +10,7 @@ import typer
 from penstock.cli.errors import EXIT_USAGE, CommandError, one_line
 from penstock.cli.output import AsJson, print_json, print_table
 from penstock.cli.record_format import readable_time
+from penstock.distribution import pip_install
 
 if TYPE_CHECKING:
     from penstock.spark.lake.table import Table, Version
@@ -157,9 +158,7 @@ def _opened(path: str) -> Iterator["Table"]:
         from penstock.spark.lake.errors import TableError
         from penstock.spark.lake.formats import existing_table, local_path
     except ModuleNotFoundError as missing:
-        raise CommandError(
-            f"tables need the package {missing.name}: pip install 'penstock[spark]'"
-        ) from missing
+        raise CommandError(f"tables need the package {missing.name}: {pip_install('spark')}") from missing
     try:
         yield existing_table(local_path(path))
     except TableError as error:

@@ -34,8 +34,16 @@ def up(
     join: list[str] = typer.Option(
         [],
         metavar="HOST:PORT",
-        help="Any member of a running cluster, for a node that is new to it. A node that returns needs no flag.",
+        help="A member of a running cluster, for a node that is new to it. May be given again. A node that returns "
+        "needs no flag.",
     ),
+    token: str | None = typer.Option(
+        None,
+        metavar="TOKEN",
+        help="The token of the cluster to join, of `penstock cluster token`. Others on this host may see it: prefer "
+        "--token-file, or PENSTOCK_TOKEN. A member of the same user on this host makes it needless.",
+    ),
+    token_file: str | None = typer.Option(None, metavar="FILE", help="A file with that token."),
     add_scram: list[str] = typer.Option(
         [],
         metavar="MECHANISM=[name=…,password=…]",
@@ -51,7 +59,7 @@ def up(
     """Run a broker until Ctrl-C or SIGTERM.
 
     One line on standard output says `ready` when it serves, and one where the console, metrics and HTTP gateways are
-    (penstock.admin.listener). A second signal stops it without waiting.
+    (penstock.admin.listener). A signal that follows after more than a second stops it without waiting.
 
     For example:
 
@@ -69,6 +77,8 @@ def up(
             config=config,
             settings=tuple(set_),
             join=tuple(join),
+            token=token,
+            token_file=token_file,
             add_scram=tuple(add_scram),
             brokers=brokers,
             log_level=log_level,

@@ -7,13 +7,15 @@ from penstock.client.connection import Connection
 from penstock.config.listeners import Endpoint
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
+from penstock.security.cluster_secret import JOIN_HINT
+from penstock.security.dialer import NotAMember
 
 _DESCRIBE_CLUSTER, _VERSION = 60, 0
 _TIMEOUT_S = 5.0
 
 
 class JoinFailed(Exception):
-    """No member that was named answers; the message says what to do."""
+    """No member that was named answers, or none takes this node; the message says what to do."""
 
 
 async def cluster_id_of(
@@ -32,6 +34,11 @@ async def cluster_id_of(
                     )
                 finally:
                     await connection.close()
+        except NotAMember as error:
+            raise JoinFailed(
+                f"cannot join the cluster of {host}:{port}: {error}. A node that joins needs the cluster's token: "
+                f"{JOIN_HINT}"
+            ) from None
         except (OSError, ProtocolError) as error:
             reasons.append(f"{host}:{port}: {error or type(error).__name__}")
             continue

@@ -64,8 +64,8 @@ class QuorumPeers:
         if to not in self._refused_by:
             self._refused_by.add(to)
             log.warning(
-                "the node at %s:%d does not allow this one to take part: name the user that brokers log in with in "
-                "super.users of every node (User:ANONYMOUS without a login)",
+                "the node at %s:%d does not take this one for a broker of its cluster: brokers log in to each other as "
+                "the same user; over TLS their certificates name the same subject, or super.users names each of them",
                 address.host,
                 address.port,
             )

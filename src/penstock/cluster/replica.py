@@ -24,6 +24,7 @@ from penstock.cluster.replica_errors import (
     NotLeader,
     PartitionGone,
 )
+from penstock.cluster.topic_names import is_internal
 from penstock.cluster.waiting import Told, WaitingProducers, WaitingReaders
 from penstock.config.topic import TopicConfig
 from penstock.observability.clock import Clock
@@ -31,10 +32,18 @@ from penstock.observability.completion import Completion
 from penstock.protocol.errors import ErrorCode
 from penstock.storage.append import Checked
 from penstock.storage.damage import Damage
+from penstock.storage.disk_space import DiskSpace
 from penstock.storage.files import Buffer
 from penstock.storage.flusher import Flusher
 from penstock.storage.log import Appended, Log, Origin
-from penstock.storage.log_errors import LogCorrupt, LogError, StorageError, is_disk_failure
+from penstock.storage.log_errors import (
+    LogCorrupt,
+    LogError,
+    NoSpace,
+    StorageError,
+    is_disk_failure,
+    is_out_of_space,
+)
 from penstock.storage.log_store import LogStore
 from penstock.storage.transaction_permit import TransactionPermit
 
@@ -49,6 +58,7 @@ class Surroundings:
 
     __slots__ = (
         "clock",
+        "disk",
         "flusher",
         "lag_ms_max",
         "may_join",
@@ -62,6 +72,7 @@ class Surroundings:
         self.node_id = node_id
         self.clock = clock
         self.flusher = flusher
+        self.disk = DiskSpace()
         self.lag_ms_max: Callable[[], int] = lambda: 30_000
         self.may_join: Callable[[int, int], bool] = lambda _broker_id, _epoch: True
         """Whether a broker that fetches with this epoch is fit to be in sync."""
@@ -324,6 +335,9 @@ class Replica:
         followers = self._followers
         if followers is not None and acks == ALL:
             self._require_in_sync(followers, log)
+        size_bytes = records.size_bytes if isinstance(records, Checked) else len(records)
+        if origin is Origin.CLIENT and size_bytes > self._surroundings.disk.room_bytes:
+            raise self._no_space()
         try:
             appended = log.append(
                 records, leader_epoch=leader_epoch, now_ms=now_ms, origin=origin, permit=permit
@@ -332,7 +346,8 @@ class Replica:
             self._refused(error)
             raise
         self._surroundings.flusher.request(log)
-        self.bytes_in += records.size_bytes if isinstance(records, Checked) else len(records)
+        self._surroundings.disk.room_bytes -= size_bytes
+        self.bytes_in += size_bytes
         self._appended(log)
         return appended
 
@@ -354,12 +369,18 @@ class Replica:
     def is_gathering(self) -> bool:
         """Whether `gather` is the better `append` now, where this broker leads."""
         log = self._log
-        return log is not None and log.syncing is not None and self._followers is None
+        return (
+            log is not None
+            and log.syncing is not None
+            and self._followers is None
+            and self._surroundings.disk.room_bytes > 0
+        )
 
     def gather(self, produce: GatheredAppend) -> None:
         """Append as the leader, with whatever else comes in this turn of the loop. `produce` is told, later."""
         gathered = self._gathered
         gathered.append(produce)
+        self._surroundings.disk.room_bytes -= produce.size_bytes
         if len(gathered) == 1:
             asyncio.get_running_loop().call_soon(self._append_gathered)
         elif len(gathered) == GATHERED_MAX:
@@ -460,6 +481,8 @@ class Replica:
     def append_fetched(self, records: Buffer, now_ms: int, *, leader_epoch: int) -> Appended | None:
         """Store what the leader of this epoch gave, as its follower; synced like anything else. Raises `LogError`."""
         self._require_follower(leader_epoch)
+        if len(records) > self._surroundings.disk.room_bytes and not is_internal(self.topic):
+            raise self._no_space()
         try:
             appended = self.log.append_replicated(records, now_ms=now_ms, leader_epoch=leader_epoch)
         except StorageError as error:
@@ -467,11 +490,22 @@ class Replica:
             raise
         if appended is not None:
             self._surroundings.flusher.request(self.log)
+            self._surroundings.disk.room_bytes -= len(records)
         return appended
+
+    @property
+    def has_room(self) -> bool:
+        """Whether the disk takes more records of this partition, as far as is known."""
+        return self._surroundings.disk.room_bytes > 0 or is_internal(self.topic)
+
+    def _no_space(self) -> NoSpace:
+        return self._surroundings.disk.refuse(f"{self.topic}-{self.partition}")
 
     def _refused(self, error: StorageError) -> None:
         if is_disk_failure(error):
             self._surroundings.on_disk_failure(error)
+        elif is_out_of_space(error):
+            self._surroundings.disk.refused(self._surroundings.clock.monotonic_ms())
 
     def follow_offsets(self, high_watermark: int, log_start_offset: int, *, leader_epoch: int) -> None:
         """Take over the high watermark and the log start of the leader of this epoch.

@@ -20,8 +20,9 @@ from penstock.observability.clock import Clock
 from penstock.protocol.errors import ErrorCode
 from penstock.storage.checkpoints import PartitionName
 from penstock.storage.directory_usage import DirectoryUsage
+from penstock.storage.disk_space import DiskSpace
 from penstock.storage.flusher import Flusher
-from penstock.storage.log_errors import LogError, StorageError, is_disk_failure
+from penstock.storage.log_errors import LogError, StorageError, is_disk_failure, is_out_of_space
 from penstock.storage.log_store import LogStore
 
 log = logging.getLogger(__name__)
@@ -82,6 +83,10 @@ class Replicas:
     def directory(self) -> str:
         return self._store.directory
 
+    @property
+    def disk(self) -> DiskSpace:
+        return self.surroundings.disk
+
     async def measure(self, replicas: Iterable[Replica]) -> DirectoryUsage:
         """The room in the data directory and how much of it these take. Raises `OSError`."""
         return await self._store.measure(PartitionName(r.topic, r.partition) for r in replicas)
@@ -127,6 +132,8 @@ class Replicas:
             self._note_refusal(replica, error)
             if is_disk_failure(error):
                 self.surroundings.on_disk_failure(error)
+            elif is_out_of_space(error):
+                self.disk.refused(self.surroundings.clock.monotonic_ms())
             return False
         if self._refusals.pop(replica, None) is not None:
             log.info("%s-%d is online again", replica.topic, replica.partition)

@@ -6,8 +6,9 @@ CONSUMER_OFFSETS = "__consumer_offsets"
 TRANSACTION_STATE = "__transaction_state"
 SHARE_GROUP_STATE = "__share_group_state"
 CLUSTER_METADATA = "__cluster_metadata"
+SINK_DECISIONS = "__penstock_sinks"  # of pipelines: spark/sink/decision.py
 
-INTERNAL_TOPICS = frozenset({CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_GROUP_STATE})
+INTERNAL_TOPICS = frozenset({CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_GROUP_STATE, SINK_DECISIONS})
 
 NAME_LENGTH_MAX = (
     249  # a directory is named <topic>-<partition>, and may later gain a suffix, within 255 bytes

@@ -22,6 +22,7 @@ from penstock.console.api import (
     acls,
     brokers,
     configs,
+    disks,
     group_reset,
     groups,
     messages,
@@ -61,6 +62,7 @@ _PAGES: Final = (
     groups,
     group_reset,
     brokers,
+    disks,
     acls,
     pipelines,
 )

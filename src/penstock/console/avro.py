@@ -13,6 +13,7 @@ from uuid import UUID
 
 from penstock.console.record_view import avro_hint
 from penstock.console.refusals import CONFLICT, Refused, bad_request
+from penstock.distribution import pip_install
 
 _ROWS_MAX: Final = 1000
 _FRAME_BYTES: Final = 5
@@ -72,7 +73,7 @@ def _fastavro() -> Any:
         raise Refused(
             CONFLICT,
             "EXTRA_MISSING",
-            "Avro needs the package fastavro, which is not installed here: pip install 'penstock[spark]'.",
+            f"Avro needs the package fastavro, which is not installed here: {pip_install('spark')}.",
         ) from None
 
 

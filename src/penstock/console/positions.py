@@ -1,12 +1,15 @@
 """From where messages are shown: what the query says, and the offsets that this means."""
 
 import asyncio
+import datetime as dt
 from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
 
+from penstock.client import positions
 from penstock.client.cluster import EARLIEST, LATEST, Client
+from penstock.client.positions import InvalidPosition, Offset, Position, Start, Time, parse_position
 from penstock.console.kafka.places import describe_topic, leaders_of, offsets_at
 from penstock.console.refusals import NOT_FOUND, Refused, bad_request
 
@@ -15,25 +18,40 @@ _INT64_MAX: Final = 2**63 - 1
 
 
 class Where(msgspec.Struct, frozen=True, kw_only=True):
-    """`origin` is newest, oldest, offset or time; `number` the offset or the time in milliseconds."""
+    """Without a position it is the newest messages, read backwards; without partitions all of them."""
 
-    partition: int | None
-    origin: str
-    number: int = 0
+    partitions: frozenset[int] | None = None
+    position: Position | None = None
 
 
-def parse_where(query: Mapping[str, Any]) -> Where:
-    """Read `partition`, `from`, `offset` and `time`. Pure."""
+def parse_where(query: Mapping[str, Any], now_ms: int) -> Where:
+    """Read `partition` or `partitions`, and `from`, which is newest, oldest, or any position that the command takes.
+
+    `from=offset&offset=N` and `from=time&time=N` are how the pages ask. Pure.
+    """
     origin = query.get("from", "newest")
-    if origin not in ("newest", "oldest", "offset", "time"):
-        raise bad_request(f"from must be newest, oldest, offset or time, not {origin!r}.")
-    partition = query.get("partition", "all")
-    number = _number(query.get(origin, "0"), origin) if origin in ("offset", "time") else 0
-    return Where(
-        partition=None if partition == "all" else _number(partition, "partition"),
-        origin=origin,
-        number=number,
-    )
+    if origin in ("offset", "time"):
+        number = _number(query.get(origin, "0"), origin)
+        position: Position | None = Offset(number) if origin == "offset" else Time(number)
+    else:
+        position = None if origin == "newest" else _position(origin, now_ms)
+    return Where(partitions=_partitions(query), position=position)
+
+
+def _position(text: str, now_ms: int) -> Position:
+    if text == "oldest":
+        return Start()
+    try:
+        return parse_position(text, now_ms, dt.UTC)
+    except InvalidPosition as error:
+        raise bad_request(f"from must be newest, oldest or a position: {error}.") from None
+
+
+def _partitions(query: Mapping[str, Any]) -> frozenset[int] | None:
+    if "partition" in query and "partitions" in query:
+        raise bad_request("partition and partitions are both given: give one of them.")
+    text = query.get("partition", query.get("partitions", "all"))
+    return None if text == "all" else frozenset(_number(each, "partition") for each in text.split(","))
 
 
 def _number(text: str, name: str) -> int:
@@ -54,11 +72,12 @@ async def bounds_of(client: Client, topic: str, where: Where) -> Bounds:
     leaders = {
         place: leader
         for place, leader in leaders_of([described]).items()
-        if where.partition in (None, place.partition)
+        if where.partitions is None or place.partition in where.partitions
     }
-    if where.partition is not None and not leaders:
+    missing = (where.partitions or frozenset()) - {place.partition for place in leaders}
+    if missing:
         raise Refused(
-            NOT_FOUND, "NO_LEADER", f"Topic {topic} has no partition {where.partition} that is led now."
+            NOT_FOUND, "NO_LEADER", f"Topic {topic} has no partition {min(missing)} that is led now."
         )
     if len(leaders) > _PARTITIONS_MAX:
         raise bad_request(f"{topic} has {len(leaders)} partitions: choose one of them.")
@@ -73,20 +92,17 @@ async def bounds_of(client: Client, topic: str, where: Where) -> Bounds:
 
 async def first_offsets(client: Client, topic: str, where: Where, bounds: Bounds) -> dict[int, int]:
     """Where reading forward begins in each partition, never outside of what is there."""
-    if where.origin == "time":
+    position = where.position or Start()
+    at_time = dict.fromkeys(bounds.ends, -1)
+    if isinstance(position, Time):
         leaders = {
             place: leader
             for place, leader in leaders_of([await describe_topic(client, topic)]).items()
             if place.partition in bounds.starts
         }
-        found = await offsets_at(client, leaders, where.number)
-        at = {place.partition: offset for place, offset in found.items()}
-        wanted = {p: end if at.get(p, -1) < 0 else at[p] for p, end in bounds.ends.items()}
-    elif where.origin == "offset":
-        wanted = dict.fromkeys(bounds.starts, where.number)
-    else:
-        wanted = bounds.starts
-    return clamped(wanted, bounds)
+        found = await offsets_at(client, leaders, position.timestamp_ms)
+        at_time |= {place.partition: offset for place, offset in found.items()}
+    return positions.first_offsets(position, bounds.starts, bounds.ends, at_time)
 
 
 def clamped(wanted: Mapping[int, int], bounds: Bounds) -> dict[int, int]:

@@ -18,7 +18,7 @@ UNSUPPORTED_MEDIA_TYPE: Final = 415
 TOO_MANY: Final = 429
 BAD_GATEWAY: Final = 502
 
-_NOT_ALLOWED: Final = "you are not allowed to; whoever administers the cluster can grant it with an ACL"
+_NOT_ALLOWED: Final = "you are not allowed to; an administrator of the cluster can grant it with an ACL"
 
 _WORDS: Final[dict[int, tuple[int, str]]] = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: (
@@ -30,6 +30,7 @@ _WORDS: Final[dict[int, tuple[int, str]]] = {
     ErrorCode.GROUP_AUTHORIZATION_FAILED: (FORBIDDEN, _NOT_ALLOWED),
     ErrorCode.CLUSTER_AUTHORIZATION_FAILED: (FORBIDDEN, _NOT_ALLOWED),
     ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: (FORBIDDEN, _NOT_ALLOWED),
+    ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED: (FORBIDDEN, _NOT_ALLOWED),
     ErrorCode.TOPIC_ALREADY_EXISTS: (CONFLICT, "a topic of that name exists already"),
     ErrorCode.INVALID_TOPIC_EXCEPTION: (
         BAD_REQUEST,
@@ -93,9 +94,16 @@ def refusal(code: int, what: str, detail: str | None = None) -> Refused:
     said = detail.strip().rstrip(".") if detail else ""
     if said and (not words or status == BAD_REQUEST):  # the broker knows better which part is wrong
         words = said
+    if words == _NOT_ALLOWED:  # says all there is to say, and the name means nothing to who is not allowed
+        return Refused(status, name, f"{what}: {words}.")
     return Refused(
         status, name, f"{what}: {words} ({name})." if words else f"{what}: the broker answered {name}."
     )
+
+
+def words_of(code: int) -> str | None:
+    """An error that is one fact among others on a page; None when it is none."""
+    return (_WORDS.get(code, (0, ""))[1] or error_name(code)) if code else None
 
 
 def of_failure(failure: Exception, what: str) -> Refused | None:

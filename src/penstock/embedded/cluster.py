@@ -136,7 +136,7 @@ class Cluster(Hosted):
         first, *others = self.nodes.values()
         first.start()
         for number, node in enumerate(others, start=2):
-            node.start([(first.host, first.port)])
+            node.start(join=first)
             first.await_voters(range(1, number + 1))
         for node in others:
             node.await_voters(self.nodes)

@@ -126,8 +126,12 @@ class MemoryDisk(NamedFiles[_FileNode]):
     # -- FileSystem -----------------------------------------------------------------------------------
 
     def usage(self, path: str) -> Usage:  # noqa: ARG002 - all of it is in one memory
-        page_bytes = os.sysconf("SC_PAGE_SIZE")
-        return Usage(os.sysconf("SC_PHYS_PAGES") * page_bytes, os.sysconf("SC_AVPHYS_PAGES") * page_bytes)
+        """What the page cache holds counts as free: the kernel gives it up for what is stored here."""
+        with open("/proc/meminfo", encoding="ascii") as file:
+            kilobytes = {
+                name: int(rest.split()[0]) for name, _, rest in (line.partition(":") for line in file)
+            }
+        return Usage(kilobytes["MemTotal"] * 1024, kilobytes["MemAvailable"] * 1024)
 
     def _start(self, operation: Operation, path: str) -> None:  # noqa: ARG002 - all of it fails alike
         self._power.check(changes=operation in CHANGING)

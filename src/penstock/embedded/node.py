@@ -89,15 +89,24 @@ class Node:
         assert self._thread is not None, "the node is not running"
         return self._thread.submit(work)
 
-    def start(self, join: Sequence[tuple[str, int]] = ()) -> None:
-        """Serve when this returns. `join` names members of the cluster that this node is new to."""
+    @property
+    def secret(self) -> bytes:
+        """That of the cluster, which a node that joins must know."""
+        assert self._broker is not None, "the node is not running"
+        secret = self._broker.secret.value
+        assert secret is not None, "a cluster has a secret"
+        return secret
+
+    def start(self, join: "Node | None" = None) -> None:
+        """Serve when this returns. `join` is a member of the cluster that this node is new to."""
         assert not self.is_running, f"node {self.node_id} runs already"
         broker = EmbeddedBroker(
             BrokerConfig(self._settings),
             self.place,
             clock=self._clock,
             network=NodeNetwork(self._links, self.port),
-            join=join,
+            join=() if join is None else [(join.host, join.port)],
+            secret=None if join is None else join.secret,
         )
         self._thread = LoopThread(f"penstock-{self.node_id}")
         try:
@@ -161,6 +170,7 @@ class EmbeddedBroker(Broker):
         clock: Clock,
         network: NodeNetwork,
         join: Sequence[tuple[str, int]],
+        secret: bytes | None,
     ) -> None:
         self._place = place
         self._network = network
@@ -168,7 +178,13 @@ class EmbeddedBroker(Broker):
         self._offloads: list[ThreadOffload] = []
         self._listening: Server | None = None
         super().__init__(
-            config, dialects=dialects, files=place.files, clock=clock, liveness=SystemClock(), join=join
+            config,
+            dialects=dialects,
+            files=place.files,
+            clock=clock,
+            liveness=SystemClock(),
+            join=join,
+            secret=secret,
         )
 
     async def has_voters(self, node_ids: frozenset[int]) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable
 from typing import Protocol
 
+from penstock.client.metadata import TopicPartition
 from penstock.gateway.partitions import PartitionRefused
 from penstock.groups.committing import Committer, commit, fetch
 from penstock.protocol.errors import ErrorCode
@@ -10,49 +11,58 @@ from penstock.protocol.messages.offset_commit_record import OffsetCommitKey, Off
 from penstock.protocol.wire import ZERO_UUID
 from penstock.server.context import Services
 
-
-class GroupOffsets(Protocol):
-    """Where a dialect keeps how far a group has read."""
-
-    async def commit(self, group: str, topic: str, partition: int, offset: int) -> None:
-        """Returns when the offset is durable. Raises `PartitionRefused`."""
-        ...
-
-    async def committed(self, group: str, topic: str, partition: int) -> int | None:
-        """The offset to go on from; None when the group never committed one."""
-        ...
+_NOT_HERE = (
+    ErrorCode.NOT_COORDINATOR,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+)
 
 
-class CoordinatorOffsets:
+class Elsewhere(Protocol):
+    """Asks the broker that coordinates a group; both raise `PartitionRefused`."""
+
+    async def commit(self, group: str, where: TopicPartition, offset: int) -> None: ...
+
+    async def committed(self, group: str, where: TopicPartition) -> int | None: ...
+
+
+class GroupOffsets:
     """Keeps offsets with the group coordinator, as a Kafka consumer does that manages its partitions itself."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, elsewhere: Elsewhere) -> None:
         self._services = services
+        self._elsewhere = elsewhere
 
-    async def commit(self, group: str, topic: str, partition: int, offset: int) -> None:
+    async def commit(self, group: str, where: TopicPartition, offset: int) -> None:
+        """Returns when the offset is durable. Raises `PartitionRefused`."""
         groups = self._services.groups
         await groups.ready_home(group)
-        known = self._services.controller.image.topics.get(topic)
+        known = self._services.controller.image.topics.get(where.topic)
         value = OffsetCommitValue(
             offset=offset,
             commit_timestamp=self._services.clock.now_ms(),
             topic_id=ZERO_UUID if known is None else known.topic_id,
         )
-        key = OffsetCommitKey(group=group, topic=topic, partition=partition)
+        key = OffsetCommitKey(group=group, topic=where.topic, partition=where.partition)
         outcome = commit(groups, Committer(group_id=group), [(key, value)])
         code = await outcome if isinstance(outcome, Awaitable) else outcome
-        if code == ErrorCode.UNKNOWN_MEMBER_ID:
+        if code in _NOT_HERE:
+            await self._elsewhere.commit(group, where, offset)
+        elif code == ErrorCode.UNKNOWN_MEMBER_ID:
             raise PartitionRefused(
                 code, f"group {group!r} has members: only they may commit until they have left"
             )
-        if code:
+        elif code:
             raise PartitionRefused(code, f"group {group!r} cannot commit now: {code.name}")
 
-    async def committed(self, group: str, topic: str, partition: int) -> int | None:
+    async def committed(self, group: str, where: TopicPartition) -> int | None:
+        """The offset to go on from; None when the group never committed one. Raises `PartitionRefused`."""
         groups = self._services.groups
         await groups.ready_home(group)
-        outcome = fetch(groups, group, [(topic, partition)], require_stable=False)
+        outcome = fetch(groups, group, [where], require_stable=False)
         fetched = await outcome if isinstance(outcome, Awaitable) else outcome
+        if fetched in _NOT_HERE:
+            return await self._elsewhere.committed(group, where)
         if isinstance(fetched, ErrorCode):
             raise PartitionRefused(fetched, f"the offsets of group {group!r} cannot be read: {fetched.name}")
         value = fetched[0].value

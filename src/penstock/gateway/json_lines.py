@@ -10,7 +10,12 @@ import logging
 from collections import deque
 from collections.abc import Awaitable
 
-from penstock.gateway.group_offsets import CoordinatorOffsets, GroupOffsets
+from penstock.client.blocking.retry import Retry
+from penstock.client.cluster.fetching import FetchLimits
+from penstock.client.metadata import TopicPartition
+from penstock.config.themes.replication import AUTO_CREATE_TOPICS_ENABLE, NUM_PARTITIONS
+from penstock.gateway.forwarding import Forwarder
+from penstock.gateway.group_offsets import GroupOffsets
 from penstock.gateway.json_requests import (
     Commit,
     Fetch,
@@ -26,8 +31,8 @@ from penstock.gateway.json_requests import (
     text_line,
 )
 from penstock.gateway.json_stream import JsonStream, Malformed
-from penstock.gateway.partitions import Partition, PartitionRefused, next_offset_after, records_from
-from penstock.protocol.errors import ErrorCode
+from penstock.gateway.partitions import Partition, PartitionRefused, no_such_partition
+from penstock.protocol.errors import ErrorCode, is_retriable
 from penstock.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from penstock.protocol.records.builder import NewRecord
 from penstock.security.operations import Operation
@@ -44,6 +49,7 @@ _WAITING_BYTES_MAX = 1024 * 1024
 _HELD_BYTES_UNCOUNTED = 64 * 1024  # what every connection may keep without being asked about it
 _PENDING_MAX = 256  # produces that were appended but not acknowledged
 _READ_BYTES = 128 * 1024  # what a fetch decodes before it lets others run
+_READ_RECORDS = 1_000_000
 _METADATA_VERSION = 12
 _CLIENT_ID = "json-lines"
 _REFUSALS = {
@@ -55,71 +61,102 @@ _REFUSALS = {
 class JsonLines:
     """The dialect of one broker; `connect` is what a listener calls for a connection that begins with {."""
 
-    def __init__(self, services: Services, offsets: GroupOffsets | None = None) -> None:
+    def __init__(self, services: Services) -> None:
         self._services = services
-        self._offsets = offsets or CoordinatorOffsets(services)
 
     def connect(
         self, host: ConnectionHost, transport: asyncio.Transport, peer: Peer, received: bytes
     ) -> "JsonLinesConnection":
-        return JsonLinesConnection(self, host, transport, peer, received)
+        return JsonLinesConnection(_Requests(self._services, peer), host, transport, peer, received)
 
-    def partition(self, peer: Peer, topic: str, index: int) -> Partition:
-        return Partition(self._services, peer, _CLIENT_ID, topic, index)
+
+class _Requests:
+    """What one client may ask for, and how the broker does it."""
+
+    def __init__(self, services: Services, peer: Peer) -> None:
+        self._services = services
+        self._peer = peer
+        self._forwarder = Forwarder(services, peer, _CLIENT_ID)
+        self._offsets = GroupOffsets(services, self._forwarder)
+
+    async def close(self) -> None:
+        await self._forwarder.close()
+
+    def partition(self, topic: str, index: int) -> Partition:
+        where = TopicPartition(topic, index)
+        return Partition(self._services, self._peer, _CLIENT_ID, self._forwarder, where)
 
     def is_unknown(self, topic: str) -> bool:
         return topic not in self._services.controller.image.topics
 
-    def begin_produce(self, peer: Peer, request: Produce) -> Awaitable[int]:
+    def begin_produce(self, request: Produce) -> Awaitable[int]:
         """Append the message; what is awaited is its acknowledgement."""
-        partition = self.partition(peer, request.topic, request.partition)
-        partition.require_leader()
         record = NewRecord(
             key=None if request.key is None else request.key.encode(),
             value=None if request.message is None else request.message.encode(),
             timestamp=self._services.clock.now_ms(),
         )
-        return partition.produce(record)
+        return self.partition(request.topic, request.partition).produce(record)
 
-    def require(self, peer: Peer, operation: Operation, resource_type: ResourceType, name: str) -> None:
+    def require(self, operation: Operation, resource_type: ResourceType, name: str) -> None:
         """Raises when the client may not do this, before it is told anything of the resource."""
+        peer = self._peer
         if self._services.authorizer.allows(peer.principal, peer.host, operation, resource_type, name):
             return
         code = _REFUSALS[resource_type]
         kind = resource_type.name.lower()
         raise PartitionRefused(code, f"{peer.principal} may not {operation.name} {kind} {name!r}")
 
-    async def make_topic(self, peer: Peer, topic: str) -> None:
-        """Create a topic by asking for it, as a Kafka producer does; raises when the broker will not."""
-        context = RequestContext(self._services, peer, _METADATA_VERSION, _CLIENT_ID)
-        asked = MetadataRequest(topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=True)
-        answer = metadata.handle(context, asked)
-        response: MetadataResponse = await answer if isinstance(answer, Awaitable) else answer
-        code = ErrorCode(response.topics[0].error_code)
-        if code:
-            raise PartitionRefused(code, f"topic {topic!r} does not exist and was not made: {code.name}")
+    async def make_topic(self, topic: str, index: int) -> None:
+        """Create a topic by asking for it, as a Kafka producer does; raises when the broker will not.
 
-    async def start_of(self, peer: Peer, request: Fetch) -> int:
+        A topic that would not have the partition is not made.
+        """
+        config = self._services.config
+        count = config[NUM_PARTITIONS]
+        if config[AUTO_CREATE_TOPICS_ENABLE] and not 0 <= index < count:
+            raise no_such_partition(topic, index, count)
+        context = RequestContext(self._services, self._peer, _METADATA_VERSION, _CLIENT_ID)
+        asked = MetadataRequest(topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=True)
+
+        async def attempt() -> None:
+            answer = metadata.handle(context, asked)
+            response: MetadataResponse = await answer if isinstance(answer, Awaitable) else answer
+            code = ErrorCode(response.topics[0].error_code)
+            if (
+                is_retriable(code) and config[AUTO_CREATE_TOPICS_ENABLE]
+            ):  # this broker hears of it in a moment
+                raise Retry(f"topic {topic!r} is not made yet: {code.name}")
+            if code:
+                raise PartitionRefused(code, f"topic {topic!r} does not exist and was not made: {code.name}")
+
+        await self._forwarder.until_done(f"making topic {topic!r}", attempt)
+
+    async def start_of(self, request: Fetch) -> int:
         """Where a fetch begins: at its offset, at its group's, or at the start; never before what is left."""
-        self.require(peer, Operation.READ, ResourceType.TOPIC, request.topic)
-        leader = self.partition(peer, request.topic, request.partition).require_leader()
+        self.require(Operation.READ, ResourceType.TOPIC, request.topic)
+        log_start_offset = await self.partition(request.topic, request.partition).log_start_offset()
         offset = request.offset
         if offset is None and request.group is not None:
-            self.require(peer, Operation.DESCRIBE, ResourceType.GROUP, request.group)
-            offset = await self._offsets.committed(request.group, request.topic, request.partition)
+            self.require(Operation.DESCRIBE, ResourceType.GROUP, request.group)
+            where = TopicPartition(request.topic, request.partition)
+            offset = await self._offsets.committed(request.group, where)
         if offset is not None and offset < 0:
             raise RequestError("INVALID_REQUEST", f"offset {offset} is negative")
-        return max(offset or 0, leader.log.log_start_offset)
+        return max(offset or 0, log_start_offset)
 
-    async def commit(self, peer: Peer, request: Commit) -> None:
-        self.require(peer, Operation.READ, ResourceType.GROUP, request.group)
-        self.require(peer, Operation.READ, ResourceType.TOPIC, request.topic)
-        self.partition(peer, request.topic, request.partition).require_leader()
+    async def commit(self, request: Commit) -> None:
+        self.require(Operation.READ, ResourceType.GROUP, request.group)
+        self.require(Operation.READ, ResourceType.TOPIC, request.topic)
+        self.partition(
+            request.topic, request.partition
+        ).leader_here()  # raises when there is no such partition
         if request.offset < 0:
             raise RequestError("INVALID_REQUEST", f"offset {request.offset} is negative")
         if not request.group:
             raise RequestError("INVALID_REQUEST", "group is empty")
-        await self._offsets.commit(request.group, request.topic, request.partition, request.offset)
+        where = TopicPartition(request.topic, request.partition)
+        await self._offsets.commit(request.group, where, request.offset)
 
 
 class JsonLinesConnection(DialectConnection):
@@ -127,7 +164,7 @@ class JsonLinesConnection(DialectConnection):
 
     def __init__(
         self,
-        dialect: JsonLines,
+        requests: _Requests,
         host: ConnectionHost,
         transport: asyncio.Transport,
         peer: Peer,
@@ -135,7 +172,7 @@ class JsonLinesConnection(DialectConnection):
     ) -> None:
         self.peer = peer
         self.last_active_ms = host.clock.monotonic_ms()
-        self._dialect = dialect
+        self._requests = requests
         self._host = host
         self._transport = transport
         self._stream = JsonStream(TEXT_BYTES_MAX)
@@ -268,6 +305,7 @@ class JsonLinesConnection(DialectConnection):
                 await self._arrived.wait()
         finally:
             self._transport.close()
+            await self._requests.close()
 
     async def _answer(self, item: bytes | Malformed) -> None:
         try:
@@ -284,12 +322,12 @@ class JsonLinesConnection(DialectConnection):
 
     async def _perform(self, request: Request, size_bytes: int) -> None:
         if isinstance(request, Produce):
-            self._dialect.require(self.peer, Operation.WRITE, ResourceType.TOPIC, request.topic)
-            if self._dialect.is_unknown(request.topic):
+            self._requests.require(Operation.WRITE, ResourceType.TOPIC, request.topic)
+            if self._requests.is_unknown(request.topic):
                 await self._settle()
-                await self._dialect.make_topic(self.peer, request.topic)
-            self._pending.append(self._dialect.begin_produce(self.peer, request))
-            partition = self._dialect.partition(self.peer, request.topic, request.partition)
+                await self._requests.make_topic(request.topic, request.partition)
+            self._pending.append(self._requests.begin_produce(request))
+            partition = self._requests.partition(request.topic, request.partition)
             wait_ms = partition.wait_after_produce_ms(size_bytes)
             if wait_ms >= 1 or len(self._pending) >= _PENDING_MAX:
                 await self._settle()
@@ -298,7 +336,7 @@ class JsonLinesConnection(DialectConnection):
             return
         await self._settle()
         if isinstance(request, Commit):
-            await self._dialect.commit(self.peer, request)
+            await self._requests.commit(request)
             await self._write(committed_line(request.offset))
         else:
             await self._fetch(request)
@@ -316,28 +354,25 @@ class JsonLinesConnection(DialectConnection):
 
     async def _fetch(self, request: Fetch) -> None:
         """Everything from the offset up to what was committed when the fetch began."""
-        offset = await self._dialect.start_of(self.peer, request)
-        partition = self._dialect.partition(self.peer, request.topic, request.partition)
+        offset = await self._requests.start_of(request)
+        partition = self._requests.partition(request.topic, request.partition)
         line_of = json_line if request.format == "json" else text_line
         limit = request.max_messages
         end: int | None = None
         count = 0
         while not self._transport.is_closing() and (limit is None or count < limit):
-            data = await partition.read(offset, _READ_BYTES)
+            records_max = _READ_RECORDS if limit is None else min(limit - count, _READ_RECORDS)
+            limits = FetchLimits(
+                bytes_max=_READ_BYTES, partition_bytes_max=_READ_BYTES, records_max=records_max
+            )
+            data = await partition.read(offset, limits)
             end = data.high_watermark if end is None else end
-            lines: list[bytes] = []
-            next_offset = next_offset_after(data, offset)
-            for record in records_from(data, offset):
-                if limit is not None and count == limit:
-                    next_offset = record.offset
-                    break
-                lines.append(line_of(record))
-                count += 1
-            await self._write(b"".join(lines))
-            if next_offset == offset or next_offset >= end:
-                offset = next_offset
+            count += len(data.records)
+            await self._write(b"".join(map(line_of, data.records)))
+            is_done = data.next_offset == offset or data.next_offset >= end
+            offset = data.next_offset
+            if is_done:
                 break
-            offset = next_offset
         if request.format == "json":
             await self._write(end_line(offset, count))
 

@@ -14,10 +14,29 @@ DEPTH_MAX = 32
 _OPENING = b"{"[0]
 _NEWLINE = b"\n"[0]
 _WHITESPACE = b" \t\r\n"
-_STRUCTURE = re.compile(rb'["{}\[\]]')
 _IN_STRING = re.compile(rb'["\\\n]')
 _NOT_WHITESPACE = re.compile(rb"[^ \t\r\n]")
-_PARTNERS = {b"}"[0]: b"{"[0], b"]"[0]: b"["[0]}
+
+# Numbers and the words true, false and null; what begins like one may become one.
+_SCALAR = re.compile(rb"[-+.0-9A-Za-z]+")
+_BEGINS_SCALAR = re.compile(
+    rb"-|-?[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]*)?|t(?:r(?:ue?)?)?|f(?:a(?:l(?:se?)?)?)?|n(?:u(?:ll?)?)?"
+)
+_SCALAR_BYTES = b"-0123456789tfn"
+_SCALAR_BYTES_MAX = 64
+
+# What may stand next: the bytes of the structure, and v for a number or a word.
+_KEY, _KEY_OR_END, _COLON = b'"', b'"}', b":"
+_VALUE, _VALUE_OR_END = b'"{[v', b'"{[v]'
+_WORDS = {
+    _KEY: 'a name in "quotes"',
+    _KEY_OR_END: 'a name in "quotes" or }',
+    _COLON: "a colon",
+    _VALUE: "a value",
+    _VALUE_OR_END: "a value or ]",
+    b",}": "a comma or }",
+    b",]": "a comma or ]",
+}
 
 
 class Malformed(msgspec.Struct, frozen=True):
@@ -29,13 +48,22 @@ class Malformed(msgspec.Struct, frozen=True):
 class JsonStream:
     """Feed it what arrives; it keeps what is not a whole object yet, at most `text_bytes_max` of it."""
 
-    __slots__ = ("_buffer", "_in_string", "_is_skipping", "_nesting", "_position", "_text_bytes_max")
+    __slots__ = (
+        "_buffer",
+        "_expected",
+        "_in_string",
+        "_is_skipping",
+        "_nesting",
+        "_position",
+        "_text_bytes_max",
+    )
 
     def __init__(self, text_bytes_max: int) -> None:
         self._text_bytes_max = text_bytes_max
         self._buffer = bytearray()
         self._position = 0  # everything before it was looked at
         self._nesting = bytearray()  # the brackets that are open
+        self._expected = _KEY_OR_END
         self._in_string = False
         self._is_skipping = False  # up to the end of a line that was given up
 
@@ -70,55 +98,93 @@ class JsonStream:
             if self._buffer[0] != _OPENING:
                 return self._give_up("a request is a JSON object and begins with {")
             self._nesting.append(_OPENING)
+            self._expected = _KEY_OR_END
             self._position = 1
         return self._scan()
 
     def _scan(self) -> bytes | Malformed | None:
         """Go on to the brace that closes the object; None when it has not arrived."""
-        buffer = self._buffer
         while True:
-            match = (_IN_STRING if self._in_string else _STRUCTURE).search(buffer, self._position)
+            if self._in_string:
+                ended_by = self._skip_string()
+                if ended_by is None:
+                    return None
+                if ended_by == _NEWLINE:
+                    return self._give_up("a string has no end on its line")
+                self._in_string = False
+                self._expected = _COLON if self._expected in (_KEY, _KEY_OR_END) else self._after_value()
+            match = _NOT_WHITESPACE.search(self._buffer, self._position)
             if match is None:
-                self._position = len(buffer)
+                self._position = len(self._buffer)
                 return None
             at = match.start()
-            byte = buffer[at]
-            if byte == b"\\"[0]:
-                if at + 1 == len(buffer):  # what it escapes has not arrived
+            byte = self._buffer[at]
+            if _kind_of(byte) not in self._expected:
+                return self._refuse(at, byte)
+            if byte in _SCALAR_BYTES:
+                problem = self._skip_scalar(at)
+                if problem is not None or self._position == at:
+                    return problem
+                continue
+            self._position = at + 1
+            if byte == b'"'[0]:
+                self._in_string = True
+            elif byte in b"{[":
+                if len(self._nesting) == DEPTH_MAX:
+                    return self._give_up(f"a request is nested deeper than {DEPTH_MAX}")
+                self._nesting.append(byte)
+                self._expected = _KEY_OR_END if byte == _OPENING else _VALUE_OR_END
+            elif byte in b"}]":
+                self._nesting.pop()
+                if not self._nesting:
+                    return self._take(at + 1)
+                self._expected = self._after_value()
+            elif byte == b":"[0]:
+                self._expected = _VALUE
+            else:
+                self._expected = _KEY if self._nesting[-1] == _OPENING else _VALUE
+
+    def _after_value(self) -> bytes:
+        return b",}" if self._nesting[-1] == _OPENING else b",]"
+
+    def _skip_string(self) -> int | None:
+        """Go behind the quote that ends a string, or a newline, which cannot be in one; None when neither is there."""
+        while (match := _IN_STRING.search(self._buffer, self._position)) is not None:
+            at = match.start()
+            if self._buffer[at] == b"\\"[0]:
+                if at + 1 == len(self._buffer):  # what it escapes has not arrived
                     self._position = at
                     return None
                 self._position = at + 2
                 continue
             self._position = at + 1
-            if byte == b'"'[0]:
-                self._in_string = not self._in_string
-            elif byte == _NEWLINE:
-                return self._give_up("a string has no end on its line")
-            elif byte in _PARTNERS:
-                if self._nesting.pop() != _PARTNERS[byte]:
-                    return self._give_up(f"{chr(byte)} closes what was not opened")
-                if not self._nesting:
-                    return self._take(at + 1)
-            else:
-                problem = self._open(at, byte)
-                if problem is not None:
-                    return problem
-
-    def _open(self, at: int, byte: int) -> Malformed | None:
-        before = at - 1
-        while self._buffer[before] in _WHITESPACE:
-            before -= 1
-        allowed = b":" if self._nesting[-1] == _OPENING else b"[,"
-        if self._buffer[before] not in allowed:
-            begins_line = _NEWLINE in self._buffer[before + 1 : at]
-            if byte == _OPENING and begins_line:
-                self._take(at)
-                return Malformed("an object is not closed before the next one begins")
-            return self._give_up(f"{chr(byte)} stands where no value can stand")
-        if len(self._nesting) == DEPTH_MAX:
-            return self._give_up(f"a request is nested deeper than {DEPTH_MAX}")
-        self._nesting.append(byte)
+            return self._buffer[at]
+        self._position = len(self._buffer)
         return None
+
+    def _skip_scalar(self, at: int) -> Malformed | None:
+        """Go behind a number or a word; stay in front of it when more of it may come."""
+        match = _SCALAR.match(self._buffer, at, at + _SCALAR_BYTES_MAX)
+        assert match is not None
+        scalar = match.group()
+        if not (_BEGINS_SCALAR.fullmatch(scalar) and len(scalar) < _SCALAR_BYTES_MAX):
+            self._position = at + 1
+            return self._give_up("neither a string, a number, true, false nor null")
+        self._position = at
+        if match.end() < len(self._buffer):
+            self._position = match.end()
+            self._expected = self._after_value()
+        return None
+
+    def _refuse(self, at: int, byte: int) -> Malformed:
+        """Give up on a byte that no JSON can have here."""
+        begins_line = _NEWLINE in self._buffer[len(self._buffer[:at].rstrip(_WHITESPACE)) : at]
+        if byte == _OPENING and begins_line:
+            self._take(at)
+            return Malformed("an object is not closed before the next one begins")
+        self._position = at + 1
+        named = chr(byte) if byte < 128 else "a byte outside of a string"
+        return self._give_up(f"{named} stands where {_WORDS[self._expected]} must stand")
 
     def _take(self, size: int) -> bytes:
         """Remove what was read so far and begin anew behind it."""
@@ -146,3 +212,7 @@ class JsonStream:
         del self._buffer[: end + 1]
         self._is_skipping = False
         return True
+
+
+def _kind_of(byte: int) -> int:
+    return b"v"[0] if byte in _SCALAR_BYTES else byte

@@ -1,19 +1,18 @@
 """One partition as the text dialects see it: produce one record, read on from an offset.
 
-Both go through the handlers that serve Kafka clients; there is no other way in.
+Both go through the handlers that serve Kafka clients, here or on the broker that leads the partition; there is no other
+way in.
 """
 
-from collections.abc import Awaitable, Iterator
+import asyncio
+from collections.abc import Awaitable
+from typing import Protocol
 
+from penstock.client.cluster.fetching import FetchedPartition, FetchLimits, read_partition, request_for
+from penstock.client.metadata import TopicPartition
 from penstock.cluster.replica import Replica
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.messages.fetch import (
-    FetchPartition,
-    FetchRequest,
-    FetchResponse,
-    FetchTopic,
-    PartitionData,
-)
+from penstock.protocol.messages.fetch import FetchRequest, FetchResponse
 from penstock.protocol.messages.produce import (
     PartitionProduceData,
     PartitionProduceResponse,
@@ -21,9 +20,8 @@ from penstock.protocol.messages.produce import (
     ProduceResponse,
     TopicProduceData,
 )
-from penstock.protocol.records.batch import iter_batches
 from penstock.protocol.records.builder import NewRecord, build_batch
-from penstock.protocol.records.record import Record, iter_records
+from penstock.protocol.records.errors import CorruptRecords
 from penstock.server.connection_host import Exclusive, Peer
 from penstock.server.context import RequestContext, Services
 from penstock.server.handlers import fetch, produce
@@ -32,7 +30,6 @@ from penstock.server.handlers import fetch, produce
 _PRODUCE_VERSION = 12
 _FETCH_VERSION = 12
 _TIMEOUT_MS = 30_000
-_SESSIONLESS = -1
 
 
 class PartitionRefused(Exception):
@@ -44,48 +41,58 @@ class PartitionRefused(Exception):
         self.message = message
 
 
+class Elsewhere(Protocol):
+    """What another broker must do; each raises `PartitionRefused`."""
+
+    async def produce(self, where: TopicPartition, record: NewRecord) -> int: ...
+
+    async def log_start_offset(self, where: TopicPartition) -> int: ...
+
+    async def read(self, where: TopicPartition, offset: int, limits: FetchLimits) -> FetchedPartition: ...
+
+
 class Partition:
-    """A topic's partition through the eyes of one client."""
+    """A topic's partition through the eyes of one client, whichever broker leads it."""
 
-    __slots__ = ("_client_id", "_peer", "_services", "index", "topic")
+    __slots__ = ("_client_id", "_elsewhere", "_peer", "_services", "_where")
 
-    def __init__(self, services: Services, peer: Peer, client_id: str, topic: str, index: int) -> None:
+    def __init__(
+        self, services: Services, peer: Peer, client_id: str, elsewhere: Elsewhere, where: TopicPartition
+    ) -> None:
         self._services = services
         self._peer = peer
         self._client_id = client_id
-        self.topic = topic
-        self.index = index
+        self._elsewhere = elsewhere
+        self._where = where
 
-    def require_leader(self) -> Replica:
-        """The replica here that leads the partition; raises `PartitionRefused` when there is none."""
-        leader = self._services.replicas.leader_of(self.topic, self.index)
+    def leader_here(self) -> Replica | None:
+        """The replica here that leads the partition, None when another broker does.
+
+        Raises `PartitionRefused` when there is no such partition.
+        """
+        topic, index = self._where
+        leader = self._services.replicas.leader_of(topic, index)
         if isinstance(leader, Replica):
             return leader
-        if leader == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-            known = self._services.controller.image.topics.get(self.topic)
-            if known is None:
-                raise PartitionRefused(leader, f"topic {self.topic!r} does not exist")
-            raise PartitionRefused(
-                leader,
-                f"topic {self.topic!r} has no partition {self.index}: it has 0 to {len(known.partitions) - 1}",
-            )
-        raise PartitionRefused(leader, f"{self.topic}-{self.index} cannot be used now: {leader.name}")
+        known = self._services.controller.image.topics.get(topic)
+        if known is None:
+            raise PartitionRefused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {topic!r} does not exist")
+        if index not in known.partitions:
+            raise no_such_partition(topic, index, len(known.partitions))
+        if leader == ErrorCode.KAFKA_STORAGE_ERROR:
+            raise PartitionRefused(leader, f"{self._where} cannot be used now: {leader.name}")
+        return None
 
     def produce(self, record: NewRecord) -> Awaitable[int]:
         """Append now; the result is the record's offset, given when it is acknowledged as with acks=all."""
+        if self.leader_here() is None:
+            return asyncio.ensure_future(self._elsewhere.produce(self._where, record))
+        records = memoryview(bytearray(build_batch([record])))
+        data = PartitionProduceData(index=self._where.partition, records=records)
         request = ProduceRequest(
             acks=-1,
             timeout_ms=_TIMEOUT_MS,
-            topic_data=[
-                TopicProduceData(
-                    name=self.topic,
-                    partition_data=[
-                        PartitionProduceData(
-                            index=self.index, records=memoryview(bytearray(build_batch([record])))
-                        )
-                    ],
-                )
-            ],
+            topic_data=[TopicProduceData(name=self._where.topic, partition_data=[data])],
         )
         context = RequestContext(self._services, self._peer, _PRODUCE_VERSION, self._client_id)
         answer = produce.handle(context, request)
@@ -99,7 +106,7 @@ class Partition:
             code = ErrorCode(result.error_code)
             reasons = [e.batch_index_error_message for e in result.record_errors]
             said = next((text for text in (*reasons, result.error_message) if text), code.name)
-            raise PartitionRefused(code, f"{self.topic}-{self.index} did not take it: {said}")
+            raise PartitionRefused(code, f"{self._where} did not take it: {said}")
         return result.base_offset
 
     def wait_after_produce_ms(self, size_bytes: int) -> float:
@@ -107,44 +114,45 @@ class Partition:
         quotas = self._services.quotas
         return quotas.wait_after_produce_ms(self._peer, self._client_id, size_bytes)
 
+    async def log_start_offset(self) -> int:
+        leader = self.leader_here()
+        if leader is None:
+            return await self._elsewhere.log_start_offset(self._where)
+        return leader.log.log_start_offset
+
+    async def read(self, offset: int, limits: FetchLimits) -> FetchedPartition:
+        """Records from `offset` on; does not wait for new ones."""
+        if self.leader_here() is None:
+            fetched = await self._elsewhere.read(self._where, offset, limits)
+        else:
+            fetched = await self._read_here(offset, limits)
+        if fetched.error:
+            raise PartitionRefused(
+                fetched.error, f"{self._where} cannot be read at {offset}: {fetched.error.name}"
+            )
+        return fetched
+
+    async def _read_here(self, offset: int, limits: FetchLimits) -> FetchedPartition:
+        request = request_for({self._where: offset}, limits)
+        response = await self._fetched(request)
+        while response.throttle_time_ms:  # its quota is used up: without records until then
+            await self._services.clock.sleep(response.throttle_time_ms)
+            response = await self._fetched(request)
+        try:
+            return read_partition(response.responses[0].partitions[0], offset, limits)
+        except CorruptRecords as error:
+            code = ErrorCode.CORRUPT_MESSAGE
+            raise PartitionRefused(code, f"{self._where} cannot be read at {offset}: {error}") from error
+
     async def _fetched(self, request: FetchRequest) -> FetchResponse:
         context = RequestContext(self._services, self._peer, _FETCH_VERSION, self._client_id)
         answer = fetch.handle(context, request)
         response: FetchResponse = await answer if isinstance(answer, Awaitable) else answer
         return response
 
-    async def read(self, offset: int, size_bytes_max: int) -> PartitionData:
-        """Whole batches from the one that holds `offset` on; does not wait for new ones."""
-        wanted = FetchPartition(partition=self.index, fetch_offset=offset, partition_max_bytes=size_bytes_max)
-        request = FetchRequest(
-            max_bytes=size_bytes_max,
-            session_epoch=_SESSIONLESS,
-            topics=[FetchTopic(topic=self.topic, partitions=[wanted])],
-        )
-        response = await self._fetched(request)
-        while response.throttle_time_ms:  # its quota is used up: without records until then
-            await self._services.clock.sleep(response.throttle_time_ms)
-            response = await self._fetched(request)
-        data = response.responses[0].partitions[0]
-        if data.error_code:
-            code = ErrorCode(data.error_code)
-            raise PartitionRefused(code, f"{self.topic}-{self.index} cannot be read at {offset}: {code.name}")
-        return data
 
-
-def records_from(data: PartitionData, offset: int) -> Iterator[Record]:
-    """The records that were read, from `offset` on; control records stay hidden, as from any consumer."""
-    batches = memoryview(data.records or b"")
-    for position, header in iter_batches(batches):
-        if header.is_control:
-            continue
-        for record in iter_records(batches, pos=position):
-            if record.offset >= offset:
-                yield record
-
-
-def next_offset_after(data: PartitionData, offset: int) -> int:
-    """Where to read on; `offset` itself when nothing was read."""
-    for _, header in iter_batches(memoryview(data.records or b"")):
-        offset = header.next_offset
-    return offset
+def no_such_partition(topic: str, index: int, count: int) -> PartitionRefused:
+    return PartitionRefused(
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        f"topic {topic!r} has no partition {index}: it has 0 to {count - 1}",
+    )

@@ -1,11 +1,13 @@
 """Connections from one broker to another: over TLS if their listener has it, and logged in if it asks for that.
 
 Which listener brokers use among themselves, and who they are there, the settings say: `inter.broker.listener.name`,
-`sasl.mechanism.inter.broker.protocol`, `sasl.jaas.config`. The metadata quorum uses the same one.
+`sasl.mechanism.inter.broker.protocol`, `sasl.jaas.config`. The metadata quorum uses the same one. Where that listener
+asks neither for a login nor for a certificate, brokers prove the secret of their cluster before anything else (ADR 19).
 """
 
+import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from penstock.client.connection import Connection
 from penstock.client.errors import ClientError
@@ -15,11 +17,18 @@ from penstock.config.listeners import Endpoint
 from penstock.config.property import ConfigError
 from penstock.config.themes import security
 from penstock.observability.clock import Clock
+from penstock.observability.seldom import Seldom
+from penstock.protocol.messages import sasl_authenticate, sasl_handshake
+from penstock.security.cluster_secret import ClusterSecret
+from penstock.security.sasl.cluster import NAME, OtherCluster, ProofFailed, client_proof
 from penstock.security.scram_credentials import SCRAM_BY_NAME
 
 if TYPE_CHECKING:  # loaded when the brokers' listener needs them
     from penstock.security.tls.contexts import FollowedContext
 
+log = logging.getLogger(__name__)
+
+_HANDSHAKE_VERSION, _AUTHENTICATE_VERSION = 1, 2
 _MODULES = {"PLAIN": "PlainLoginModule", **dict.fromkeys(SCRAM_BY_NAME, "ScramLoginModule")}
 
 
@@ -27,13 +36,21 @@ class PeerRefused(ConnectionError):
     """The other broker does not take this one's login, or cannot show who it is."""
 
 
+class NotAMember(PeerRefused):
+    """The other broker, or this one, could not prove that it knows the secret of the cluster."""
+
+
 class Dialer:
-    def __init__(self, config: Callable[[], BrokerConfig], clock: Clock, *, client_id: str) -> None:
+    def __init__(
+        self, config: Callable[[], BrokerConfig], clock: Clock, secret: ClusterSecret, *, client_id: str
+    ) -> None:
         """Raises `ConfigError` when the settings do not say enough."""
         settings = config()
         listener = settings.inter_broker_listener
         protocol = next(each.security_protocol for each in settings.listeners if each.name == listener)
         self._client_id = client_id
+        self._secret = secret
+        self._seldom = Seldom(clock)
         self._tls: FollowedContext | None = None
         if protocol.endswith("SSL"):
             from penstock.security.tls import contexts  # noqa: PLC0415
@@ -41,9 +58,22 @@ class Dialer:
             self._tls = contexts.FollowedContext(listener, config, contexts.client_context, clock)
         self.own_login = own_login(settings, listener) if protocol.startswith("SASL_") else None
         """Who this broker is to others, where they ask."""
+        self.proves_secret = not is_identified(settings)
+        """Whether brokers know each other by the secret of the cluster."""
 
     async def open(self, endpoint: Endpoint) -> Connection:
         """Raises `OSError`."""
+        try:
+            connection = await self._connect(endpoint)
+            if self.proves_secret:
+                await self._prove(connection)
+        except PeerRefused as error:
+            if self._seldom.times((endpoint.host, endpoint.port)):
+                log.warning("no connection to the broker at %s:%d: %s", endpoint.host, endpoint.port, error)
+            raise
+        return connection
+
+    async def _connect(self, endpoint: Endpoint) -> Connection:
         try:
             return await Connection.open(
                 endpoint.host,
@@ -54,6 +84,50 @@ class Dialer:
             )
         except ClientError as error:
             raise PeerRefused(str(error)) from error
+
+    async def _prove(self, connection: Connection) -> None:
+        try:
+            await self._prove_on(connection)
+        except BaseException:
+            connection.abort()
+            raise
+
+    async def _prove_on(self, connection: Connection) -> None:
+        """Show the other broker that this one is a member, once it has shown that it is one itself."""
+        answer: Any = await connection.call(
+            sasl_handshake.API_KEY,
+            _HANDSHAKE_VERSION,
+            sasl_handshake.SaslHandshakeRequest(mechanism=NAME),
+        )
+        if answer.error_code:
+            raise NotAMember(
+                "it takes no proof of a cluster's token: it has none yet, or is of an earlier version, or no Penstock"
+            )
+        steps = client_proof(self._secret.nonce(), self._secret.of)
+        message = next(steps)
+        while True:
+            request = sasl_authenticate.SaslAuthenticateRequest(auth_bytes=message)
+            answer = await connection.call(sasl_authenticate.API_KEY, _AUTHENTICATE_VERSION, request)
+            if answer.error_code:
+                raise NotAMember(f"it does not take this broker's token: {answer.error_message}")
+            try:
+                message = steps.send(bytes(answer.auth_bytes))
+            except OtherCluster as failure:
+                raise PeerRefused(str(failure)) from None
+            except ProofFailed as failure:
+                raise NotAMember(str(failure)) from None
+            except StopIteration as done:
+                self._secret.value, _ = done.value
+                return
+
+
+def is_identified(config: BrokerConfig) -> bool:
+    """Whether brokers show each other who they are as the settings say, by a login or by a certificate."""
+    listener = config.inter_broker_listener
+    protocol = next(each.security_protocol for each in config.listeners if each.name == listener)
+    if protocol == "SSL":
+        return bool(config.for_listener(listener, security.SSL_CLIENT_AUTH) == "required")
+    return protocol.startswith("SASL_")
 
 
 def own_login(config: BrokerConfig, listener: str) -> SaslSettings:

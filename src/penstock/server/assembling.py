@@ -12,7 +12,9 @@ from penstock.groups.coordinator import GroupCoordinator
 from penstock.groups.share.end_offsets import ClusterEndOffsets
 from penstock.observability.clock import Clock
 from penstock.observability.offload import Offload
+from penstock.security.cluster_secret import ClusterSecret
 from penstock.server.authorizing import make_authorizer
+from penstock.server.broker_apis import Strangers
 from penstock.server.context import Services
 from penstock.server.fetch_sessions import FetchSessions
 from penstock.server.memory import MemoryBudget, memory_limit
@@ -35,6 +37,7 @@ def make_services(
     controller: Controller,
     replicas: Replicas,
     peers: Peers,
+    secret: ClusterSecret,
     *,
     clock: Clock,
     liveness: Clock,
@@ -79,6 +82,8 @@ def make_services(
         markers=markers,
         admissions=Admissions(guards, verifier),
         authorizer=make_authorizer(controller),
+        secret=secret,
+        strangers=Strangers(liveness),
         metrics=metrics,
         quotas=QuotaKeeper(lambda: controller.config, clock),
         checks=checks,

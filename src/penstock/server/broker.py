@@ -6,6 +6,7 @@ Stop: hand leaderships over, end what runs by itself, leave the quorum, accept n
 and close every log, leave the clean mark.
 """
 
+import asyncio
 import contextlib
 import logging
 import random
@@ -36,11 +37,13 @@ from penstock.config.themes import logs, network
 from penstock.observability.clock import Clock, SystemClock
 from penstock.observability.exposition import Histogram
 from penstock.observability.offload import ThreadOffload
+from penstock.security.cluster_secret import SECRET_FILE, ClusterSecret
 from penstock.security.dialer import Dialer
 from penstock.server.assembling import make_services
 from penstock.server.connection_host import ConnectionHost, Dialect, Limits, Tracked
 from penstock.server.context import Services
 from penstock.server.descriptors import raise_limit, share_out
+from penstock.server.disk_watch import DiskWatch
 from penstock.server.dispatch import Dispatcher
 from penstock.server.identity import Identity
 from penstock.server.listeners import advertised_endpoints
@@ -48,8 +51,10 @@ from penstock.server.metrics.broker import BrokerMetrics
 from penstock.server.partition_service import PartitionService
 from penstock.server.server import ListenFailed, Server
 from penstock.server.socket_options import SocketOptions
+from penstock.storage import directory_files
 from penstock.storage.cleaner import Cleaner, CleanerSettings
 from penstock.storage.compaction_worker import Compactor, ProcessCompactor
+from penstock.storage.directory_files import read_meta
 from penstock.storage.files import FileSystem, RealFileSystem
 from penstock.storage.flusher import Flusher
 from penstock.storage.log_errors import LogError
@@ -86,8 +91,13 @@ class Broker:
         randomness: random.Random | None = None,
         join: Sequence[tuple[str, int]] = (),
         users: Sequence[NewUser] = (),
+        secret: bytes | None = None,
+        find_secret: Callable[[str], bytes | None] = lambda _cluster_id: None,
     ) -> None:
         """`join` names members of a running cluster, for a node that has not been part of it yet.
+
+        `secret` is that of the cluster, unless the data directory has it; a new cluster makes one. `find_secret` looks
+        for it by the id of the cluster to join.
 
         `users` are those that a new cluster begins with.
 
@@ -97,6 +107,7 @@ class Broker:
         self._config = config
         self._join = tuple(join)
         self._users = tuple(users)
+        self._given_secret, self._find_secret = secret, find_secret
         self._dialects = dialects
         self._files = files or RealFileSystem()
         self._clock = clock or SystemClock()
@@ -108,6 +119,7 @@ class Broker:
         self.connections: Collection[Tracked] = ()
         self.services: Services
         self.identity: Identity
+        self.secret: ClusterSecret
         self._dialer: Dialer
         self._lifecycle: Lifecycle
 
@@ -156,8 +168,14 @@ class Broker:
         syncs = self._threads(_SYNC_THREADS, "penstock-sync")
         flusher = Flusher(syncs, self._clock, max(1, self._descriptors.for_logs // 4), self._ring())
         listener = self._config.inter_broker_listener
+        self.secret = ClusterSecret(self._random, self._known_secret(), self._find_secret)
+        meta = directory_files.read_meta(self._files, self._directory())
+        self.secret.cluster_id = None if meta is None else meta.cluster_id
         self._dialer = Dialer(
-            self._settings, self._liveness, client_id=f"penstock-broker-{self._config.node_id}"
+            self._settings,
+            self._liveness,
+            self.secret,
+            client_id=f"penstock-broker-{self._config.node_id}",
         )
         store = await self._open_store(reads, listener)
         self._cleanup.push_async_callback(store.close, flusher)
@@ -171,6 +189,7 @@ class Broker:
             controller,
             replicas,
             peers,
+            self.secret,
             clock=self._clock,
             liveness=self._liveness,
             randomness=self._random,
@@ -178,8 +197,11 @@ class Broker:
             checks=self._threads(_CHECK_THREADS, "penstock-check"),
             grant_producer_ids=self._grant_producer_ids,
         )
+        await self._watch_disk(replicas, reads)
         self.identity = await self._identify(controller, reads)
         self.services.metrics.identity = self.identity.counts
+        if listener in self.identity.listeners:
+            self.services.broker_principals = self.identity.listeners[listener].brokers
         server = self._server()
         self.endpoints = await server.listen(list(self._config.listeners))
         self._cleanup.push_async_callback(server.stop, _DRAIN_MS_MAX)
@@ -188,6 +210,7 @@ class Broker:
         metadata.connect(quorum)
         access = self._follow_quorum(quorum, controller, peers)
         await self._start_quorum(quorum, store, flusher, advertised[listener], reads)
+        self._require_secret(store, is_alone=quorum.is_alone)
         if quorum.is_active:
             await controller.bootstrap(users=self._users)
         if not quorum.is_alone:  # the others need this node's vote before any of them can serve
@@ -195,7 +218,7 @@ class Broker:
         lifecycle = self._lifecycle = self._make_lifecycle(
             store, access, controller, list(advertised.values())
         )
-        replicas.surroundings.on_disk_failure = quorum.on_failure = lifecycle.disk_failed
+        replicas.surroundings.on_disk_failure = quorum.on_failure = self._disk_failed
         await lifecycle.register()
         store.broker_epoch = access.broker_epoch
         await metadata.reached(access.broker_epoch)
@@ -211,7 +234,7 @@ class Broker:
         await lifecycle.start()
 
     async def _open_store(self, reads: ThreadOffload, listener: str) -> LogStore:
-        cluster_id = await cluster_id_of(self._join, self._dial, listener) if self._join else None
+        cluster_id = await self._cluster_to_join(listener)
         store = LogStore.open(
             self._directory(),
             files=self._files,
@@ -229,7 +252,72 @@ class Broker:
                 f"{store.directory} belongs to cluster {store.cluster_id}, and the one to join is {cluster_id}: give "
                 "an empty data directory with --data DIR, or join the cluster it belongs to"
             )
+        self.secret.cluster_id = store.cluster_id
+        self._keep_secret(store)
         return store
+
+    async def _watch_disk(self, replicas: Replicas, reads: ThreadOffload) -> None:
+        watch = DiskWatch(
+            replicas.directory,
+            replicas.disk,
+            partial(self._files.usage, replicas.directory),
+            reserve=lambda: self._settings()[logs.DISK_RESERVE_BYTES],
+            offload=reads,
+            clock=self._liveness,
+        )
+        await watch.look()
+        task = asyncio.get_running_loop().create_task(watch.run(), name="disk space")
+
+        async def end() -> None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+        self._cleanup.push_async_callback(end)
+
+    def _disk_failed(self, error: Exception) -> None:
+        self.services.replicas.disk.failed(error)
+        self._lifecycle.disk_failed(error)
+
+    def _known_secret(self) -> bytes | None:
+        """What the data directory has, or what was given to this broker."""
+        directory = self._directory()
+        stored = directory_files.read_secret(self._files, directory)
+        if stored is not None and self._given_secret not in (None, stored):
+            raise NotAdmitted(
+                f"the token that was given is not that of {directory}/{SECRET_FILE}: leave it out, or remove the file "
+                "if the cluster has a new one"
+            )
+        return stored or self._given_secret
+
+    def _keep_secret(self, store: LogStore) -> None:
+        secret = self.secret.value
+        if secret is not None and directory_files.read_secret(self._files, store.directory) is None:
+            directory_files.write_secret(self._files, store.directory, secret)
+
+    def _require_secret(self, store: LogStore, *, is_alone: bool) -> None:
+        """A new cluster makes it. Raises `NotAdmitted` for a member of an older one that has none yet."""
+        if self.secret.value is None and is_alone:
+            self.secret.make()
+            self._keep_secret(store)
+        elif self.secret.value is None and self._dialer.proves_secret:
+            raise NotAdmitted(
+                f"{store.directory} belongs to a cluster of several nodes and has no {SECRET_FILE}, by which nodes of "
+                "this version know each other. Start this one with the token of another member (`penstock cluster "
+                "token` prints it there; --token-file FILE, PENSTOCK_TOKEN). If none has one yet, stop all, run "
+                f"`penstock cluster token --create --data {store.directory}`, and start the others with that"
+            )
+
+    async def _cluster_to_join(self, listener: str) -> str | None:
+        """None for a node that joins nobody, or is a member already and returns while those named are down."""
+        if not self._join:
+            return None
+        try:
+            return await cluster_id_of(self._join, self._dial, listener)
+        except JoinFailed as error:
+            if read_meta(self._files, self._directory()) is None:
+                raise
+            log.info("Ignored --join, because this node is a member of its cluster already: %s", error)
+            return None
 
     async def _dial(self, endpoint: Endpoint) -> Connection:
         return await self._dialer.open(endpoint)

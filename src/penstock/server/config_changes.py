@@ -28,7 +28,7 @@ async def alter(
     try:
         decided = await decide([r for r in resources if id(r) not in refused], validate_only=validate_only)
     except LogError as error:  # the metadata log takes no records: nothing has changed
-        return [answer(r, error.code, str(error)) for r in resources]
+        return [answer(r, error.code, error.client_message) for r in resources]
     rest = iter(decided)
     return [answer(r, *refused[id(r)]) if id(r) in refused else next(rest) for r in resources]
 

@@ -108,6 +108,8 @@ class Connection(asyncio.BufferedProtocol):
         else:
             self._wait_for_turn()
         security = self._host.security.get(self._listener)
+        if security is not None:
+            self.peer.brokers = security.brokers
         if security is not None and security.logins is not None:
             self._ask_for_login(security.logins)
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
@@ -11,7 +11,8 @@ from penstock.observability.clock import Clock
 from penstock.observability.completion import Completion
 from penstock.observability.seldom import Seldom
 from penstock.protocol.repeated_produce import ProduceHead
-from penstock.security.principal import ANONYMOUS
+from penstock.security.principal import ANONYMOUS, Principal
+from penstock.security.sasl.cluster import ServerProof
 from penstock.server.memory import MemoryBudget
 from penstock.server.metrics.requests import RequestCounts
 from penstock.server.read_turns import ReadTurns
@@ -64,6 +65,8 @@ class Peer:
     """Who is on the other side. Handlers keep what a connection must remember here."""
 
     __slots__ = (
+        "brokers",
+        "has_proved",
         "host",
         "is_leaving",
         "listener",
@@ -74,6 +77,7 @@ class Peer:
         "port",
         "principal",
         "produce_head",
+        "proof",
         "software_name",
         "software_version",
         "turns",
@@ -85,6 +89,9 @@ class Peer:
         self.port = port
         self.principal = ANONYMOUS  # until a certificate or a login says who it is
         self.login: Login | None = None  # where the listener asks for one
+        self.brokers: Collection[Principal] = ()  # who is a broker of this cluster on this listener
+        self.proof: ServerProof | None = None  # under way
+        self.has_proved = False  # that it knows the secret of this cluster
         self.software_name = "unknown"  # until it says so in ApiVersions (KIP-511)
         self.software_version = "unknown"
         self.produce_head: ProduceHead | None = None  # of its last Produce, which the next one may repeat
@@ -96,6 +103,11 @@ class Peer:
 
         self.on_leave: Callable[[], None] = _nobody_cares
         """Told when the connection is ending, maybe more than once."""
+
+    @property
+    def is_broker(self) -> bool:
+        """Whether it is a member of this cluster: it may do what brokers do, and needs no other permission."""
+        return self.has_proved or self.principal in self.brokers
 
     def leave(self) -> None:
         """The connection is ending: end its long polls now."""

@@ -1,6 +1,7 @@
 """What a handler is given: the request's particulars and the parts of the broker it may use."""
 
 import random
+from collections.abc import Collection
 
 from penstock.cluster.controller import Controller
 from penstock.cluster.controller.active import ActiveController
@@ -13,8 +14,11 @@ from penstock.groups.coordinator import GroupCoordinator
 from penstock.observability.clock import Clock
 from penstock.observability.offload import Offload
 from penstock.security.authorizer import Authorizer
+from penstock.security.cluster_secret import ClusterSecret
 from penstock.security.operations import Operation
+from penstock.security.principal import Principal
 from penstock.security.resources import CLUSTER_NAME, ResourceType
+from penstock.server.broker_apis import Strangers
 from penstock.server.connection_host import Peer
 from penstock.server.fetch_sessions import FetchSessions
 from penstock.server.memory import MemoryBudget
@@ -37,6 +41,7 @@ class Services:
         "active",
         "admissions",
         "authorizer",
+        "broker_principals",
         "checks",
         "clock",
         "cluster_id",
@@ -54,8 +59,10 @@ class Services:
         "quotas",
         "random",
         "replicas",
+        "secret",
         "share_state",
         "shares",
+        "strangers",
         "telemetry",
         "transactions",
     )
@@ -79,6 +86,8 @@ class Services:
         markers: LocalMarkers,
         admissions: Admissions,
         authorizer: Authorizer,
+        secret: ClusterSecret,
+        strangers: Strangers,
         metrics: BrokerMetrics,
         quotas: QuotaKeeper,
         telemetry: Telemetry,
@@ -101,11 +110,14 @@ class Services:
         self.markers = markers
         self.admissions = admissions
         self.authorizer = authorizer
+        self.secret = secret
+        self.strangers = strangers
         self.metrics = metrics
         self.quotas = quotas
         self.telemetry = telemetry
         self.memory = memory
         self.checks = checks
+        self.broker_principals: Collection[Principal] = ()  # who is a broker on the listener of brokers
         self.is_ready = False
         self.quorum: Quorum
         self.access: ControllerAccess
@@ -140,8 +152,9 @@ class RequestContext:
 
     def may(self, operation: Operation, resource_type: ResourceType, name: str) -> bool:
         """Whether who sent the request may do this to the resource."""
-        return self.broker.authorizer.allows(
-            self.peer.principal, self.peer.host, operation, resource_type, name
+        return (
+            self.broker.authorizer.allows(self.peer.principal, self.peer.host, operation, resource_type, name)
+            or self.peer.is_broker
         )
 
     def may_in_cluster(self, operation: Operation) -> bool:

@@ -19,9 +19,7 @@ from penstock.protocol.messages.api_versions import ApiVersionsResponse
 from penstock.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
 from penstock.protocol.repeated_produce import ProduceHead, read_head
 from penstock.protocol.request_header import RequestHeader
-from penstock.security.operations import Operation
 from penstock.security.principal import decode_principal, encode_principal
-from penstock.security.resources import CLUSTER_NAME, ResourceType
 from penstock.server.connection_host import Answer, CloseConnection, Exclusive, Peer
 from penstock.server.context import RequestContext, Services
 from penstock.server.gathered_produce import gather
@@ -68,6 +66,11 @@ class Dispatcher:
         request = route.decode(view, version, position)
         if is_elsewhere and route.is_own is not None and not route.is_own(request):
             return Exclusive(self._forward(bytes(frame), peer))
+        limit = route.for_brokers
+        if limit is not None and not peer.is_broker and limit.is_meant(request, version):
+            services.strangers.note(peer, f"sent {route.name}, which is for brokers of this cluster only")
+            ctx = RequestContext(services, peer, version, header.client_id, len(frame))
+            return self._finish(route, header, ctx, limit.refusal(request, route.response_type))
         if route.key == _ENVELOPE:
             return self._open_envelope(route, header, request, peer)
         return self._handle(route, header, request, frame, peer)
@@ -88,7 +91,8 @@ class Dispatcher:
         services = self._services
         version = header.api_version
         if log.isEnabledFor(logging.DEBUG):
-            log.debug("%s #%d %s v%d", peer, header.correlation_id, route.name, version)
+            client = header.client_id or "without a name"
+            log.debug("%s #%d %s v%d, client %s", peer, header.correlation_id, route.name, version, client)
         ctx = RequestContext(services, peer, version, header.client_id, len(frame))
         response = route.handle(ctx, request)
         if services.quotas.is_active:
@@ -143,8 +147,6 @@ class Dispatcher:
         self, route: Route, header: RequestHeader, request: EnvelopeRequest, peer: Peer
     ) -> Answer:
         """Answer what another broker forwards as if its client were connected here."""
-        if not self._is_broker(peer):
-            return route.encode(header, EnvelopeResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
         if not self._services.quorum.is_active:
             return route.encode(header, EnvelopeResponse(error_code=ErrorCode.NOT_CONTROLLER))
         try:
@@ -160,12 +162,6 @@ class Dispatcher:
             log.info("a forwarded request is refused: %s", error)
             return route.encode(header, EnvelopeResponse(error_code=ErrorCode.INVALID_REQUEST))
         return route.encode(header, EnvelopeResponse(response_data=data))
-
-    def _is_broker(self, peer: Peer) -> bool:
-        """Whether who is connected may speak for others."""
-        return self._services.authorizer.allows(
-            peer.principal, peer.host, Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER_NAME
-        )
 
     async def _answer_to_client(self, frame: bytearray, peer: Peer) -> bytes:
         header, _ = decode_request_header(memoryview(frame))

@@ -115,5 +115,5 @@ class GatheredProduce(GatheredAppend):
         if isinstance(error, AppendRejected):
             partition = rejected(head.index, self._leader, error)
         else:
-            partition = failed(head.index, error.code, str(error))
+            partition = failed(head.index, error.code, error.client_message)
         return self._route.encode(head.header(self._frame), head.response(partition))

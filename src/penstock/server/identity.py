@@ -4,11 +4,13 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from penstock.config.broker import BrokerConfig
+from penstock.config.property import ConfigError
 from penstock.config.themes import security
 from penstock.observability.clock import Clock
 from penstock.observability.offload import Offload
 from penstock.security.dialer import Dialer
 from penstock.security.identity_counts import IdentityCounts
+from penstock.security.principal import ANONYMOUS, Principal
 from penstock.security.scram_credentials import SCRAM_BY_NAME, ScramCredential
 
 if TYPE_CHECKING:
@@ -41,7 +43,10 @@ class Identity:
             listener = settings.inter_broker_listener
             users.set_own(listener, SCRAM_BY_NAME[own.mechanism], own.username, own.password)
         self._keys = token_keys.TokenKeys(offload, clock)
-        self.listeners = secure_listeners(settings.listeners, config, users, self._keys, clock)
+        brokers = {settings.inter_broker_listener: _brokers(settings, dialer)}
+        self.listeners = secure_listeners(
+            settings.listeners, config, users, self._keys, clock, brokers=brokers
+        )
 
     @property
     def counts(self) -> dict[str, IdentityCounts]:
@@ -55,3 +60,29 @@ class Identity:
     def stop(self) -> None:
         if self._keys is not None:
             self._keys.stop()
+
+
+def _brokers(config: BrokerConfig, dialer: Dialer) -> frozenset[Principal]:
+    """Who is a broker on the listener that brokers use: who shows what this broker shows there itself.
+
+    And who is in `super.users`: certificates may name each broker differently, and a new user for all of them reaches
+    one after the other. Nobody there, where brokers prove a secret instead.
+    """
+    if dialer.proves_secret:
+        return frozenset()
+    from penstock.security.acl_authorizer import parse_super_users  # noqa: PLC0415  see above
+
+    try:
+        named = parse_super_users(config[security.SUPER_USERS])
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
+    return frozenset([*named, *_own(config, dialer)]) - {ANONYMOUS}
+
+
+def _own(config: BrokerConfig, dialer: Dialer) -> list[Principal]:
+    if dialer.own_login is not None:
+        return [Principal(dialer.own_login.username)]
+    from penstock.security.tls.own_name import own_name  # noqa: PLC0415
+
+    name = own_name(config, config.inter_broker_listener)
+    return [] if name is None else [Principal(name)]

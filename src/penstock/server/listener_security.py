@@ -2,7 +2,7 @@
 
 import logging
 import ssl
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from penstock.config.broker import BrokerConfig
@@ -21,14 +21,19 @@ log = logging.getLogger(__name__)
 
 
 class ListenerSecurity:
-    """`tls` and `logins` are None where the listener's protocol has them not."""
+    """`tls` and `logins` are None where the listener's protocol has them not. `brokers` are who is a broker on it."""
 
     def __init__(
-        self, tls: "ListenerTls | None", logins: ListenerLogins | None, counts: IdentityCounts
+        self,
+        tls: "ListenerTls | None",
+        logins: ListenerLogins | None,
+        counts: IdentityCounts,
+        brokers: frozenset[Principal] = frozenset(),
     ) -> None:
         self.tls = tls
         self.logins = logins
         self.counts = counts
+        self.brokers = brokers
 
 
 class ListenerTls:
@@ -78,6 +83,8 @@ def secure_listeners(
     users: ScramUsers,
     keys: TokenKeys,
     clock: Clock,
+    *,
+    brokers: Mapping[str, frozenset[Principal]] | None = None,
 ) -> dict[str, ListenerSecurity]:
     """By the name of the listener. Raises `ConfigError`, which says what is missing."""
     secured = {}
@@ -93,5 +100,6 @@ def secure_listeners(
             if protocol.startswith("SASL_")
             else None,
             counts,
+            (brokers or {}).get(name, frozenset()),
         )
     return secured

@@ -14,6 +14,7 @@ from penstock.protocol.fetch_frame import encode_fetch_response
 from penstock.protocol.headers import encode_response_header
 from penstock.protocol.request_header import RequestHeader
 from penstock.protocol.share_fetch_frame import encode_share_fetch_response
+from penstock.server.broker_apis import BROKER_APIS
 from penstock.server.connection_host import Answer, Buffer
 from penstock.server.context import RequestContext
 from penstock.server.handlers import HANDLERS
@@ -35,6 +36,7 @@ class Route:
         "decode",
         "encode_buffers",
         "encode_into",
+        "for_brokers",
         "handle",
         "is_early",
         "is_exclusive",
@@ -43,6 +45,7 @@ class Route:
         "is_own",
         "key",
         "name",
+        "response_type",
         "versions",
     )
 
@@ -56,6 +59,8 @@ class Route:
         self.is_forwarded = HANDLERS[key].is_forwarded
         self.is_early = HANDLERS[key].is_early
         self.is_internal = HANDLERS[key].is_internal
+        self.for_brokers = BROKER_APIS.get(key)
+        self.response_type: type[Any] = getattr(codec, f"{self.name}Response")
         self.decode: Callable[[memoryview, int, int], Any] = codec.decode_request
         self.encode_buffers = _WITHOUT_COPY.get(key)
         self.encode_into: Callable[[bytearray, Any, int], None] = codec.encode_response_into

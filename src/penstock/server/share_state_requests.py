@@ -1,6 +1,6 @@
 """What the five requests about the state of share partitions (keys 83-87) have in common.
 
-They are for brokers: whoever sends one must be allowed CLUSTER_ACTION. Each names share partitions of one group, every
+They are for brokers (`broker_apis`). Each names share partitions of one group, every
 one of which is decided on in connection order; the answers wait for the log.
 """
 
@@ -8,8 +8,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol, TypeAlias, TypeVar
 
 from penstock.protocol.errors import ErrorCode, ProtocolError
-from penstock.security.operations import Operation
-from penstock.server.context import RequestContext
 from penstock.share.values import PersisterError, SharePartitionKey
 
 T = TypeVar("T")
@@ -56,16 +54,13 @@ async def _outcome(begun: Awaitable[T] | PersisterError) -> Outcome[T]:
 
 
 def begin_each(
-    ctx: RequestContext, group_id: str, topics: Sequence[_Topic[P]], begin: Begin[P, T]
+    group_id: str, topics: Sequence[_Topic[P]], begin: Begin[P, T]
 ) -> list[tuple[bytes, list[tuple[int, Awaitable[T] | PersisterError]]]]:
     """Begin for every share partition of a request. One without a group, or without partitions, asks for nothing."""
     if not group_id or not all(topic.partitions for topic in topics):
         return []
-    is_allowed = ctx.may_in_cluster(Operation.CLUSTER_ACTION)
 
     def begin_one(topic_id: bytes, partition: P) -> Awaitable[T] | PersisterError:
-        if not is_allowed:
-            return PersisterError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
         try:
             return begin(SharePartitionKey(group_id, topic_id, partition.partition), partition)
         except PersisterError as error:

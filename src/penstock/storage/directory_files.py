@@ -17,6 +17,8 @@
     {"version":0,"brokerEpoch":17}
 
 The epoch is the one that the broker was registered with, -1 when it never was (KIP-966).
+
+`cluster.secret`, in the data directory, is Penstock's own: the token of the cluster in one line (ADR 19).
 """
 
 import base64
@@ -26,6 +28,7 @@ from typing import Final
 
 import msgspec
 
+from penstock.security.cluster_secret import SECRET_FILE, NotAToken, parse_token
 from penstock.storage.files import FileSystem, read_whole, write_atomically
 from penstock.storage.log_errors import DirectoryMismatch
 
@@ -113,6 +116,21 @@ def write_meta(files: FileSystem, directory: str, meta: Meta) -> None:
         "",
     ]
     write_atomically(files, f"{directory}/{META}", "\n".join(lines).encode())
+
+
+def read_secret(files: FileSystem, directory: str) -> bytes | None:
+    """The secret of the cluster that the directory belongs to. Raises `DirectoryMismatch` when it makes no sense."""
+    path = f"{directory}/{SECRET_FILE}"
+    try:
+        return parse_token(read_whole(files, path).decode("ascii", "replace"))
+    except FileNotFoundError:
+        return None
+    except NotAToken as error:
+        raise DirectoryMismatch(f"{path} is damaged: {error}. Remove the file before") from None
+
+
+def write_secret(files: FileSystem, directory: str, secret: bytes) -> None:
+    write_atomically(files, f"{directory}/{SECRET_FILE}", f"{secret.hex()}\n".encode())
 
 
 def read_topic_id(files: FileSystem, log_directory: str) -> bytes | None:

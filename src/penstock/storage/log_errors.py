@@ -1,15 +1,21 @@
 """What can go wrong in a log, as callers see it. One shallow base: `LogError`, which carries the wire's code."""
 
 import errno
+import os
 
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.rules import RecordError
 
 
 class LogError(Exception):
-    """Base of all: `code` is what a client is told."""
+    """Base of all. A client gets `code` and `client_message`; the text itself may name files and is for the log."""
 
     code: ErrorCode = ErrorCode.KAFKA_STORAGE_ERROR
+
+    @property
+    def client_message(self) -> str:
+        """What happened, without the paths of this machine."""
+        return str(self)
 
 
 class StorageError(LogError):
@@ -20,9 +26,30 @@ class StorageError(LogError):
         super().__init__(message)
         self.errno = None if refusal is None else refusal.errno
 
+    @property
+    def client_message(self) -> str:
+        reason = "" if self.errno is None else f" ({os.strerror(self.errno)})"
+        return f"the disk of the broker refused the operation{reason}; nothing was stored"
+
+
+class NoSpace(StorageError):
+    """The records of a client do not fit in front of the reserve of the disk (`disk_space`)."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.errno = errno.ENOSPC
+
+    @property
+    def client_message(self) -> str:
+        return str(self)
+
 
 class StorageFailure(LogError):
     """The log can no longer tell what is on the disk: it takes no more writes until it is opened again."""
+
+    @property
+    def client_message(self) -> str:
+        return "the disk of the broker has failed under this partition; the log of the broker says more"
 
 
 class LogClosed(StorageFailure):
@@ -30,8 +57,18 @@ class LogClosed(StorageFailure):
 
     code = ErrorCode.NOT_LEADER_OR_FOLLOWER
 
+    @property
+    def client_message(self) -> str:
+        return "the log of this partition is closed on this broker"
 
+
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 _DISK_ERRORS = (errno.EIO, errno.EROFS, errno.ENODEV, errno.ENXIO)
+
+
+def is_out_of_space(error: Exception) -> bool:
+    """Whether the disk, or the quota of the broker on it, is full: that passes when space is freed."""
+    return isinstance(error, StorageError | OSError) and error.errno in _NO_SPACE
 
 
 def is_disk_failure(error: Exception) -> bool:
@@ -49,6 +86,10 @@ class LogCorrupt(LogError):
     """Stored bytes are not what was written."""
 
     code = ErrorCode.CORRUPT_MESSAGE
+
+    @property
+    def client_message(self) -> str:
+        return "stored records of this partition are damaged; the log of the broker says where"
 
 
 class OffsetOutOfRange(LogError):

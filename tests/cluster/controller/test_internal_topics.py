@@ -4,13 +4,15 @@ import pytest
 
 from penstock.cluster.controller.create_topics import NewTopic, decide_create_topics
 from penstock.cluster.controller.internal_topics import auto_created_topic
-from penstock.cluster.topic_names import INTERNAL_TOPICS
+from penstock.cluster.topic_names import INTERNAL_TOPICS, SINK_DECISIONS
 from penstock.config.broker import BrokerConfig
 from penstock.protocol.errors import ErrorCode
 from tests.cluster.support import CONFIG, image_of
 
+COORDINATOR_TOPICS = sorted(INTERNAL_TOPICS - {SINK_DECISIONS})
 
-@pytest.mark.parametrize("name", sorted(INTERNAL_TOPICS))
+
+@pytest.mark.parametrize("name", COORDINATOR_TOPICS)
 @pytest.mark.parametrize(("brokers", "factor"), [(1, 1), (2, 2), (3, 3), (5, 3)])
 def test_a_coordinators_topic_has_as_many_replicas_as_brokers_up_to_three(
     name: str, brokers: int, factor: int
@@ -35,7 +37,7 @@ def test_the_state_of_share_groups_which_adds_up_is_kept_until_its_coordinator_c
     }
 
 
-@pytest.mark.parametrize("name", sorted(INTERNAL_TOPICS))
+@pytest.mark.parametrize("name", COORDINATOR_TOPICS)
 def test_a_coordinators_topic_can_be_made_on_a_single_node(name: str) -> None:
     image = image_of()
     _, (result,) = decide_create_topics(

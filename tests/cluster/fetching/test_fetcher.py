@@ -12,6 +12,7 @@ from penstock.cluster.fetching.session import FetchLimits, FetchSession
 from penstock.cluster.metadata.state import Partition
 from penstock.cluster.replica import Replica, Surroundings
 from penstock.cluster.throttle import MeanRate, ReplicationThrottle
+from penstock.cluster.topic_names import CONSUMER_OFFSETS
 from penstock.config.topic import LONG_MAX, TopicConfig
 from penstock.observability.clock import ManualClock
 from penstock.observability.offload import InlineOffload, Then
@@ -24,7 +25,7 @@ from penstock.protocol.messages.fetch import (
     PartitionData,
 )
 from penstock.protocol.records.batch import set_base_offset_and_epoch
-from penstock.storage.files import RealFileSystem
+from penstock.storage.files import RealFileSystem, Usage
 from penstock.storage.flusher import Flusher
 from penstock.storage.log_store import LogStore
 from tests.storage.logs import batch_of
@@ -115,7 +116,7 @@ class Stage:
             offload=self.disk,
         )
         self.syncs = HeldDisk()
-        self._surroundings = Surroundings(2, self.clock, Flusher(self.syncs, self.clock))
+        self.surroundings = Surroundings(2, self.clock, Flusher(self.syncs, self.clock))
         self.bytes_per_second_max = LONG_MAX
         throttle = ReplicationThrottle(
             2,
@@ -140,7 +141,7 @@ class Stage:
             TOPIC_ID,
             number,
             lambda: self.store.open_or_create("t", TOPIC_ID, number, TopicConfig()),
-            self._surroundings,
+            self.surroundings,
         )
         self.lead(replica, epoch)
         return replica
@@ -434,6 +435,53 @@ def test_a_partition_that_is_in_sync_is_asked_for_however_fast_it_comes(tmp_path
             Partition(replicas=(1, 2), isr=(1, 2), leader=1, leader_epoch=4, partition_epoch=4)
         )
         stage.fetcher.follow(stage.replica)
+        await stage.asked(1)
+        stage.leader.answer(records=records(0, "a"), high_watermark=1)
+        assert wanted(await stage.asked(2)) == [(0, 1, 3)]
+
+    run(tmp_path, scenario)
+
+
+def test_a_partition_that_finds_the_disk_full_is_not_asked_for_until_there_is_space(tmp_path: Path) -> None:
+    async def scenario(stage: Stage) -> None:
+        disk = stage.surroundings.disk
+        disk.measured(Usage(1000, 100), 100, 0)
+        quiet = stage.make(1)
+        stage.fetcher.follow(stage.replica)
+        stage.fetcher.follow(quiet)
+        assert wanted(await stage.asked(1)) == [(0, 0, -1), (1, 0, -1)]
+        stage.leader.answer(records=records(0, "a"), high_watermark=1)
+        request = await stage.asked(2)
+        assert [topic.partitions for topic in request.forgotten_topics_data] == [[0]], (
+            "the other one stays in sync"
+        )
+        assert stage.replica.log.log_end_offset == 0
+        for number in (3, 4):
+            stage.clock.advance(BACKOFF_MS)
+            stage.leader.answer(1, records=b"", high_watermark=0)
+            assert wanted(await stage.asked(number)) == []
+        disk.measured(Usage(1000, 1000), 100, 0)
+        stage.clock.advance(BACKOFF_MS)
+        stage.leader.answer(1, records=b"", high_watermark=0)
+        assert wanted(await stage.asked(5)) == [(0, 0, -1)]
+        stage.leader.answer(records=records(0, "a"), high_watermark=1)
+        assert wanted(await stage.asked(6)) == [(0, 1, 3)]
+
+    run(tmp_path, scenario)
+
+
+def test_the_logs_of_coordinators_are_followed_into_the_reserve(tmp_path: Path) -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.surroundings.disk.measured(Usage(1000, 10), 100, 0)
+        replica = Replica(
+            CONSUMER_OFFSETS,
+            TOPIC_ID,
+            0,
+            lambda: stage.store.open_or_create(CONSUMER_OFFSETS, TOPIC_ID, 0, TopicConfig()),
+            stage.surroundings,
+        )
+        stage.lead(replica, 3)
+        stage.fetcher.follow(replica)
         await stage.asked(1)
         stage.leader.answer(records=records(0, "a"), high_watermark=1)
         assert wanted(await stage.asked(2)) == [(0, 1, 3)]

@@ -4,10 +4,16 @@ from collections.abc import Callable
 
 import pytest
 
-from penstock.cluster.raft.effects import AnswerWithRecords, Append, Persist, StoreSnapshotChunk
+from penstock.cluster.raft.effects import (
+    AnswerWithRecords,
+    Append,
+    InstallSnapshot,
+    Persist,
+    StoreSnapshotChunk,
+)
 from penstock.cluster.raft.elections import SILENT_FETCH_TIMEOUTS
 from penstock.cluster.raft.epochs import EPOCH_MAX, FREE_EPOCH_MAX
-from penstock.cluster.raft.events import RequestArrived, Tick
+from penstock.cluster.raft.events import RequestArrived, SnapshotRejected, Tick
 from penstock.cluster.raft.log_shape import LogShape
 from penstock.cluster.raft.messages import (
     AddVoterRequest,
@@ -16,6 +22,7 @@ from penstock.cluster.raft.messages import (
     FetchRequest,
     FetchResponse,
     FetchSnapshotRequest,
+    FetchSnapshotResponse,
     RemoveVoterRequest,
     Request,
     UpdateVoterRequest,
@@ -115,6 +122,20 @@ def test_a_snapshot_that_would_take_back_what_is_committed_is_refused() -> None:
     assert "all below 60 is committed" in str(subject.node.fault)
     assert not subject.all(StoreSnapshotChunk)
     assert not subject.sends(FetchSnapshotRequest)
+
+
+def test_a_snapshot_that_does_not_match_its_checksums_is_asked_for_again_after_a_while() -> None:
+    subject = Subject(election=Election(epoch=1, leader_id=2))
+    snapshot = LogPosition(1, 50)
+    subject.respond(subject.sends(FetchRequest)[0], FetchResponse(epoch=1, leader_id=2, snapshot=snapshot))
+    answer = FetchSnapshotResponse(epoch=1, leader_id=2, snapshot=snapshot, size_bytes=3, data=b"bad")
+    subject.respond(subject.sends(FetchSnapshotRequest)[0], answer)
+    assert subject.one(InstallSnapshot).snapshot == snapshot
+    subject.handle(SnapshotRejected(snapshot))
+    assert "Look at the disk of that node" in str(subject.node.fault)
+    assert not subject.sends(FetchRequest)
+    subject.wait()
+    assert subject.sends(FetchRequest)
 
 
 # -- candidates -----------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from penstock.observability.offload import InlineOffload
 from penstock.protocol.records.batch import iter_batches_strict
 from penstock.protocol.wire import Buffer
 from penstock.storage.flusher import Flusher
+from penstock.storage.log_errors import LogCorrupt
 from penstock.storage.log_store import LogStore
 from penstock.testing.disk import FaultyDisk, Keep
 from tests.cluster.raft.support import batch, voters
@@ -154,6 +155,23 @@ async def test_a_fetched_snapshot_replaces_the_log(opened: Opened) -> None:
     again = opened.crash()
     assert await again.read() == [(50, 5)]
     assert again.log.shape().compare(50, 4) is None
+
+
+@on_a_loop
+async def test_a_fetched_snapshot_that_is_damaged_replaces_nothing(opened: Opened) -> None:
+    source = Opened(FaultyDisk(Random(6)))
+    snapshot = LogPosition(4, 50)
+    await source.log.write_snapshot(snapshot, voters(1, 2), [batch("state", "of", "things")])
+    opened.log.append(batch("old", epoch=1, offset=0))
+    await opened.log.sync()
+    data = bytearray((await source.log.read_snapshot(snapshot, 0, 1 << 20))[0])
+    data[-3] ^= 1
+    await opened.log.store_chunk(snapshot, 0, bytes(data))
+    with pytest.raises(LogCorrupt):
+        await opened.log.install(snapshot)
+    again = opened.crash()
+    assert await again.read() == [(0, 1)]
+    assert again.log.shape().snapshots == []
 
 
 @on_a_loop

@@ -52,6 +52,7 @@ async def look(browser: "TestClient[web.Request, web.Application]", reader: Shar
         (0, 0, 0),
         (1, 1, 2),
     ]
+    assert (shown["lag"], shown["knownLag"], shown["unknownPartitions"]) == (2, 2, 0)
 
     wanted = {"topic": "orders", "partitions": [1], "to": "latest", "dryRun": False}
     assert (await browser.post("/console/api/groups/workers/reset", json=wanted)).status == 409
@@ -62,3 +63,25 @@ async def look(browser: "TestClient[web.Request, web.Application]", reader: Shar
 
     assert (await browser.delete("/console/api/groups/workers", json={})).status == 200
     assert (await browser.get("/console/api/groups/workers")).status == 404
+
+
+def test_the_lag_of_partitions_in_which_a_share_group_has_not_begun_is_unknown(tmp_path: Path) -> None:
+    async def visit() -> None:
+        async with running_broker(tmp_path, SETTINGS) as live:
+            client = await live.connect()
+            topic = await client.create_topic(name="orders", partitions=2)
+            await client.produce(topic, batch(b"a", b"b", b"c"), partition=1)
+            reader = await ShareConsumer(client, "workers", "m1", topic).find()
+            await reader.alter(topic.name, {1: 1})
+            app = web.Application()
+            bootstrap = {"bootstrap.servers": f"{live.host}:{live.port}"}
+            routes(
+                app, ConsoleSettings(connection=ClientSettings.from_properties(bootstrap), needs_login=False)
+            )
+            async with TestClient(TestServer(app)) as browser:
+                shown = await (await browser.get("/console/api/groups/workers")).json()
+            assert (shown["lag"], shown["knownLag"], shown["unknownPartitions"]) == (None, 2, 1)
+            assert [(each["partition"], each["lag"]) for each in shown["offsets"]] == [(0, None), (1, 2)]
+            await client.close()
+
+    asyncio.run(visit())

@@ -3,9 +3,11 @@
 from collections.abc import Callable
 
 import pytest
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 from playwright.sync_api import expect
 
 from tests.console.browser.conftest import PHONE, Visiting
+from tests.support.broker import BrokerProcess
 
 pytestmark = pytest.mark.xdist_group("console")
 
@@ -237,3 +239,65 @@ def test_who_wants_less_motion_gets_none(visit: Visiting) -> None:
     page = visit(reduced_motion="reduce").open("#/")
     name = page.evaluate("getComputedStyle(document.querySelector('.live'), '::before').animationName")
     assert name == "none"
+
+
+def test_a_full_disk_is_a_banner_on_every_page_until_there_is_space(
+    visit: Visiting, broker: BrokerProcess
+) -> None:
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+
+    def set_reserve(reserve_bytes: str) -> None:
+        entry = ConfigEntry(
+            "penstock.disk.reserve.bytes",
+            reserve_bytes,
+            incremental_operation=AlterConfigOpType.SET,
+        )
+        resource = ConfigResource(ConfigResource.Type.BROKER, "1", incremental_configs=[entry])
+        admin.incremental_alter_configs([resource])[resource].result(30)
+
+    here = visit()
+    banner = here.open("#/topics").locator(".banner")
+    expect(banner).to_be_empty()
+    try:
+        set_reserve(str(1 << 60))
+        expect(banner).to_contain_text("The disk of broker 1 is full")
+        expect(here.open("#/groups").locator(".banner")).to_contain_text("Clients' writes are refused")
+    finally:
+        set_reserve("-1")
+    expect(banner).to_be_empty()
+
+
+def test_back_closes_a_dialog_and_stays_on_the_page(visit: Visiting) -> None:
+    here = visit()
+    here.open("#/groups")
+    page = here.open("#/topics")
+    page.get_by_role("button", name="Create topic").click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(page.get_by_role("heading", name="Topics")).to_be_visible()
+    page.go_forward()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.go_back()
+    page.go_back()
+    expect(page.get_by_role("heading", name="Groups")).to_be_visible()
+    assert here.complaints == []
+
+
+def test_a_dialog_that_was_closed_leaves_nothing_for_back_to_close(visit: Visiting) -> None:
+    here = visit()
+    here.open("#/groups")
+    page = here.open("#/topics")
+    page.get_by_role("button", name="Create topic").click()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.wait_for_function("window.history.state === null")
+    page.go_back()
+    expect(page.get_by_role("heading", name="Groups")).to_be_visible()
+
+
+def test_an_address_that_is_none_says_so(visit: Visiting) -> None:
+    page = visit().open("#/topcis")
+    expect(page.get_by_role("alert")).to_contain_text("There is no page #/topcis in this console.")
+    page.get_by_role("link", name="Go to the overview").click()
+    expect(page.get_by_text("Under-replicated")).to_be_visible()

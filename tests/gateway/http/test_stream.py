@@ -63,12 +63,33 @@ async def test_records_come_as_they_are_stored(admin: Admin) -> None:
         assert events.last_id == "0:3"
 
 
-@pytest.mark.parametrize(("start", "expected"), [("earliest", ["a", "b"]), ("0", ["a", "b"])])
-async def test_a_stream_begins_where_it_is_asked_to(admin: Admin, start: str, expected: list[str]) -> None:
-    topic = await admin.topic()
-    await admin.fill(topic, ["a", "b"])
-    async with following(admin.http, f"/topics/{topic}/stream?from={start}") as events:
-        assert await events.values(2) == expected
+@pytest.mark.parametrize(
+    ("start", "expected"),
+    [
+        ("earliest", "abc"),
+        ("start", "abc"),
+        ("0", "abc"),
+        ("1", "bc"),
+        ("offset:2", "c"),
+        ("-2", "bc"),
+        ("-1h", "abc"),
+        ("2026-01-31T12:00:00Z", "abc"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["stream", "records"])
+async def test_reading_begins_where_it_is_asked_to_in_the_words_of_the_command(
+    admin: Admin, start: str, expected: str, kind: str
+) -> None:
+    topic = await admin.topic(partitions=2)
+    await admin.fill(topic, list("abc"), 1)
+    for name in ("partition", "partitions"):
+        path = f"/topics/{topic}/{kind}?from={start}&{name}=1"
+        if kind == "records":
+            status, document = await admin.get(path)
+            assert (status, [each["value"] for each in document["records"]]) == (200, list(expected))
+        else:
+            async with following(admin.http, path) as events:
+                assert await events.values(len(expected)) == list(expected)
 
 
 async def test_who_comes_back_misses_nothing_and_sees_nothing_twice(admin: Admin) -> None:

@@ -4,6 +4,7 @@ What differs between two brokers for no reason that a client could see is replac
 order in lists, and the words of messages.
 """
 
+import contextlib
 import json
 import socket
 import struct
@@ -18,6 +19,7 @@ import msgspec
 from penstock.protocol.apis import APIS, codec
 from penstock.protocol.headers import decode_response_header, encode_request_header
 from penstock.protocol.request_header import RequestHeader
+from penstock.security.sasl.cluster import NAME, client_proof
 
 Fields = dict[str, Any]
 
@@ -45,12 +47,14 @@ class Asker:
     """Asks and keeps every answer under its label.
 
     A Kafka broker learns some time after its answer of what its controller has changed: `settle_s` gives it that time.
+    It also takes everybody for a broker; ours wants a proof of the cluster's `secret`.
     """
 
-    def __init__(self, address: tuple[str, int], settle_s: float = 0.0) -> None:
+    def __init__(self, address: tuple[str, int], settle_s: float = 0.0, secret: bytes | None = None) -> None:
         self.answers: dict[str, Any] = {}
         self._address = address
         self._settle_s = settle_s
+        self._secret = secret
         self._socket: socket.socket | None = None
 
     def close(self) -> None:
@@ -100,9 +104,21 @@ class Asker:
         _, position = decode_response_header(body, key, version)
         return plain(module.decode_response(body, version, position))
 
+    def _prove(self, secret: bytes) -> None:
+        """Be a broker of the cluster."""
+        self._exchange("SaslHandshake", 1, {"mechanism": NAME})
+        steps = client_proof(bytes(32), lambda _cluster_id: secret)
+        message = next(steps)
+        with contextlib.suppress(StopIteration):
+            while True:
+                answer = self._exchange("SaslAuthenticate", 2, {"auth_bytes": message})
+                message = steps.send(bytes.fromhex(answer["auth_bytes"]))
+
     def _send_and_receive(self, frame: bytes) -> bytes:
         if self._socket is None:
             self._socket = socket.create_connection(self._address, _TIMEOUT_S)
+            if self._secret is not None:
+                self._prove(self._secret)
         try:
             self._socket.sendall(struct.pack(">i", len(frame)) + frame)
             (size,) = struct.unpack(">i", self._receive(4))

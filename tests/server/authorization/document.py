@@ -14,7 +14,7 @@ from tests.server.authorization import (
     rows_of_topics,
     rows_of_transactions,
 )
-from tests.server.authorization.row import Need, Row
+from tests.server.authorization.row import CLUSTER_REFUSED, Need, Row
 
 PAGE = Path(__file__).parents[3] / "docs" / "acls.md"
 _BEGIN, _END = "<!-- drawn from the tests: begin -->\n", "<!-- drawn from the tests: end -->\n"
@@ -47,6 +47,8 @@ def drawn(rows: Iterable[Row]) -> str:
         name = apis.APIS[row.key].name
         needs = ", ".join(_needed(need) for need in row.needs) or "nothing"
         told = ", ".join(dict.fromkeys(_told(need) for need in row.needs))
+        if row.is_for_brokers:
+            needs, told = "to be a broker of the cluster", f"`{CLUSTER_REFUSED.name}`"
         note = f" {row.note}" if row.note and any(key[0] == name for key in lines) else ""
         lines.setdefault((name, needs), f"| {name}{note} | {needs} | {told} |\n")
     return "| request | needs | else |\n|---|---|---|\n" + "".join(lines.values())

@@ -70,6 +70,8 @@ class Row(msgspec.Struct, frozen=True):
     version: int | None
     shows: Callable[[Any], object] | None
     before: Callable[[Place], Awaitable[None]] | None
+    is_for_brokers: bool = False
+    """Then permissions have nothing to do with it."""
 
     def request(self, place: Place) -> Any:
         codec: Any = apis.codec(self.key)
@@ -93,6 +95,13 @@ def row(
     before: Callable[[Place], Awaitable[None]] | None = None,
 ) -> Row:
     return Row(key, note, needs, fields or {}, version, shows, before)
+
+
+def broker_row(
+    key: int, note: str, *, fields: Fields | Callable[[Place], Fields], version: int | None = None
+) -> Row:
+    """What only brokers of the cluster may ask for."""
+    return Row(key, note, (), fields, version, None, None, is_for_brokers=True)
 
 
 def refusals(answer: Any) -> set[ErrorCode]:

@@ -4,7 +4,7 @@ from typing import Any
 
 from penstock.cluster.raft.log import METADATA_TOPIC_ID
 from penstock.security.operations import Operation as Op
-from tests.server.authorization.row import GROUP, Fields, Place, cluster, row, topic
+from tests.server.authorization.row import GROUP, Fields, Place, broker_row, cluster, row, topic
 from tests.server.authorization.row import TOPIC as TOPIC_NAME
 
 _OTHER = "another-cluster"  # so that what is allowed changes nothing
@@ -44,10 +44,9 @@ def _node_id(place: Place) -> str:
 
 
 ROWS = [
-    row(
+    broker_row(
         1,
         "of the metadata log",
-        cluster(Op.CLUSTER_ACTION),
         fields={
             "cluster_id": _OTHER,
             "topics": [{"topic_id": METADATA_TOPIC_ID, "partitions": [{"partition": 0}]}],
@@ -121,17 +120,16 @@ ROWS = [
     ),
     row(50, "", cluster(Op.DESCRIBE), fields={"users": [{"name": "nobody"}]}),
     row(51, "", cluster(Op.ALTER), fields={"deletions": [{"name": "nobody", "mechanism": 1}]}),
-    row(52, "", cluster(Op.CLUSTER_ACTION), fields=_quorum(cluster_id=_OTHER)),
-    row(53, "", cluster(Op.CLUSTER_ACTION), fields=_quorum(cluster_id=_OTHER)),
-    row(54, "", cluster(Op.CLUSTER_ACTION), fields=_quorum(cluster_id=_OTHER)),
+    broker_row(52, "", fields=_quorum(cluster_id=_OTHER)),
+    broker_row(53, "", fields=_quorum(cluster_id=_OTHER)),
+    broker_row(54, "", fields=_quorum(cluster_id=_OTHER)),
     row(55, "", cluster(Op.DESCRIBE), fields=_quorum()),
-    row(56, "", cluster(Op.CLUSTER_ACTION), fields={"broker_id": 77}),
+    broker_row(56, "", fields={"broker_id": 77}),
     row(57, "", cluster(Op.ALTER), fields={"feature_updates": [], "validate_only": True}),
-    row(58, "", cluster(Op.CLUSTER_ACTION), fields={"request_data": b"", "request_principal": b""}),
-    row(
+    broker_row(58, "", fields={"request_data": b"", "request_principal": b""}),
+    broker_row(
         59,
         "",
-        cluster(Op.CLUSTER_ACTION),
         fields={"cluster_id": _OTHER, "topics": [{"name": _METADATA, "partitions": [{"partition": 0}]}]},
     ),
     row(
@@ -141,15 +139,15 @@ ROWS = [
         fields={"include_cluster_authorized_operations": True, "endpoint_type": 1},
         shows=lambda answer: answer.cluster_authorized_operations,
     ),
-    row(62, "", cluster(Op.CLUSTER_ACTION), fields={"broker_id": 77, "cluster_id": _OTHER, "rack": None}),
-    row(63, "", cluster(Op.CLUSTER_ACTION), fields={"broker_id": 77}),
+    broker_row(62, "", fields={"broker_id": 77, "cluster_id": _OTHER, "rack": None}),
+    broker_row(63, "", fields={"broker_id": 77}),
     row(64, "", cluster(Op.ALTER), fields={"broker_id": 77}),
-    row(67, "", cluster(Op.CLUSTER_ACTION), fields={"broker_id": 77}),
+    broker_row(67, "", fields={"broker_id": 77}),
     row(71, ""),
     row(72, ""),
     row(74, "", cluster(Op.DESCRIBE_CONFIGS)),
     row(80, "", cluster(Op.ALTER), fields={"cluster_id": _OTHER, "voter_id": 77}),
     row(81, "", cluster(Op.ALTER), fields={"cluster_id": _OTHER, "voter_id": 77}),
-    row(82, "", cluster(Op.CLUSTER_ACTION), fields={"cluster_id": _OTHER, "voter_id": 77}),
-    *(row(key, "", cluster(Op.CLUSTER_ACTION), fields=_SHARE_PARTITION) for key in range(83, 88)),
+    broker_row(82, "", fields={"cluster_id": _OTHER, "voter_id": 77}),
+    *(broker_row(key, "", fields=_SHARE_PARTITION) for key in range(83, 88)),
 ]

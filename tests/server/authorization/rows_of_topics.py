@@ -2,7 +2,16 @@
 
 from penstock.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from penstock.security.operations import Operation as Op
-from tests.server.authorization.row import DOOMED, TOPIC, TOPIC_REFUSED, Place, cluster, row, topic
+from tests.server.authorization.row import (
+    DOOMED,
+    TOPIC,
+    TOPIC_REFUSED,
+    Place,
+    broker_row,
+    cluster,
+    row,
+    topic,
+)
 from tests.server.live import TopicHandle, batch, produce_request
 
 INVALID = "guarded/invalid"  # nobody can make it, but who may try is asked first
@@ -38,10 +47,9 @@ ROWS = [
         version=12,
         fields={"topics": [{"topic": TOPIC, "partitions": _READ}]},
     ),
-    row(
+    broker_row(
         1,
         "as a follower",
-        cluster(Op.CLUSTER_ACTION, TOPIC_REFUSED),
         fields=lambda place: {
             "replica_state": {"replica_id": 9, "replica_epoch": 1},
             "topics": [{"topic_id": place.topic.id, "partitions": _READ}],

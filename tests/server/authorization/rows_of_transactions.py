@@ -6,6 +6,7 @@ from tests.server.authorization.row import (
     GROUP,
     TOPIC,
     TRANSACTIONAL_ID,
+    broker_row,
     cluster,
     group,
     row,
@@ -74,10 +75,9 @@ ROWS = [
         version=3,
         fields={"v3_and_below_transactional_id": TRANSACTIONAL_ID, "v3_and_below_topics": _TOPICS},
     ),
-    row(
+    broker_row(
         24,
         "from brokers",
-        cluster(Op.CLUSTER_ACTION),
         fields={"transactions": [{"transactional_id": TRANSACTIONAL_ID, "topics": _TOPICS}]},
     ),
     row(
@@ -88,8 +88,8 @@ ROWS = [
         fields={"transactional_id": TRANSACTIONAL_ID, "group_id": GROUP},
     ),
     row(26, "", transactional_id(Op.WRITE), fields={"transactional_id": TRANSACTIONAL_ID}),
-    row(27, "", cluster(Op.CLUSTER_ACTION), fields={"markers": _MARKERS}),
-    row(27, "of an administrator", cluster(Op.ALTER), fields={"markers": _MARKERS}),
+    row(27, "that abort", cluster(Op.ALTER), fields={"markers": _MARKERS}),
+    broker_row(27, "that commit", fields={"markers": [{**_MARKERS[0], "transaction_result": True}]}),
     row(
         28,
         "",

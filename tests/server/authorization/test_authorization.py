@@ -18,15 +18,26 @@ from penstock.security.resources import PatternType
 from penstock.server.handlers import HANDLERS
 from tests.security.acl_support import acl
 from tests.server.authorization.document import PAGE, TABLE, drawn, page_with
-from tests.server.authorization.row import GROUP, TOPIC, TRANSACTIONAL_ID, Need, Place, Row, refusals
+from tests.server.authorization.row import (
+    CLUSTER_REFUSED,
+    GROUP,
+    TOPIC,
+    TRANSACTIONAL_ID,
+    Need,
+    Place,
+    Row,
+    refusals,
+)
 from tests.server.guarded import ADMIN, Guarded, guarded_broker
 from tests.server.live import held
 from tests.server.raw import frame_of
 
 GUARDED_ROWS = [each for each in TABLE if each.needs]
+REFUSED_ROWS = [each for each in TABLE if each.needs or each.is_for_brokers]
 SETTINGS = {"transaction.two.phase.commit.enable": "true"}
 
 every_row = pytest.mark.parametrize("row", TABLE, ids=str)
+every_refused_row = pytest.mark.parametrize("row", REFUSED_ROWS, ids=str)
 every_guarded_row = pytest.mark.parametrize("row", GUARDED_ROWS, ids=str)
 _numbers = itertools.count()
 
@@ -107,6 +118,15 @@ def assert_refused(row: Row, answer: Any, missing: Need) -> None:
         assert not row.shows(answer), answer
 
 
+def assert_as_for_nobody(row: Row, answer: Any) -> None:
+    if row.is_for_brokers:
+        assert refusals(answer) == {CLUSTER_REFUSED}
+    elif row.needs:
+        assert_refused(row, answer, row.needs[0])
+    else:
+        assert_served(row, answer)
+
+
 def test_every_api_has_a_row() -> None:
     """A new API comes with the permissions that it needs, or stands here without any."""
     assert set(HANDLERS) - {each.key for each in TABLE} == set()
@@ -120,10 +140,7 @@ def test_the_documentation_has_the_same_table() -> None:
 @every_row
 async def test_nobody_is_served_except_where_nothing_is_needed(place: Place, row: Row) -> None:
     answer = await Asked(place, row).answer()
-    if row.needs:
-        assert_refused(row, answer, row.needs[0])
-    else:
-        assert_served(row, answer)
+    assert_as_for_nobody(row, answer)
 
 
 def can_be_sent(request: Any, version: int) -> bool:
@@ -134,7 +151,7 @@ def can_be_sent(request: Any, version: int) -> bool:
     return True
 
 
-@every_guarded_row
+@every_refused_row
 async def test_an_answer_to_nobody_fits_into_every_version(place: Place, row: Row) -> None:
     request = row.request(place)
     versions = [each for each in HANDLERS[row.key].versions if can_be_sent(request, each)]
@@ -173,7 +190,11 @@ async def test_a_denial_of_any_of_them_refuses_whoever_else_is_allowed(place: Pl
 
 
 @every_row
-async def test_a_super_user_is_served_whatever_is_denied(place: Place, row: Row) -> None:
+async def test_a_super_user_is_served_whatever_is_denied_but_is_no_broker(place: Place, row: Row) -> None:
     asked = Asked(place, row)
     asked.who = ADMIN
-    assert_served(row, await asked.answer(entry(ADMIN, need, PermissionType.DENY) for need in row.needs))
+    answer = await asked.answer(entry(ADMIN, need, PermissionType.DENY) for need in row.needs)
+    if row.is_for_brokers:
+        assert refusals(answer) == {CLUSTER_REFUSED}
+    else:
+        assert_served(row, answer)

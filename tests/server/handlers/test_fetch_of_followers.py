@@ -62,7 +62,7 @@ async def test_a_follower_that_is_behind_gets_no_records_of_a_throttled_topic_ab
     tmp_path: Path,
 ) -> None:
     async with running_broker(tmp_path, {"leader.replication.throttled.rate": "10"}) as live:
-        client = await live.connect()
+        client = await live.connect_as_broker()
         throttled = await client.create_topic(configs={"leader.replication.throttled.replicas": "0:1"})
         free = await client.create_topic()
         for topic in (throttled, free):
@@ -81,7 +81,7 @@ async def test_a_batch_that_rotted_is_given_to_nobody_and_passes_where_another_r
     tmp_path: Path,
 ) -> None:
     async with running_broker(tmp_path) as live:
-        client = await live.connect()
+        client = await live.connect_as_broker()
         topic = await client.create_topic()
         for value in (b"a", b"b", b"c"):
             await client.produce(topic, batch(value))
@@ -90,7 +90,7 @@ async def test_a_batch_that_rotted_is_given_to_nobody_and_passes_where_another_r
         file.seek(2 * size - 2)
         file.write(b"?")
     async with running_broker(tmp_path) as live:
-        client = await live.connect()
+        client = await live.connect_as_broker()
         leader = has_follower(live, topic, is_in_sync=False)
         assert values_in(await fetch(client, topic)) == [b"a"]
         await fetch(client, topic, 1, error=ErrorCode.KAFKA_STORAGE_ERROR)
@@ -110,7 +110,7 @@ async def test_a_batch_that_rotted_is_given_to_nobody_and_passes_where_another_r
 
 async def test_a_follower_in_sync_that_asks_for_what_is_committed_is_to_leave_the_set(tmp_path: Path) -> None:
     async with running_broker(tmp_path) as live:
-        client = await live.connect()
+        client = await live.connect_as_broker()
         topic = await client.create_topic()
         await client.produce(topic, batch(b"v"))
         leader = has_follower(live, topic, is_in_sync=True)
@@ -131,7 +131,7 @@ async def test_records_that_were_read_while_the_leadership_changed_are_given_to_
 ) -> None:
     """The log may have been truncated and written to by the next leader before the disk answered."""
     async with running_broker(tmp_path) as live:
-        client = await live.connect()
+        client = await live.connect_as_broker()
         topic = await client.create_topic()
         await client.produce(topic, batch(b"v"))
         leader = has_follower(live, topic, is_in_sync=True)

@@ -3,6 +3,7 @@
 import pytest
 
 from penstock.cluster.raft.log import METADATA_TOPIC_ID
+from penstock.protocol.messages.add_raft_voter import AddRaftVoterRequest, Listener
 from penstock.protocol.messages.describe_quorum import (
     DescribeQuorumRequest,
     RequestPartitionData,
@@ -47,17 +48,32 @@ async def test_another_quorum_than_that_of_the_metadata_is_an_invalid_request(
 
 @pytest.mark.parametrize("version", versions(FetchRequest))
 async def test_the_metadata_log_is_read_by_its_id_and_unknown_by_its_name(
-    client: Client, version: int
+    other_broker: Client, version: int
 ) -> None:
     request = FetchRequest(max_wait_ms=0, max_bytes=100_000, topics=[fetch_of_metadata(version)])
-    partition = one(one((await client.send(request, version)).responses).partitions)
+    partition = one(one((await other_broker.send(request, version)).responses).partitions)
     is_by_id = version >= HAS_IDS_FROM
     assert code(partition.error_code) == ("NONE" if is_by_id else "UNKNOWN_TOPIC_OR_PARTITION")
     assert bool(partition.records) == is_by_id
 
 
-async def test_the_metadata_log_is_not_read_together_with_other_topics(client: Client) -> None:
-    topic = await client.create_topic()
+async def test_the_metadata_log_is_not_read_together_with_other_topics(other_broker: Client) -> None:
+    topic = await other_broker.create_topic()
     other = FetchTopic(topic_id=topic.id, partitions=[FetchPartition()])
     request = FetchRequest(max_wait_ms=0, topics=[fetch_of_metadata(HAS_IDS_FROM), other])
-    assert code((await client.send(request)).error_code) == "INVALID_REQUEST"
+    assert code((await other_broker.send(request)).error_code) == "INVALID_REQUEST"
+
+
+@pytest.mark.parametrize("voter_id", [1, 77])
+async def test_a_client_adds_no_voter_at_an_address_that_is_not_a_brokers(
+    live: Live, client: Client, voter_id: int
+) -> None:
+    """The leader would connect there, and somebody could pass its proof on."""
+    elsewhere = Listener(name="PLAINTEXT", host="127.0.0.1", port=1)
+    request = AddRaftVoterRequest(
+        cluster_id=None, voter_id=voter_id, voter_directory_id=bytes(range(16)), listeners=[elsewhere]
+    )
+    answer = await client.send(request)
+    assert code(answer.error_code) == "INVALID_REQUEST"
+    assert "registered" in answer.error_message
+    assert live.services.quorum.driver.node.voters.ids == (live.services.node_id,)

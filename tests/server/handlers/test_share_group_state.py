@@ -134,7 +134,7 @@ def batches(result: read_share_group_state.PartitionResult) -> list[tuple[int, i
 
 @contextlib.asynccontextmanager
 async def connected(live: Live) -> AsyncIterator[Client]:
-    client = await live.connect()
+    client = await live.connect_as_broker()
     yield client
     await client.close()
 
@@ -148,9 +148,9 @@ async def a_state(client: Client) -> StateClient:
 
 @pytest.mark.parametrize("version", versions(FindCoordinatorRequest)[4:])
 async def test_a_share_partitions_coordinator_is_told_from_version_6_on(
-    client: Client, live: Live, version: int
+    other_broker: Client, live: Live, version: int
 ) -> None:
-    state = StateClient(client, await client.create_topic())
+    state = StateClient(other_broker, await other_broker.create_topic())
 
     found = await state.find(version)
 
@@ -160,15 +160,15 @@ async def test_a_share_partitions_coordinator_is_told_from_version_6_on(
         assert (code(found.error_code), found.node_id, found.port) == ("NONE", 1, live.port)
 
 
-async def test_what_names_no_share_partition_has_no_coordinator(client: Client) -> None:
-    answer = await client.send(FindCoordinatorRequest(key_type=2, coordinator_keys=["group:topic:0"]))
+async def test_what_names_no_share_partition_has_no_coordinator(other_broker: Client) -> None:
+    answer = await other_broker.send(FindCoordinatorRequest(key_type=2, coordinator_keys=["group:topic:0"]))
 
     assert code(one(answer.coordinators).error_code) == "INVALID_REQUEST"
 
 
 @pytest.mark.parametrize("version", versions(write_share_group_state.WriteShareGroupStateRequest))
-async def test_what_is_written_is_read_and_summed_up(client: Client, version: int) -> None:
-    state = await a_state(client)
+async def test_what_is_written_is_read_and_summed_up(other_broker: Client, version: int) -> None:
+    state = await a_state(other_broker)
     assert await state.initialize(state_epoch=3, start_offset=5) == "NONE"
 
     assert await state.write(7, 9, version=version, epoch=3, start=6, done=3) == "NONE"
@@ -183,8 +183,8 @@ async def test_what_is_written_is_read_and_summed_up(client: Client, version: in
     assert (await state.summary(version=0)).delivery_complete_count == -1
 
 
-async def test_what_is_not_allowed_is_answered_with_its_reason(client: Client) -> None:
-    state = await a_state(client)
+async def test_what_is_not_allowed_is_answered_with_its_reason(other_broker: Client) -> None:
+    state = await a_state(other_broker)
 
     assert await state.write(0, 1) == "INVALID_REQUEST", "nobody initialized it"
     unread = await state.read()
@@ -197,21 +197,21 @@ async def test_what_is_not_allowed_is_answered_with_its_reason(client: Client) -
     assert (await state.summary()).start_offset == -1
 
 
-async def test_a_request_without_a_group_asks_for_nothing(client: Client) -> None:
+async def test_a_request_without_a_group_asks_for_nothing(other_broker: Client) -> None:
     api = read_share_group_state
     topic = api.ReadStateData(topic_id=bytes(16), partitions=[api.PartitionData()])
 
-    assert (await client.send(api.ReadShareGroupStateRequest(topics=[topic]))).results == []
+    assert (await other_broker.send(api.ReadShareGroupStateRequest(topics=[topic]))).results == []
 
 
-async def test_the_state_of_a_deleted_topic_is_forgotten(client: Client, live: Live) -> None:
-    state = await a_state(client)
+async def test_the_state_of_a_deleted_topic_is_forgotten(other_broker: Client, live: Live) -> None:
+    state = await a_state(other_broker)
     await state.initialize()
     shard = live.services.share_state.shards.find(coordinator_key(state.key))
     assert not isinstance(shard, int)
     before = len(shard.state)
 
-    await client.send(DeleteTopicsRequest(topics=[DeleteTopicState(topic_id=state.key.topic_id)]))
+    await other_broker.send(DeleteTopicsRequest(topics=[DeleteTopicState(topic_id=state.key.topic_id)]))
 
     assert await state.write(0, 1) == "INVALID_REQUEST"
     assert len(shard.state) == before - 1

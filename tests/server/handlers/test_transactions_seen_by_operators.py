@@ -122,34 +122,34 @@ def about(
 
 @pytest.mark.parametrize("version", [4, 5])
 async def test_a_broker_verifies_and_adds_for_several_transactions_at_once(
-    client: Client, producer: Callable[..., LiveProducer], version: int
+    other_broker: Client, producer: Callable[..., LiveProducer], version: int
 ) -> None:
-    topic = await client.create_topic(partitions=2)
+    topic = await other_broker.create_topic(partitions=2)
     one_, other = producer(), producer()
     await one_.init()
     await other.init()
     answers = await ask(
-        client,
+        other_broker,
         about(one_, topic, 0, verify_only=False),
         about(other, topic, 0, verify_only=True),
         version=version,
     )
     assert answers == [["NONE"], ["TRANSACTION_ABORTABLE"]]
-    assert await ask(client, about(one_, topic, 0, 1, verify_only=True), version=version) == [
+    assert await ask(other_broker, about(one_, topic, 0, 1, verify_only=True), version=version) == [
         ["NONE", "TRANSACTION_ABORTABLE"]
     ]
 
 
 async def test_a_partition_that_does_not_exist_keeps_all_others_out(
-    client: Client, producer: Callable[..., LiveProducer]
+    other_broker: Client, producer: Callable[..., LiveProducer]
 ) -> None:
-    topic = await client.create_topic()
+    topic = await other_broker.create_topic()
     mine = producer()
     await mine.init()
-    assert await ask(client, about(mine, topic, 0, 1, verify_only=False)) == [
+    assert await ask(other_broker, about(mine, topic, 0, 1, verify_only=False)) == [
         ["OPERATION_NOT_ATTEMPTED", "UNKNOWN_TOPIC_OR_PARTITION"]
     ]
-    assert await ask(client, about(mine, topic, 0, verify_only=True)) == [["TRANSACTION_ABORTABLE"]]
+    assert await ask(other_broker, about(mine, topic, 0, verify_only=True)) == [["TRANSACTION_ABORTABLE"]]
 
 
 async def write_marker(
@@ -161,6 +161,7 @@ async def write_marker(
     coordinator_epoch: int = 0,
     version: int = 2,
     transaction_version: int = 0,
+    is_commit: bool = True,
 ) -> list[str]:
     answer = await client.send(
         WriteTxnMarkersRequest(
@@ -168,7 +169,7 @@ async def write_marker(
                 WritableTxnMarker(
                     producer_id=mine.producer_id,
                     producer_epoch=epoch,
-                    transaction_result=True,
+                    transaction_result=is_commit,
                     coordinator_epoch=coordinator_epoch,
                     transaction_version=transaction_version,
                     topics=[WritableTxnMarkerTopic(name=topic.name, partition_indexes=list(partitions))],
@@ -184,49 +185,68 @@ async def write_marker(
 
 @pytest.mark.parametrize("version", [1, 2])
 async def test_a_marker_ends_the_transaction_where_it_is_written(
-    client: Client, producer: Callable[..., LiveProducer], version: int
+    other_broker: Client, producer: Callable[..., LiveProducer], version: int
 ) -> None:
-    topic = await client.create_topic(partitions=2)
+    topic = await other_broker.create_topic(partitions=2)
     mine = producer()
     await mine.init()
     await mine.write(topic, b"x")
-    assert (await client.fetch(topic, isolation_level=READ_COMMITTED)).last_stable_offset == 0
-    assert await write_marker(client, mine, topic, 0, 7, epoch=0, version=version) == [
+    assert (await other_broker.fetch(topic, isolation_level=READ_COMMITTED)).last_stable_offset == 0
+    assert await write_marker(other_broker, mine, topic, 0, 7, epoch=0, version=version) == [
         "NONE",
         "UNKNOWN_TOPIC_OR_PARTITION",
     ]
-    assert (await client.fetch(topic, isolation_level=READ_COMMITTED)).last_stable_offset == 2
+    assert (await other_broker.fetch(topic, isolation_level=READ_COMMITTED)).last_stable_offset == 2
 
 
 async def test_a_marker_of_an_older_producer_or_coordinator_is_refused(
-    client: Client, producer: Callable[..., LiveProducer]
+    other_broker: Client, producer: Callable[..., LiveProducer]
 ) -> None:
-    topic = await client.create_topic()
+    topic = await other_broker.create_topic()
     mine = producer()
     await mine.init()
     mine.epoch = 4
-    assert await write_marker(client, mine, topic, 0, epoch=4, coordinator_epoch=9) == ["NONE"]
-    assert await write_marker(client, mine, topic, 0, epoch=3, coordinator_epoch=9) == [
+    assert await write_marker(other_broker, mine, topic, 0, epoch=4, coordinator_epoch=9) == ["NONE"]
+    assert await write_marker(other_broker, mine, topic, 0, epoch=3, coordinator_epoch=9) == [
         "INVALID_PRODUCER_EPOCH"
     ]
-    assert await write_marker(client, mine, topic, 0, epoch=4, coordinator_epoch=8) == [
+    assert await write_marker(other_broker, mine, topic, 0, epoch=4, coordinator_epoch=8) == [
         "TRANSACTION_COORDINATOR_FENCED"
     ]
 
 
 async def test_in_version_2_a_marker_that_comes_again_is_not_written_again_nor_ends_the_next_transaction(
-    client: Client, producer: Callable[..., LiveProducer]
+    other_broker: Client, producer: Callable[..., LiveProducer]
 ) -> None:
-    topic = await client.create_topic()
+    topic = await other_broker.create_topic()
     mine = producer()
     await mine.init()
     await mine.write(topic, b"first")
-    assert await write_marker(client, mine, topic, 0, epoch=1, transaction_version=2) == ["NONE"]
-    assert await write_marker(client, mine, topic, 0, epoch=1, transaction_version=2) == ["NONE"]
-    assert (await client.fetch(topic)).high_watermark == 2
+    assert await write_marker(other_broker, mine, topic, 0, epoch=1, transaction_version=2) == ["NONE"]
+    assert await write_marker(other_broker, mine, topic, 0, epoch=1, transaction_version=2) == ["NONE"]
+    assert (await other_broker.fetch(topic)).high_watermark == 2
     assert await mine.end(commit=True) is ErrorCode.NONE  # its own marker is there already
     await mine.write(topic, b"second")
-    assert await write_marker(client, mine, topic, 0, epoch=1, transaction_version=2) == [
+    assert await write_marker(other_broker, mine, topic, 0, epoch=1, transaction_version=2) == [
         "INVALID_PRODUCER_EPOCH"
     ]
+    assert (await other_broker.fetch(topic, isolation_level=READ_COMMITTED)).last_stable_offset == 2
+
+
+async def test_a_client_ends_a_transaction_as_it_stands_and_only_by_aborting_it(
+    client: Client, producer: Callable[..., LiveProducer]
+) -> None:
+    """With other epochs it would lock out the producer, or the coordinator."""
+    topic = await client.create_topic()
+    mine = producer()
+    await mine.init()
+    await mine.write(topic, b"x")
+    assert await write_marker(client, mine, topic, 0, epoch=0) == ["CLUSTER_AUTHORIZATION_FAILED"]
+    for epoch, coordinator_epoch in ((1, 0), (32767, 0), (0, 1), (0, 2**31 - 1)):
+        assert await write_marker(
+            client, mine, topic, 0, epoch=epoch, coordinator_epoch=coordinator_epoch, is_commit=False
+        ) == ["INVALID_PRODUCER_EPOCH"]
+    assert (await client.fetch(topic, isolation_level=READ_COMMITTED)).last_stable_offset == 0
+    assert await write_marker(client, mine, topic, 0, epoch=0, is_commit=False) == ["NONE"]
     assert (await client.fetch(topic, isolation_level=READ_COMMITTED)).last_stable_offset == 2
+    assert await write_marker(client, mine, topic, 0, epoch=0, is_commit=False) == ["INVALID_PRODUCER_EPOCH"]

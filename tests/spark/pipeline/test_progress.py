@@ -88,9 +88,10 @@ def test_lag_is_what_lies_between_the_offsets() -> None:
     assert progress.lag_records == 5
 
 
-def test_a_source_that_does_not_tell_its_end_has_no_lag() -> None:
+def test_the_lag_of_a_source_that_does_not_tell_its_end_is_unknown() -> None:
     source = {**TOPIC_BATCH["sources"][0], "latestOffset": None}
-    assert told(sources=[source]).lag_records == 0
+    assert told(sources=[source]).lag_records is None
+    assert lag_records({"orders": {0: 1, 1: 1}}, {"orders": {0: 3}}) is None
 
 
 def test_of_two_sources_of_one_topic_the_one_behind_counts() -> None:

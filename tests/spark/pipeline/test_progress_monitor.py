@@ -63,6 +63,15 @@ def test_lag_is_known_in_records_and_in_seconds() -> None:
     assert monitor.consumed() == {"shop.table": {"orders": {0: 5}}}
 
 
+def test_lag_is_unknown_before_the_first_batch_and_while_no_end_is_known() -> None:
+    monitor = Monitor(["shop.table"])
+    (query,) = monitor.statuses(1)
+    assert (query.lag_records, query.lag_seconds) == (None, None)
+    monitor.progressed(batch(1_000, consumed={"orders": {0: 5}}, latest={}))
+    (query,) = monitor.statuses(3_500)
+    assert (query.lag_records, query.lag_seconds) == (None, None)
+
+
 def test_the_last_error_stays_known_after_a_restart() -> None:
     monitor = Monitor(["shop.table"])
     monitor.failed("shop.table", PAUSED, "disk full")

@@ -39,6 +39,13 @@ def test_a_query_is_a_row_with_a_cell_for_each_column() -> None:
     assert told["state rows"] == "10 (2.5 MB)"
 
 
+def test_an_unknown_lag_is_said_to_be_unknown() -> None:
+    query = QueryStatus(name="shop.table", state=RUNNING, batch_id=7)
+    told = dict(zip(COLUMNS, cells(query), strict=True))
+    assert (told["lag"], told["behind"]) == ("unknown", "unknown")
+    assert "lag unknown" in line(query)
+
+
 def test_in_words_only_broken_expectations_are_told() -> None:
     assert "orders: 3 rows broke `positive`" in line(QUERY)
     assert "known" not in line(QUERY)

@@ -9,6 +9,7 @@ import pytest
 from penstock.spark.pipeline.status import (
     RUNNING,
     AlreadyRunning,
+    OtherPipelinesState,
     QueryStatus,
     RunStatus,
     is_running,
@@ -51,6 +52,19 @@ def test_a_second_run_is_refused_and_told_who_runs(tmp_path: Path) -> None:
         pytest.raises(AlreadyRunning, match=r"pipeline shop runs already \(process 4711\)"),
         run_lock(str(tmp_path), "shop"),
     ):
+        pass
+
+
+def test_checkpoints_of_another_pipeline_are_refused_with_both_names(tmp_path: Path) -> None:
+    write_status(str(tmp_path), STATUS)
+    with (
+        pytest.raises(
+            OtherPipelinesState, match=r"those of pipeline shop \(shop.yaml\), and this is billing"
+        ),
+        run_lock(str(tmp_path), "billing"),
+    ):
+        pass
+    with run_lock(str(tmp_path), "shop"):
         pass
 
 

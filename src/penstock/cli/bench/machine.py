@@ -6,6 +6,7 @@ import platform
 import sys
 import time
 
+from penstock import __version__
 from penstock.cli.bench.disk import sync_loop
 from penstock.cli.bench.figures import MEASURED, number, quantile
 
@@ -31,7 +32,7 @@ def describe(directory: str) -> dict[str, str]:
         "a million calls of an empty Python function": f"{number(_calls_s() * 1e3)} ms",
         "load before the run": told_load(os.getloadavg()[0], len(os.sched_getaffinity(0))),
         "Python": f"{platform.python_implementation()} {platform.python_version()}, uvloop {_version('uvloop')}",
-        "penstock": _version("penstock"),
+        "penstock": __version__,
         "librdkafka client": f"confluent-kafka {_version('confluent-kafka')}",
         "clients of the peers": ", ".join(f"{name} {_version(name)}" for name in _PEER_CLIENTS),
     }

@@ -17,6 +17,7 @@ import msgspec
 
 from penstock.cli.bench.figures import quantile
 from penstock.cli.bench.process_tree import descendants, parents, rss_kib
+from penstock.distribution import pip_install
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -260,7 +261,7 @@ def _start(task: Task) -> "SparkSession":
     try:
         from penstock.spark.session import start_session
     except ModuleNotFoundError as error:
-        raise RuntimeError(f"there is no {error.name}: `pip install 'penstock[spark,jre]'`") from None
+        raise RuntimeError(f"there is no {error.name}: `{pip_install('spark', 'jre')}`") from None
     settings = {"spark.driver.memory": "2g", "spark.local.dir": os.path.join(task.directory, "local")}
     if task.jars:
         settings["spark.jars"] = ",".join(task.jars)

@@ -68,11 +68,12 @@ def read_answer(
         for data in topic.partitions:
             where = TopicPartition(topic.topic, data.partition_index)
             if where in positions and not is_retriable(data.error_code):
-                found[where] = _fetched(data, positions[where], limits)
+                found[where] = read_partition(data, positions[where], limits)
     return found
 
 
-def _fetched(data: fetch.PartitionData, offset: int, limits: FetchLimits) -> FetchedPartition:
+def read_partition(data: fetch.PartitionData, offset: int, limits: FetchLimits) -> FetchedPartition:
+    """What one partition answered. Raises `CorruptRecords`."""
     records: list[Record] = []
     next_offset = offset
     if data.records and not data.error_code:

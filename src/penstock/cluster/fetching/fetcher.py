@@ -21,7 +21,7 @@ from penstock.observability.clock import Clock, sleep_or
 from penstock.observability.completion import Completion
 from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse
-from penstock.storage.log_errors import LogError, StorageFailure
+from penstock.storage.log_errors import LogError, StorageFailure, is_out_of_space
 from penstock.storage.log_store import LogStore
 
 log = logging.getLogger(__name__)
@@ -57,12 +57,14 @@ class FetcherSettings(Protocol):
 class _Followed:
     """A partition while it is followed in one leader epoch."""
 
-    __slots__ = ("awaits_disk", "leader_epoch", "replica", "resting_until_ms")
+    __slots__ = ("awaits_disk", "lacks_space", "leader_epoch", "replica", "resting_until_ms")
 
     def __init__(self, replica: Replica) -> None:
         self.replica = replica
         self.leader_epoch = replica.leader_epoch
         self.awaits_disk = False
+        self.lacks_space = False
+        """Whether there was no space for what its leader gave last."""
         self.resting_until_ms = 0.0
 
 
@@ -170,6 +172,9 @@ class Fetcher:
                 followed.awaits_disk = True
                 synced.then(partial(self._on_synced, followed))
                 continue
+            if followed.lacks_space and not followed.replica.has_room:
+                self._rest(followed, "the disk is full")
+                continue
             if self._throttle.holds_back(followed.replica, self._session.broker_id):
                 self._rest(followed, "it is throttled")
                 continue
@@ -222,8 +227,10 @@ class Fetcher:
                 answer.records, self._clock.now_ms(), leader_epoch=followed.leader_epoch
             )
         except (LogError, OSError) as error:
+            followed.lacks_space = is_out_of_space(error)
             self._rest(followed, f"what its leader gave was not stored ({error})")
             return None
+        followed.lacks_space = False
         self._throttle.record(replica, len(answer.records))
         stored = None if appended is None else replica.stored(appended.last_offset)
         if stored is None:

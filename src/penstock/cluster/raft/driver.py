@@ -45,6 +45,7 @@ from penstock.cluster.raft.events import (
     ResignRequested,
     ResponseArrived,
     SnapshotInstalled,
+    SnapshotRejected,
     SnapshotTaken,
     Synced,
     Tick,
@@ -60,7 +61,7 @@ from penstock.observability.clock import Clock
 from penstock.observability.offload import Offload
 from penstock.observability.seldom import Seldom
 from penstock.protocol.errors import ErrorCode
-from penstock.storage.log_errors import LogError, StorageError
+from penstock.storage.log_errors import LogCorrupt, LogError, StorageError
 
 _log = logging.getLogger(__name__)
 
@@ -216,7 +217,9 @@ class RaftDriver:
         when there is no room for them: then they are not there.
         """
         if self._failure is not None:
-            raise RaftFailed(str(self._failure)) from self._failure
+            raise RaftFailed(
+                "this node takes no part in the metadata quorum: its disk has failed"
+            ) from self._failure
         waiter: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._appending[waiter] = None
         self._events.put_nowait(AppendRequested(waiter, epoch, batches))
@@ -290,7 +293,10 @@ class RaftDriver:
         elif isinstance(effect, DropPrefix):
             await self._log.drop_prefix(effect.snapshot)
         elif isinstance(effect, InstallSnapshot):
-            voters = await self._log.install(effect.snapshot)
+            try:
+                voters = await self._log.install(effect.snapshot)
+            except LogCorrupt:
+                return SnapshotRejected(effect.snapshot)
             self._applier.truncated(0, self._not_leader())
             self._applier.add(effect)
             return SnapshotInstalled(effect.snapshot, voters)
@@ -379,7 +385,9 @@ class RaftDriver:
             _log.error("what the metadata quorum has committed cannot be read: %s", error)
             self._fail(error)
         except Exception as error:  # noqa: BLE001  a node that goes on without metadata would mislead everybody
-            _log.exception("Applying committed metadata failed; this node takes no part in the quorum any more")
+            _log.exception(
+                "Applying committed metadata failed; this node takes no part in the quorum any more"
+            )
             self._fail(error)
         else:
             await self._watch()

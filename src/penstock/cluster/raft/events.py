@@ -59,6 +59,12 @@ class SnapshotInstalled(msgspec.Struct, frozen=True):
     voters: VoterSet | None
 
 
+class SnapshotRejected(msgspec.Struct, frozen=True):
+    """A snapshot of the leader is not what its checksums say; nothing was replaced."""
+
+    snapshot: LogPosition
+
+
 class ResignRequested(msgspec.Struct, frozen=True):
     """Give up leadership, if this node has it: to `successor` if one is named, else to the most advanced voter."""
 
@@ -76,5 +82,6 @@ Event = (
     | Synced
     | SnapshotTaken
     | SnapshotInstalled
+    | SnapshotRejected
     | ResignRequested
 )

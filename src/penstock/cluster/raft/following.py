@@ -9,7 +9,7 @@ from penstock.cluster.raft.core import BOOTSTRAP_ID_FIRST, Core
 from penstock.cluster.raft.effects import Append, InstallSnapshot, StoreSnapshotChunk, Truncate
 from penstock.cluster.raft.elections import stand
 from penstock.cluster.raft.errors import RaftFault
-from penstock.cluster.raft.events import SnapshotInstalled
+from penstock.cluster.raft.events import SnapshotInstalled, SnapshotRejected
 from penstock.cluster.raft.messages import (
     AddVoterRequest,
     FetchRequest,
@@ -229,6 +229,20 @@ def note_snapshot_error(core: Core, error: ErrorCode) -> None:
         ErrorCode.POSITION_OUT_OF_RANGE,
     ):
         state.snapshot = None
+
+
+def note_rejected(core: Core, event: SnapshotRejected) -> None:
+    """The leader's copy may be damaged: it is asked again, or its successor, after a while."""
+    state = core.state
+    if isinstance(state, Follower):
+        core.reject(
+            f"refused the snapshot up to offset {event.snapshot.offset} that node {state.leader_id} gave: its "
+            "checksums do not match. Look at the disk of that node"
+        )
+        state.snapshot = None
+        core.requests.back_off(
+            state.leader_id, FetchRequest, core.now_ms + core.settings.fetch_timeout_ms / 2
+        )
 
 
 def note_installed(core: Core, event: SnapshotInstalled) -> None:

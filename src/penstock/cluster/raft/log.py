@@ -192,7 +192,11 @@ class StoredRaftLog:
         await self._offload.run(partial(self._snapshots.write_chunk, snapshot, position, data))
 
     async def install(self, snapshot: LogPosition) -> VoterSet | None:
-        """Let a fetched snapshot replace the log; gives the voters that stand in it."""
+        """Let a fetched snapshot replace the log; gives the voters that stand in it.
+
+        Raises `LogCorrupt` before anything is replaced.
+        """
+        await self._offload.run(partial(self._snapshots.verify_partial, snapshot))
         await self._offload.run(partial(self._snapshots.finish, snapshot))
         voters = await self._offload.run(partial(self._snapshots.voters, snapshot))
         self._log.truncate_fully_and_start_at(snapshot.offset)

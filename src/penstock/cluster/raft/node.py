@@ -21,6 +21,7 @@ from penstock.cluster.raft.events import (
     ResignRequested,
     ResponseArrived,
     SnapshotInstalled,
+    SnapshotRejected,
     SnapshotTaken,
     Synced,
     Tick,
@@ -199,6 +200,8 @@ class RaftNode:
             self._snapshot_taken(event)
         elif isinstance(event, SnapshotInstalled):
             following.note_installed(core, event)
+        elif isinstance(event, SnapshotRejected):
+            following.note_rejected(core, event)
         elif isinstance(event, ResignRequested):
             self._resign(event)
         else:

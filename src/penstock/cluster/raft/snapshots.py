@@ -136,9 +136,15 @@ class SnapshotFiles:
         finally:
             file.close()
 
-    def batches(self, snapshot: LogPosition) -> Iterator[bytes]:
+    def verify_partial(self, snapshot: LogPosition) -> None:
+        """Check all of a fetched snapshot before it gets its name. Raises `LogCorrupt`."""
+        for _ in self.batches(snapshot, PARTIAL):
+            pass
+
+    def batches(self, snapshot: LogPosition, suffix: str = "") -> Iterator[bytes]:
         """Its content in pieces of whole batches."""
-        file = self._files.open(self._path(snapshot), writable=False)  # once: it may be removed meanwhile
+        path = self._path(snapshot) + suffix
+        file = self._files.open(path, writable=False)  # once: it may be removed meanwhile
         try:
             position, size_bytes = 0, file.size()
             read_bytes = _READ_BYTES

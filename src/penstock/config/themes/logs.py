@@ -1,5 +1,6 @@
 """Broker settings about logs: where they lie, what topics take by default, flushing and cleaning."""
 
+from penstock.config import disk_reserve
 from penstock.config.property import LONG_MAX, Live
 from penstock.config.theme import Theme
 from penstock.config.themes import topic
@@ -19,6 +20,15 @@ NUM_RECOVERY_THREADS_PER_DATA_DIR = THEME.integer(
     at_least=1,
     live=Live.CLUSTER_WIDE,
     ignored=True,
+)
+DISK_RESERVE_BYTES = THEME.long(
+    disk_reserve.NAME,
+    disk_reserve.AUTOMATIC,
+    "How much of the disk is kept free for offsets, transactions, metadata and a clean stop: with less free, clients' "
+    "records are refused with KAFKA_STORAGE_ERROR until space is freed. -1 takes 5 % of the disk, at most 64 MiB; 0 "
+    "keeps nothing.",
+    at_least=disk_reserve.AUTOMATIC,
+    live=Live.PER_BROKER,
 )
 LOG_DIR_FAILURE_TIMEOUT_MS = THEME.long(
     "log.dir.failure.timeout.ms",

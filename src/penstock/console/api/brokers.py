@@ -5,10 +5,9 @@ from typing import Any, Final
 from aiohttp import web
 
 from penstock.client.cluster import ANY, Client, ClientError
-from penstock.client.errors import error_name
 from penstock.console.kafka.places import Described, describe
 from penstock.console.kafka.sizes import LogDirs, log_dirs
-from penstock.console.refusals import of_failure, refusal
+from penstock.console.refusals import of_failure, refusal, words_of
 from penstock.console.web import CLIENT, answer
 from penstock.protocol.messages import describe_cluster, describe_quorum
 
@@ -48,7 +47,7 @@ def broker_rows(described: Described, told: LogDirs) -> list[dict[str, Any]]:
                 "inSync": sum(broker.node_id in each.isr_nodes for each in partitions),
                 "logDirs": [] if response is None else [_directory(each) for each in response.results],
                 "answers": response is not None,
-                "logDirsError": error_name(response.error_code) if response and response.error_code else None,
+                "logDirsError": words_of(response.error_code) if response else None,
             }
         )
     return rows
@@ -58,7 +57,7 @@ def _directory(directory: Any) -> dict[str, Any]:
     sizes = [partition.partition_size for topic in directory.topics for partition in topic.partitions]
     return {
         "path": directory.log_dir,
-        "error": error_name(directory.error_code) if directory.error_code else None,
+        "error": words_of(directory.error_code),
         "sizeBytes": sum(sizes),
         "partitions": len(sizes),
         "totalBytes": directory.total_bytes,

@@ -1,5 +1,6 @@
 """Consumer and share groups: listed, described with members and lag, deleted."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from aiohttp import web
@@ -51,7 +52,7 @@ async def show_group(request: web.Request) -> web.Response:
     is_share = about["type"] == SHARE
     starts = await starts_of(client, name) if is_share else {}
     committed = known_offsets(starts) if is_share else await client.committed(name)
-    topics = {where.topic for where in committed} | {
+    topics = {where.topic for where in (*committed, *starts)} | {
         place["topic"] for member in about["members"] for place in member["assignment"]
     }
     leaders = leaders_of((await describe(client, sorted(topics))).topics) if topics else {}
@@ -61,14 +62,23 @@ async def show_group(request: web.Request) -> web.Response:
         for place in member["assignment"]
         for partition in place["partitions"]
     }
-    wanted = {where: leader for where, leader in leaders.items() if where in committed or where in owners}
+    # A member of a share group reads all partitions of a topic: where it has not begun is unknown.
+    places = {*starts, *committed, *owners, *(leaders if is_share else ())}
+    wanted = {where: leader for where, leader in leaders.items() if where in places}
     ends = await offsets_at(client, wanted, LATEST)
     offsets = [
         offset_row(where, committed.get(where), ends.get(where), owners.get(where))
         | ({"lag": starts[where].lag} if where in starts else {})
-        for where in sorted({*starts, *committed, *owners})
+        for where in sorted(places)
     ]
-    return answer({**about, "offsets": offsets})
+    return answer({**about, **total_lag([row["lag"] for row in offsets]), "offsets": offsets})
+
+
+def total_lag(lags: Sequence[int | None]) -> dict[str, Any]:
+    """The lag as a whole is unknown while that of any partition is. Pure."""
+    known = [lag for lag in lags if lag is not None]
+    unknown = len(lags) - len(known)
+    return {"lag": None if unknown else sum(known), "knownLag": sum(known), "unknownPartitions": unknown}
 
 
 def offset_row(

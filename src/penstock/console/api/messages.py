@@ -10,7 +10,7 @@ from penstock.client.cluster import Client, TopicPartition
 from penstock.console.avro_apart import decode_apart
 from penstock.console.kafka.reading import gather, read_on
 from penstock.console.paging import Page, format_cursor, newest_first, oldest_first, parse_cursor
-from penstock.console.positions import Bounds, bounds_of, clamped, first_offsets, parse_where
+from penstock.console.positions import Bounds, Where, bounds_of, clamped, first_offsets, parse_where
 from penstock.console.record_view import WHOLE_BYTES_MAX, record_view
 from penstock.console.refusals import NOT_FOUND, Refused, bad_request
 from penstock.console.web import CLIENT, DECODING, answer, body_of, integer
@@ -24,11 +24,11 @@ _WINDOWS_MAX: Final = 8
 
 async def browse(request: web.Request) -> web.Response:
     client, topic = request[CLIENT], request.match_info["topic"]
-    where = parse_where(request.query)
+    where = parse_where(request.query, client.clock.now_ms())
     limit = integer(request, "limit", _LIMIT, 1, _LIMIT_MAX)
     bounds = await bounds_of(client, topic, where)
     cursor = parse_cursor(request.query["cursor"]) if "cursor" in request.query else None
-    if where.origin == "newest":
+    if where.position is None:
         before = clamped(cursor, bounds) if cursor is not None else bounds.ends
         page = await _backward(client, topic, bounds, before, limit)
         is_more = any(offset > bounds.starts[partition] for partition, offset in page.cursor.items())
@@ -53,7 +53,7 @@ async def _forward(client: Client, topic: str, bounds: Bounds, starts: Mapping[i
 
 async def newest(client: Client, topic: str, limit: int) -> Page:
     """The youngest messages of a topic, for other pages that show some."""
-    bounds = await bounds_of(client, topic, parse_where({}))
+    bounds = await bounds_of(client, topic, Where())
     return await _backward(client, topic, bounds, bounds.ends, limit)
 
 

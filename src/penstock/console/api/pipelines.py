@@ -14,6 +14,7 @@ from aiohttp import web
 
 from penstock.client.cluster import EARLIEST, LATEST, Client, TopicPartition
 from penstock.console.api.messages import newest
+from penstock.console.kafka.counting import count_records
 from penstock.console.kafka.places import Described, ask_each, describe, leaders_of, offsets_at
 from penstock.console.pipeline_status import read_statuses
 from penstock.console.record_view import record_view
@@ -71,20 +72,26 @@ async def _found(client: Client, described: Described) -> dict[str, dict[str, An
     )
     for where, end in ends.items():
         each = pipeline(where.topic.removesuffix(TOPIC_SUFFIX))
-        told = each["deadLetters"] or {"topic": where.topic, "count": 0}
-        each["deadLetters"] = {**told, "count": told["count"] + end - starts.get(where, end)}
+        told = each["deadLetters"] or {"topic": where.topic, "count": 0, "isExact": True}
+        counted = await count_records(client, where, starts.get(where, end), end)
+        each["deadLetters"] = {
+            **told,
+            "count": told["count"] + counted.records,
+            "isExact": told["isExact"] and counted.is_exact,
+        }
     return pipelines
 
 
 async def _query(client: Client, group: str, name: str, leaders: dict[TopicPartition, int]) -> dict[str, Any]:
     committed = await client.committed(group)
     ends = await offsets_at(client, {w: leaders[w] for w in committed if w in leaders}, LATEST)
+    is_known = bool(committed) and committed.keys() <= ends.keys()
     starts = await offsets_at(client, {w: leaders[w] for w in committed if w in leaders}, EARLIEST)
     return {
         "name": name,
         "group": group,
         "topics": sorted({where.topic for where in committed}),
-        "lag": sum(max(0, end - committed[where]) for where, end in ends.items()),
+        "lag": sum(max(0, end - committed[where]) for where, end in ends.items()) if is_known else None,
         "read": sum(max(0, committed[where] - start) for where, start in starts.items()),
         "total": sum(end - starts.get(where, end) for where, end in ends.items()),
     }

@@ -29,7 +29,7 @@ async def tail(request: web.Request) -> web.StreamResponse:
     topic = request.match_info["topic"]
 
     async def body(events: Events) -> None:
-        where = parse_where({"partition": request.query.get("partition", "all")})
+        where = parse_where({name: text for name, text in request.query.items() if name != "from"}, 0)
         async with request[CLIENT].branch() as client:
             await _follow(events, client, topic, where, still_allowed(request))
 
@@ -65,7 +65,7 @@ async def search(request: web.Request) -> web.StreamResponse:
     topic = request.match_info["topic"]
 
     async def body(events: Events) -> None:
-        needle, where = _needle(request), parse_where(request.query)
+        needle, where = _needle(request), parse_where(request.query, request[CLIENT].clock.now_ms())
         async with request[CLIENT].branch() as client:
             bounds = await bounds_of(client, topic, where)
             begins = await first_offsets(client, topic, where, bounds)

@@ -7,7 +7,6 @@ import msgspec
 from aiohttp import web
 
 from penstock.client.cluster import CONTROLLER, EARLIEST, LATEST, TopicPartition
-from penstock.client.errors import error_name
 from penstock.console.kafka.places import (
     DEADLINE_MS,
     DescribedTopic,
@@ -18,7 +17,7 @@ from penstock.console.kafka.places import (
     offsets_at,
 )
 from penstock.console.kafka.sizes import leader_sizes, log_dirs
-from penstock.console.refusals import check
+from penstock.console.refusals import check, words_of
 from penstock.console.web import CLIENT, answer, body_of
 from penstock.protocol.messages import create_partitions, create_topics, delete_topics
 
@@ -50,7 +49,7 @@ def topic_row(
     return {
         "name": name,
         "internal": topic.is_internal,
-        "error": error_name(topic.error_code) if topic.error_code else None,
+        "error": words_of(topic.error_code),
         "partitions": len(places),
         "replicas": max((len(each.replica_nodes) for each in topic.partitions), default=0),
         "underReplicated": sum(len(each.isr_nodes) < len(each.replica_nodes) for each in topic.partitions),

@@ -18,11 +18,11 @@ def kafka_access(config: BrokerConfig, advertised: Mapping[str, Endpoint]) -> Ka
     return KafkaAccess(
         bootstrap=((endpoint.host, endpoint.port),),
         wants_login=protocol.startswith("SASL_"),
-        tls=_trusting(config, endpoint.name) if protocol.endswith("SSL") else None,
+        tls=trusting(config, endpoint.name) if protocol.endswith("SSL") else None,
     )
 
 
-def _trusting(config: BrokerConfig, listener: str) -> ssl.SSLContext:
+def trusting(config: BrokerConfig, listener: str) -> ssl.SSLContext:
     """Trusts whom brokers trust; without a trust store, the certificate that this broker shows itself.
 
     This broker's key is left out: else whoever sends a request would be the broker.

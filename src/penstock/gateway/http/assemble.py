@@ -53,7 +53,7 @@ def application(broker: Broker) -> web.Application:
     config = services.config
     access = kafka_access(config, advertised_endpoints(broker.endpoints, config.advertised_listeners))
     app = make_app(allowed_hosts(config), services.clock)
-    health.routes(app, lambda: health.obstacles_of(services))
+    health.routes(app, lambda: health.obstacles_of(services), lambda: health.troubles_of(services))
     metrics.routes(app, lambda: scrape(services))
     _gateways(
         app, Clients(access, services.clock, lambda user: _password_of(services.controller.image, user))

@@ -2,6 +2,10 @@
 
 `/healthz` answers as long as the process and its event loop do: restart what does not. `/readyz` is 200 while the
 broker has caught up with the cluster's metadata, is registered, and is not fenced: else send clients elsewhere.
+
+A broker whose disk is full is `degraded` and still 200: it serves readers, commits their offsets and deletes topics,
+which is how space is freed. With 503 Kubernetes would take it out of its service, and nobody could. A broker whose disk
+has failed is 503: other brokers lead its partitions, and it must be restarted.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,9 +16,12 @@ from aiohttp import web
 from penstock.gateway.http.app import Paths, json_response
 from penstock.gateway.http.problems import UNAVAILABLE, Problem
 from penstock.server.context import Services
+from penstock.storage.disk_space import DiskState
 
 Obstacles = Callable[[], Sequence[str]]
 """What stands between the broker and its clients, in words; nothing when it is ready."""
+Troubles = Callable[[], Sequence[str]]
+"""What a broker that serves cannot do at the moment, in words."""
 
 _READY: Final = {
     "description": "The broker serves clients",
@@ -34,13 +41,19 @@ PATHS: Final[Paths] = {
             "operationId": "readiness",
             "summary": "Whether the broker serves clients: caught up, registered, not fenced",
             "security": [],
-            "responses": {"200": _READY, "503": {"$ref": "#/components/responses/Problem"}},
+            "responses": {
+                "200": {
+                    **_READY,
+                    "description": "The broker serves clients; `degraded`: not all they ask for",
+                },
+                "503": {"$ref": "#/components/responses/Problem"},
+            },
         }
     },
 }
 
 
-def routes(app: web.Application, obstacles: Obstacles) -> None:
+def routes(app: web.Application, obstacles: Obstacles, troubles: Troubles) -> None:
     async def health(_request: web.Request) -> web.Response:
         return json_response({"status": "alive"})
 
@@ -48,6 +61,9 @@ def routes(app: web.Application, obstacles: Obstacles) -> None:
         found = obstacles()
         if found:
             raise Problem(UNAVAILABLE, f"The broker is not ready: {'; '.join(found)}.")
+        reasons = troubles()
+        if reasons:
+            return json_response({"status": "degraded", "reasons": list(reasons)})
         return json_response({"status": "ready"})
 
     app.router.add_get("/healthz", health)
@@ -68,4 +84,13 @@ def obstacles_of(services: Services) -> list[str]:
         found.append("it is shutting down")
     if services.quorum.leader_id is None:
         found.append("the metadata quorum has no leader")
+    disk = services.replicas.disk
+    if disk.state is DiskState.FAILED and disk.trouble is not None:
+        found.append(disk.trouble)
     return found
+
+
+def troubles_of(services: Services) -> list[str]:
+    """Of one broker."""
+    trouble = services.replicas.disk.trouble
+    return [] if trouble is None else [trouble]

@@ -87,7 +87,7 @@ _PARAMETERS: Final[Mapping[str, Any]] = {
     "topic": _path("topic", "The topic's name"),
     "group": _path("group", "The consumer group's name"),
     "partition": _query("partition", "Partitions to read, like 0,1; all when left out", _STRING),
-    "partitions": _query("partitions", "Partitions to follow, like 0,1; all when left out", _STRING),
+    "partitions": _query("partitions", "The same as `partition`", _STRING),
     "offset": _query(
         "offset",
         "Where to begin: an offset, earliest, latest, or -n for the last n records of each partition",
@@ -123,8 +123,10 @@ _PARAMETERS: Final[Mapping[str, Any]] = {
     ),
     "from": _query(
         "from",
-        "Where to begin: earliest, latest, or a time as milliseconds since 1970 or ISO 8601",
-        {"type": "string", "default": "latest"},
+        "Where to begin: start (or earliest), end (or latest), an offset, -n for the last n records of each "
+        "partition, -15m for 15 minutes ago, or a time as ISO 8601 or milliseconds since 1970. A stream begins at the "
+        "end without it",
+        _STRING,
     ),
     "last_event_id": _query("last_event_id", "The same as the header Last-Event-ID", _STRING),
     "Last-Event-ID": {
@@ -154,7 +156,11 @@ _PARAMETERS: Final[Mapping[str, Any]] = {
 _BYTES: Final = "A string stands for its UTF-8 bytes, null for none, anything else for its own JSON text"
 _BASE64: Final = {"type": "string", "contentEncoding": "base64"}
 _SCHEMAS: Final[Mapping[str, Any]] = {
-    "Status": {"type": "object", "properties": {"status": _STRING}, "required": ["status"]},
+    "Status": {
+        "type": "object",
+        "properties": {"status": _STRING, "reasons": {"type": "array", "items": _STRING}},
+        "required": ["status"],
+    },
     "Problem": {
         "type": "object",
         "properties": {

@@ -28,12 +28,18 @@ from penstock.gateway.http.parameters import integer, no_others, one_of, whole_n
 from penstock.gateway.http.positions import read_positions, write_positions
 from penstock.gateway.http.problems import bad_request
 from penstock.gateway.http.record_forms import FORMS, record_form
-from penstock.gateway.http.starts import chosen_partitions, ends, offsets_from
+from penstock.gateway.http.starts import (
+    chosen_partitions,
+    ends,
+    named_partitions,
+    offsets_at_time,
+    offsets_from,
+)
 from penstock.protocol.records.record import Record
 
 ISOLATIONS: Final = ("read_uncommitted", "read_committed")
 _PARAMETERS: Final = (
-    "partition", "offset", "time", "positions", "limit", "timeout_ms", "isolation", "format",
+    "partition", "partitions", "from", "offset", "time", "positions", "limit", "timeout_ms", "isolation", "format",
 )  # fmt: skip
 _LIMIT_DEFAULT: Final = 100
 _LIMIT_MAX: Final = 10_000
@@ -105,16 +111,18 @@ async def _shown(topic: str, records: list[tuple[int, Record]], form: str) -> li
 
 
 async def _start(client: Client, topic: str, query: Mapping[str, str]) -> dict[int, int]:
-    given = [name for name in ("offset", "time", "positions") if name in query]
+    given = [name for name in ("from", "offset", "time", "positions") if name in query]
     if len(given) > 1:
         raise bad_request(f"{given[0]} and {given[1]} are both given: give one of them.")
     if "positions" in query:
         positions = read_positions(query["positions"], "positions")
         await chosen_partitions(client, topic, ",".join(map(str, positions)), "positions")
         return positions
-    partitions = await chosen_partitions(client, topic, query.get("partition"), "partition")
+    partitions = await chosen_partitions(client, topic, named_partitions(query), "partition")
+    if "from" in query:
+        return await offsets_from(client, topic, partitions, query["from"])
     if "time" in query:
-        return await offsets_from(client, topic, partitions, query["time"])
+        return await offsets_at_time(client, topic, partitions, query["time"])
     offset = query.get("offset", "earliest")
     if offset in ("earliest", "latest"):
         return await offsets_from(client, topic, partitions, offset)

@@ -1,15 +1,24 @@
 """Where reading begins: at offsets, at a time, or at either end of the log."""
 
+import datetime as dt
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from penstock.client.cluster import EARLIEST, LATEST, BrokerError, Client, OffsetAt, TopicPartition
+from penstock.client.cluster import EARLIEST, LATEST, BrokerError, Client, TopicPartition
+from penstock.client.positions import InvalidPosition, Time, first_offsets, parse_position
 from penstock.gateway.http.parameters import time_ms
 from penstock.gateway.http.problems import bad_request
 from penstock.protocol.errors import ErrorCode
 
 PARTITIONS_MAX: Final = 128
 """How many partitions one request reads: each is named in every position."""
+
+
+def named_partitions(query: Mapping[str, str]) -> str | None:
+    """What `partition` or `partitions` says: both names are good. Raises `Problem`."""
+    if "partition" in query and "partitions" in query:
+        raise bad_request("partition and partitions are both given: give one of them.")
+    return query.get("partition", query.get("partitions"))
 
 
 async def chosen_partitions(client: Client, topic: str, text: str | None, name: str) -> list[int]:
@@ -38,21 +47,28 @@ def _numbers(text: str, name: str) -> list[int]:
 
 
 async def ends(client: Client, topic: str, partitions: Iterable[int], at: int) -> dict[int, int]:
-    """The offsets at one end of each log: `EARLIEST` or `LATEST`."""
-    return {number: found.offset for number, found in (await _found(client, topic, partitions, at)).items()}
+    """The offsets at one end of each log, `EARLIEST` or `LATEST`, or at a time; -1 where no record is so young."""
+    found = await client.list_offsets({TopicPartition(topic, number): at for number in partitions})
+    return {where.partition: each.offset for where, each in found.items()}
 
 
 async def offsets_from(client: Client, topic: str, partitions: Iterable[int], text: str) -> dict[int, int]:
-    """The offsets at `earliest`, `latest`, or at a time: of the first record that is not older, else the end."""
+    """The offsets at a position, in the grammar of `client.positions`, within what is there. Raises `Problem`."""
+    try:
+        position = parse_position(text, client.clock.now_ms(), dt.UTC)
+    except InvalidPosition as error:
+        raise bad_request(f"from {error}.") from None
     partitions = list(partitions)
-    if text in ("earliest", "latest"):
-        return await ends(client, topic, partitions, EARLIEST if text == "earliest" else LATEST)
-    found = await _found(client, topic, partitions, time_ms(text, "the time"))
-    late = [number for number, each in found.items() if each.offset < 0]
-    latest = await ends(client, topic, late, LATEST)
-    return {number: latest.get(number, each.offset) for number, each in found.items()}
+    earliest = await ends(client, topic, partitions, EARLIEST)
+    latest = await ends(client, topic, partitions, LATEST)
+    at_time = (
+        await ends(client, topic, partitions, position.timestamp_ms) if isinstance(position, Time) else {}
+    )
+    return first_offsets(position, earliest, latest, at_time)
 
 
-async def _found(client: Client, topic: str, partitions: Iterable[int], at: int) -> Mapping[int, OffsetAt]:
-    found = await client.list_offsets({TopicPartition(topic, number): at for number in partitions})
-    return {where.partition: offset for where, offset in found.items()}
+async def offsets_at_time(client: Client, topic: str, partitions: Iterable[int], text: str) -> dict[int, int]:
+    """The offsets of the first records that are not older, else the ends."""
+    found = await ends(client, topic, partitions, time_ms(text, "the time"))
+    late = await ends(client, topic, [number for number, offset in found.items() if offset < 0], LATEST)
+    return found | late

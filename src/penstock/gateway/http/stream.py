@@ -23,10 +23,10 @@ from penstock.gateway.http.positions import around, read_positions, write_positi
 from penstock.gateway.http.problems import of_failure
 from penstock.gateway.http.read import ISOLATIONS
 from penstock.gateway.http.record_forms import FORMS, record_form
-from penstock.gateway.http.starts import chosen_partitions, ends, offsets_from
+from penstock.gateway.http.starts import chosen_partitions, ends, named_partitions, offsets_from
 from penstock.protocol.errors import ErrorCode
 
-_PARAMETERS: Final = ("partitions", "from", "isolation", "format", "last_event_id")
+_PARAMETERS: Final = ("partition", "partitions", "from", "isolation", "format", "last_event_id")
 STREAMS_MAX: Final = 256
 STREAMS_OF_ONE_MAX: Final = 64
 _WAIT_MS: Final = 5_000
@@ -44,6 +44,7 @@ PATHS: Final[Paths] = {
             "summary": "Follow a topic with server-sent events",
             "parameters": [
                 {"$ref": "#/components/parameters/topic"},
+                {"$ref": "#/components/parameters/partition"},
                 {"$ref": "#/components/parameters/partitions"},
                 {"$ref": "#/components/parameters/from"},
                 {"$ref": "#/components/parameters/isolation"},
@@ -123,7 +124,7 @@ async def _stream(request: web.Request, client: Client) -> web.StreamResponse:
 
 async def _start(client: Client, topic: str, request: web.Request) -> dict[int, int]:
     """After the last event that the reader saw, else where it asks for. New partitions begin at their beginning."""
-    partitions = await chosen_partitions(client, topic, request.query.get("partitions"), "partitions")
+    partitions = await chosen_partitions(client, topic, named_partitions(request.query), "partitions")
     seen = request.headers.get("Last-Event-ID") or request.query.get("last_event_id")
     if not seen:
         return await offsets_from(client, topic, partitions, request.query.get("from", "latest"))

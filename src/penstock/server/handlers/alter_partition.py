@@ -4,9 +4,7 @@ from collections.abc import Awaitable
 
 from penstock.cluster.controller import wire
 from penstock.cluster.controller.decision import Refusal
-from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
-from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.storage.log_errors import LogError
 
@@ -16,8 +14,6 @@ def handle(ctx: RequestContext, request: AlterPartitionRequest) -> Awaitable[Alt
 
 
 async def _alter(ctx: RequestContext, request: AlterPartitionRequest) -> AlterPartitionResponse:
-    if not ctx.may_in_cluster(Operation.CLUSTER_ACTION):
-        return AlterPartitionResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     try:
         results = await ctx.broker.controller.alter_partitions(
             request.broker_id, request.broker_epoch, wire.in_sync_changes(request)

@@ -43,7 +43,7 @@ async def _reassign(
         moved = await ctx.broker.controller.reassign(moves, may_change_factor=may_change)
     except LogError as error:  # the metadata log takes no records: nothing has changed
         moved = [
-            Moved(topic=each.topic, partition=each.partition, error=error.code, message=str(error))
+            Moved(topic=each.topic, partition=each.partition, error=error.code, message=error.client_message)
             for each in moves
         ]
     return _response(request, moved)

@@ -1,6 +1,7 @@
 """AlterUserScramCredentials (key 51), v0: give users passwords for SCRAM, or take them away (KIP-554).
 
-The client sends the salted password, never the password itself. Needs ALTER on the cluster.
+The client sends the salted password, never the password itself. Needs ALTER on the cluster. Without an authorizer, when
+that is nothing, the user that brokers log in with is for brokers to change: who has its password is one (ADR 19).
 """
 
 from collections.abc import Awaitable
@@ -28,6 +29,12 @@ async def _alter(
 ) -> AlterUserScramCredentialsResponse:
     if not ctx.may_in_cluster(Operation.ALTER):
         return _all(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster authorization failed.")
+    if not ctx.broker.authorizer.is_enforcing and not ctx.peer.is_broker:
+        brokers = {each.name for each in ctx.broker.broker_principals}
+        if not brokers.isdisjoint(_users(request)):
+            return _all(
+                request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Brokers log in as one of these users"
+            )
     try:
         altered = await ctx.broker.controller.alter_scram_credentials(
             [Deletion(user=each.name, mechanism=each.mechanism) for each in request.deletions],
@@ -43,15 +50,19 @@ async def _alter(
             ],
         )
     except LogError as error:  # the metadata log takes no records: nothing has changed
-        return _all(request, error.code, str(error))
+        return _all(request, error.code, error.client_message)
     return _response(altered)
 
 
 def _all(
     request: AlterUserScramCredentialsRequest, code: ErrorCode, message: str
 ) -> AlterUserScramCredentialsResponse:
-    users = dict.fromkeys([*(d.name for d in request.deletions), *(u.name for u in request.upsertions)])
-    return _response([CredentialAltered(user=user, error=code, message=message) for user in users])
+    return _response([CredentialAltered(user=user, error=code, message=message) for user in _users(request)])
+
+
+def _users(request: AlterUserScramCredentialsRequest) -> list[str]:
+    """Each once."""
+    return list(dict.fromkeys([*(d.name for d in request.deletions), *(u.name for u in request.upsertions)]))
 
 
 def _response(altered: list[CredentialAltered]) -> AlterUserScramCredentialsResponse:

@@ -11,7 +11,6 @@ from penstock.cluster.controller import wire
 from penstock.cluster.controller.decision import Refusal
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
-from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.storage.log_errors import LogError
 
@@ -21,8 +20,6 @@ def handle(ctx: RequestContext, request: BrokerHeartbeatRequest) -> Awaitable[Br
 
 
 async def _hear(ctx: RequestContext, request: BrokerHeartbeatRequest) -> BrokerHeartbeatResponse:
-    if not ctx.may_in_cluster(Operation.CLUSTER_ACTION):
-        return BrokerHeartbeatResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     membership = ctx.broker.active.membership
     if membership is None:
         return BrokerHeartbeatResponse(error_code=ErrorCode.NOT_CONTROLLER)

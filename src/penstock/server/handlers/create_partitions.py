@@ -40,7 +40,9 @@ async def _grow(ctx: RequestContext, request: CreatePartitionsRequest) -> Create
             wanted, validate_only=request.validate_only, charge=quota.charge
         )
     except LogError as error:  # the metadata log takes no records: nothing has changed
-        grown = [PartitionsCreated(name=t.name, error=error.code, message=str(error)) for t in wanted]
+        grown = [
+            PartitionsCreated(name=t.name, error=error.code, message=error.client_message) for t in wanted
+        ]
     return CreatePartitionsResponse(
         throttle_time_ms=quota.wait_ms,
         results=[

@@ -78,7 +78,7 @@ async def _create_some(
     except Refusal as refusal:
         code, message = refusal.code, refusal.message
     except LogError as error:  # the metadata log takes no records: nothing was created
-        code, message = error.code, str(error)
+        code, message = error.code, error.client_message
     return [TopicCreated(name=name, error=code, message=message) for name in {t.name: None for t in topics}]
 
 

@@ -32,7 +32,7 @@ async def _delete(ctx: RequestContext, request: DeleteAclsRequest) -> DeleteAcls
     try:
         deleted = await ctx.broker.controller.delete_acls([filter_of(each) for each in request.filters])
     except LogError as error:  # the metadata log takes no records: nothing was deleted
-        deleted = [AclsDeleted(error=error.code, message=str(error))] * len(request.filters)
+        deleted = [AclsDeleted(error=error.code, message=error.client_message)] * len(request.filters)
     return DeleteAclsResponse(
         filter_results=[
             DeleteAclsFilterResult(

@@ -21,7 +21,7 @@ def handle(
     def begin(key: SharePartitionKey, _wanted: PartitionData) -> Awaitable[None]:
         return ctx.broker.share_state.delete(key)
 
-    begun = begin_each(ctx, request.group_id, request.topics, begin)
+    begun = begin_each(request.group_id, request.topics, begin)
 
     async def respond() -> DeleteShareGroupStateResponse:
         return DeleteShareGroupStateResponse(

@@ -39,7 +39,7 @@ async def _delete(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTo
         deleted = await ctx.broker.controller.delete_topics(doomed, charge=quota.charge)
     except LogError as error:  # the metadata log takes no records: nothing was deleted
         deleted = [
-            TopicDeleted(name=t.name, topic_id=t.topic_id, error=error.code, message=str(error))
+            TopicDeleted(name=t.name, topic_id=t.topic_id, error=error.code, message=error.client_message)
             for t in doomed
         ]
     return DeleteTopicsResponse(

@@ -1,5 +1,6 @@
 """DescribeLogDirs (key 35), v1-v5: sizes of the logs on this broker and the room that is left.
 
+A directory whose disk has failed has an error and no logs, as in Kafka. One that is full has none: see `usable_bytes`.
 A log need not be opened to be measured: on a broker with thousands of idle partitions that would take its time.
 """
 
@@ -19,6 +20,7 @@ from penstock.protocol.messages.describe_log_dirs import (
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.storage.checkpoints import PartitionName
+from penstock.storage.disk_space import DiskState
 
 log = logging.getLogger(__name__)
 
@@ -32,11 +34,13 @@ def handle(
 
 
 async def _describe(ctx: RequestContext, directory: str, replicas: list[Replica]) -> DescribeLogDirsResponse:
+    failed = DescribeLogDirsResult(error_code=ErrorCode.KAFKA_STORAGE_ERROR, log_dir=directory)
+    if ctx.broker.replicas.disk.state is DiskState.FAILED:
+        return DescribeLogDirsResponse(results=[failed])
     try:
         usage = await ctx.broker.replicas.measure(replicas)
     except OSError as error:
         log.warning("cannot look at %s: %s", directory, error.strerror)
-        failed = DescribeLogDirsResult(error_code=ErrorCode.KAFKA_STORAGE_ERROR, log_dir=directory)
         return DescribeLogDirsResponse(results=[failed])
     topics: dict[str, list[DescribeLogDirsPartition]] = {}
     for replica in replicas:

@@ -63,7 +63,7 @@ async def _elect(
         elected = await ctx.broker.controller.elect_leaders(wanted, election)
     except LogError as error:  # the metadata log takes no records: nothing has changed
         elected = [
-            Elected(topic=name, partition=number, error=error.code, message=str(error))
+            Elected(topic=name, partition=number, error=error.code, message=error.client_message)
             for name, number in wanted or ()
         ]
     return ElectLeadersResponse(

@@ -66,15 +66,10 @@ def _reader(ctx: RequestContext, request: FetchRequest) -> Reader:
 
 
 def _refused(ctx: RequestContext, plan: FetchPlan, reader: Reader) -> Mapping[TopicKey, ErrorCode]:
-    """The topics that may not be read. A follower is a broker, and reads all or nothing."""
-    if not ctx.broker.authorizer.is_enforcing:
+    """The topics that may not be read. A follower is a broker (`broker_apis`), and reads all."""
+    if reader.is_follower or not ctx.broker.authorizer.is_enforcing:
         return {}
-    topics = {wanted.topic for wanted in plan.partitions}
-    if not reader.is_follower:
-        return refused_topics(ctx, Operation.READ, topics)
-    if ctx.may_in_cluster(Operation.CLUSTER_ACTION):
-        return {}
-    return dict.fromkeys(topics, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    return refused_topics(ctx, Operation.READ, {wanted.topic for wanted in plan.partitions})
 
 
 async def _respond_later(

@@ -24,7 +24,7 @@ def handle(
     def begin(key: SharePartitionKey, wanted: PartitionData) -> Awaitable[None]:
         return ctx.broker.share_state.initialize(key, wanted.state_epoch, wanted.start_offset)
 
-    begun = begin_each(ctx, request.group_id, request.topics, begin)
+    begun = begin_each(request.group_id, request.topics, begin)
 
     async def respond() -> InitializeShareGroupStateResponse:
         return InitializeShareGroupStateResponse(

@@ -126,7 +126,7 @@ def _respond_to_one(
     answer: Completion[ProduceResponse], topic: TopicProduceData, outcome: _Outcome, error: LogError | None
 ) -> None:
     if error is not None:
-        outcome.response = failed(outcome.response.index, error.code, str(error))
+        outcome.response = failed(outcome.response.index, error.code, error.client_message)
     answer.resolve(answer_of_one(topic, outcome.response))
 
 
@@ -276,7 +276,7 @@ class _Waiting:
         if outcome.is_settled:  # its time had run out
             return
         if error is not None:
-            outcome.response = failed(outcome.response.index, error.code, str(error))
+            outcome.response = failed(outcome.response.index, error.code, error.client_message)
         outcome.is_settled = True
         self._left -= 1
         if self._left == 0:
@@ -358,7 +358,7 @@ def _append_records(  # noqa: PLR0917  names are paid for at each call
     except AppendRejected as error:
         return _Outcome(rejected(index, leader, error))
     except LogError as error:
-        return _Outcome(failed(index, error.code, str(error)))
+        return _Outcome(failed(index, error.code, error.client_message))
     return _Outcome(stored(index, appended), leader, appended)
 
 

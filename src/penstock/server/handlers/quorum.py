@@ -30,18 +30,23 @@ from penstock.security.operations import Operation
 from penstock.server.connection_host import CloseConnection
 from penstock.server.context import RequestContext
 
-# What is needed of the cluster, and what answers those who may not.
-_PERMISSIONS: dict[type, tuple[Operation, type]] = {
-    AddRaftVoterRequest: (Operation.ALTER, AddRaftVoterResponse),
-    BeginQuorumEpochRequest: (Operation.CLUSTER_ACTION, BeginQuorumEpochResponse),
-    DescribeQuorumRequest: (Operation.DESCRIBE, DescribeQuorumResponse),
-    EndQuorumEpochRequest: (Operation.CLUSTER_ACTION, EndQuorumEpochResponse),
-    FetchRequest: (Operation.CLUSTER_ACTION, FetchResponse),
-    FetchSnapshotRequest: (Operation.CLUSTER_ACTION, FetchSnapshotResponse),
-    RemoveRaftVoterRequest: (Operation.ALTER, RemoveRaftVoterResponse),
-    UpdateRaftVoterRequest: (Operation.CLUSTER_ACTION, UpdateRaftVoterResponse),
-    VoteRequest: (Operation.CLUSTER_ACTION, VoteResponse),
+_RESPONSES: dict[type, type] = {
+    AddRaftVoterRequest: AddRaftVoterResponse,
+    BeginQuorumEpochRequest: BeginQuorumEpochResponse,
+    DescribeQuorumRequest: DescribeQuorumResponse,
+    EndQuorumEpochRequest: EndQuorumEpochResponse,
+    FetchRequest: FetchResponse,
+    FetchSnapshotRequest: FetchSnapshotResponse,
+    RemoveRaftVoterRequest: RemoveRaftVoterResponse,
+    UpdateRaftVoterRequest: UpdateRaftVoterResponse,
+    VoteRequest: VoteResponse,
 }
+_PERMISSIONS: dict[type, Operation] = {
+    AddRaftVoterRequest: Operation.ALTER,
+    DescribeQuorumRequest: Operation.DESCRIBE,
+    RemoveRaftVoterRequest: Operation.ALTER,
+}
+"""What clients need of the cluster; the rest is for brokers (`broker_apis`)."""
 
 _ADDRESSES: dict[type, tuple[str, int]] = {
     BeginQuorumEpochResponse: ("node_endpoints", 1),
@@ -54,14 +59,29 @@ _ADDRESSES: dict[type, tuple[str, int]] = {
 
 
 def handle(ctx: RequestContext, request: Any) -> Any:
-    operation, response_type = _PERMISSIONS[type(request)]
-    if not ctx.may_in_cluster(operation):
+    response_type = _RESPONSES[type(request)]
+    needed = _PERMISSIONS.get(type(request))
+    if needed is not None and not ctx.may_in_cluster(needed):
         return response_type(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    if isinstance(request, AddRaftVoterRequest) and not _is_known(ctx, request):
+        return AddRaftVoterResponse(
+            error_code=ErrorCode.INVALID_REQUEST,
+            error_message="A voter is a registered broker, at the addresses that it has registered",
+        )
     try:
         asked = wire.decode_request(request)
     except wire.NotTheQuorum:
         return response_type(error_code=ErrorCode.INVALID_REQUEST)
     return _ask(ctx, asked)
+
+
+def _is_known(ctx: RequestContext, request: AddRaftVoterRequest) -> bool:
+    """Brokers add themselves. Of anybody else it must be about a broker: voters are connected to, and shown proofs."""
+    if ctx.peer.is_broker:
+        return True
+    broker = ctx.broker.controller.image.brokers.get(request.voter_id)
+    known = [] if broker is None else [(each.name, each.host, each.port) for each in broker.endpoints]
+    return bool(known) and all((each.name, each.host, each.port) in known for each in request.listeners)
 
 
 async def _ask(ctx: RequestContext, request: Request) -> Any:

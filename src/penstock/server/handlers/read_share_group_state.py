@@ -22,7 +22,7 @@ def handle(
     def begin(key: SharePartitionKey, wanted: PartitionData) -> Awaitable[ShareState]:
         return ctx.broker.share_state.read(key, wanted.leader_epoch)
 
-    begun = begin_each(ctx, request.group_id, request.topics, begin)
+    begun = begin_each(request.group_id, request.topics, begin)
 
     async def respond() -> ReadShareGroupStateResponse:
         return ReadShareGroupStateResponse(

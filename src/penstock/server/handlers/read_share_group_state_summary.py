@@ -24,7 +24,7 @@ def handle(
     def begin(key: SharePartitionKey, _wanted: PartitionData) -> Awaitable[ShareSummary]:
         return ctx.broker.share_state.summary(key)
 
-    begun = begin_each(ctx, request.group_id, request.topics, begin)
+    begun = begin_each(request.group_id, request.topics, begin)
 
     async def respond() -> ReadShareGroupStateSummaryResponse:
         return ReadShareGroupStateSummaryResponse(

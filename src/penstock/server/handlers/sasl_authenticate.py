@@ -1,8 +1,11 @@
 """SaslAuthenticate (key 36), v0-v2: one step of a login (KIP-152).
 
 The answer to the last step tells how long the login holds, from version 1 on (KIP-368). A refusal does not say which
-part was wrong; the gate before the dispatcher sends it late and closes the connection.
+part was wrong; the gate before the dispatcher sends it late and closes the connection. Where no login is needed it is a
+broker that proves the secret of the cluster (ADR 19).
 """
+
+import logging
 
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
@@ -11,11 +14,13 @@ from penstock.security.sasl.login import IllegalState
 from penstock.server.context import RequestContext
 from penstock.server.login_gate import accept
 
+log = logging.getLogger(__name__)
+
 
 def handle(ctx: RequestContext, request: SaslAuthenticateRequest) -> SaslAuthenticateResponse:
     login = ctx.peer.login
     if login is None:
-        return _refusal(ErrorCode.ILLEGAL_SASL_STATE, "SaslAuthenticate request received without a handshake")
+        return _prove(ctx, request)
     try:
         step = login.authenticate(bytes(request.auth_bytes))
     except IllegalState as error:
@@ -27,6 +32,25 @@ def handle(ctx: RequestContext, request: SaslAuthenticateRequest) -> SaslAuthent
     return SaslAuthenticateResponse(
         error_message=None, auth_bytes=step.answer, session_lifetime_ms=step.lifetime_ms
     )
+
+
+def _prove(ctx: RequestContext, request: SaslAuthenticateRequest) -> SaslAuthenticateResponse:
+    peer = ctx.peer
+    proof = peer.proof
+    if proof is None:
+        return _refusal(ErrorCode.ILLEGAL_SASL_STATE, "SaslAuthenticate request received without a handshake")
+    try:
+        answer = proof.step(bytes(request.auth_bytes))
+    except LoginRefused as refusal:
+        peer.proof = None
+        ctx.broker.strangers.note(
+            peer, "tried to prove that it is a broker of this cluster, with another token"
+        )
+        return _refusal(ErrorCode.SASL_AUTHENTICATION_FAILED, str(refusal))
+    if proof.is_proved:
+        peer.proof, peer.has_proved = None, True
+        log.debug("%s is a broker of this cluster", peer)
+    return SaslAuthenticateResponse(error_message=None, auth_bytes=answer)
 
 
 def _refusal(code: ErrorCode, message: str) -> SaslAuthenticateResponse:

@@ -1,4 +1,8 @@
-"""UnregisterBroker (key 64), v0: a broker has left for good, and the cluster is to forget it (KIP-631)."""
+"""UnregisterBroker (key 64), v0: a broker has left for good, and the cluster is to forget it (KIP-631).
+
+One that runs and has a vote has not left: who wants it gone all the same removes its vote first (RemoveRaftVoter), as
+`penstock cluster remove` does. Kafka would forget it.
+"""
 
 from collections.abc import Awaitable
 
@@ -17,8 +21,22 @@ def handle(ctx: RequestContext, request: UnregisterBrokerRequest) -> Awaitable[U
 async def _unregister(ctx: RequestContext, request: UnregisterBrokerRequest) -> UnregisterBrokerResponse:
     if not ctx.may_in_cluster(Operation.ALTER):
         return UnregisterBrokerResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED, error_message=None)
+    if _is_here(ctx, request.broker_id):
+        return UnregisterBrokerResponse(
+            error_code=ErrorCode.INVALID_REQUEST,
+            error_message=f"Broker {request.broker_id} is running and has a vote in the metadata quorum: stop it, or "
+            "remove its vote first",
+        )
     try:
         await ctx.broker.controller.unregister_broker(request.broker_id)
-    except (Refusal, LogError) as error:
-        return UnregisterBrokerResponse(error_code=error.code, error_message=str(error))
+    except Refusal as refusal:
+        return UnregisterBrokerResponse(error_code=refusal.code, error_message=refusal.message)
+    except LogError as error:
+        return UnregisterBrokerResponse(error_code=error.code, error_message=error.client_message)
     return UnregisterBrokerResponse(error_message=None)
+
+
+def _is_here(ctx: RequestContext, broker_id: int) -> bool:
+    broker = ctx.broker.controller.image.brokers.get(broker_id)
+    is_running = broker is not None and not broker.fenced
+    return is_running and broker_id in ctx.broker.quorum.driver.node.voters.ids

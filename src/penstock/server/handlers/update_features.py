@@ -34,7 +34,7 @@ async def _update(ctx: RequestContext, request: UpdateFeaturesRequest) -> Update
     try:
         outcome = await ctx.broker.controller.update_features(updates, validate_only=request.validate_only)
     except LogError as error:  # the metadata log takes no records: nothing has changed
-        outcome = FeaturesUpdated(error=error.code, message=str(error))
+        outcome = FeaturesUpdated(error=error.code, message=error.client_message)
     if outcome.error:
         return UpdateFeaturesResponse(
             error_code=outcome.error,

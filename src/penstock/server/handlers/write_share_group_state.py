@@ -32,7 +32,7 @@ def handle(
             batches=state_batches(wanted.state_batches),
         )
 
-    begun = begin_each(ctx, request.group_id, request.topics, begin)
+    begun = begin_each(request.group_id, request.topics, begin)
 
     async def respond() -> WriteShareGroupStateResponse:
         return WriteShareGroupStateResponse(

@@ -1,10 +1,14 @@
 """WriteTxnMarkers (key 27), v1-v2: a transaction coordinator ends transactions in the partitions led here.
 
 v2 says under which transaction version, so that a late marker is told from a right one by its epoch (KIP-1228).
+
+Administrators abort a hanging transaction with it. They name its producer and epochs as DescribeProducers shows them:
+with others they could lock the producer or the coordinator out. What commits is for brokers only (`broker_apis`).
 """
 
 from collections.abc import Mapping
 
+from penstock.cluster.replica import Replica
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.write_txn_markers import (
     WritableTxnMarker,
@@ -21,7 +25,7 @@ from penstock.transactions.state import TopicPartition
 
 
 async def handle(ctx: RequestContext, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
-    if ctx.may_in_cluster(Operation.ALTER) or ctx.may_in_cluster(Operation.CLUSTER_ACTION):
+    if ctx.may_in_cluster(Operation.ALTER):
         return WriteTxnMarkersResponse(markers=[await _write(ctx, marker) for marker in request.markers])
     refusal = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
     return WriteTxnMarkersResponse(
@@ -37,7 +41,24 @@ async def _write(ctx: RequestContext, wanted: WritableTxnMarker) -> WritableTxnM
         coordinator_epoch=wanted.coordinator_epoch,
         transaction_version=wanted.transaction_version,
     )
-    return _result(wanted, await ctx.broker.markers.send(marker, _targets(wanted)))
+    targets = _targets(wanted)
+    strange = [] if ctx.peer.is_broker else [each for each in targets if not _is_hanging(ctx, wanted, each)]
+    codes = await ctx.broker.markers.send(marker, [each for each in targets if each not in strange])
+    return _result(wanted, {**codes, **dict.fromkeys(strange, ErrorCode.INVALID_PRODUCER_EPOCH)})
+
+
+def _is_hanging(ctx: RequestContext, wanted: WritableTxnMarker, target: TopicPartition) -> bool:
+    """Whether the partition has an open transaction of just this producer; one that is not led here says so itself."""
+    leader = ctx.broker.replicas.leader_of(target.topic, target.partition)
+    if not isinstance(leader, Replica):
+        return True
+    known = leader.log.producers.get(wanted.producer_id)
+    return (
+        known is not None
+        and known.transaction_first_offset is not None
+        and wanted.producer_epoch == known.producer_epoch
+        and wanted.coordinator_epoch <= max(0, known.coordinator_epoch)
+    )
 
 
 def _targets(wanted: WritableTxnMarker) -> list[TopicPartition]:

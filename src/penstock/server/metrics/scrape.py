@@ -42,6 +42,7 @@ async def scrape(services: Services) -> AsyncIterator[str]:
     yield "".join(_requests(services))
     yield "".join(_identity(services))
     yield "".join(_node(services))
+    yield "".join(_disk(services))
     async for piece in _in_pieces(_partitions(services)):
         yield piece
     async for piece in _in_pieces(_groups(services)):
@@ -191,6 +192,19 @@ def _node(services: Services) -> Iterator[str]:
     )
     for name, explanation, value in gauges:
         yield from text(_family(name, "gauge", explanation), [({}, int(value))])
+
+
+def _disk(services: Services) -> Iterator[str]:
+    disk = services.replicas.disk
+    labels = {"directory": os.path.abspath(services.replicas.directory)}
+    gauges = (
+        ("total_bytes", "The size of the disk that a data directory is on", disk.total_bytes),
+        ("free_bytes", "What the broker may still use of it", disk.free_bytes),
+        ("reserve_bytes", "With less free, clients' writes are refused; 0: no reserve", disk.reserve_bytes),
+        ("state", "0: in order, 1: full, clients' writes are refused, 2: failed", int(disk.state)),
+    )
+    for name, explanation, value in gauges:
+        yield from text(_family(f"log_dir_{name}", "gauge", explanation), [(labels, value)])
 
 
 def _or_none(node_id: int | None) -> int:

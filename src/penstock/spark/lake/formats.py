@@ -4,6 +4,7 @@ import importlib
 import os
 from typing import cast
 
+from penstock.distribution import pip_install
 from penstock.spark.lake.errors import TableError
 from penstock.spark.lake.table import FORMATS, Format, Table
 
@@ -44,7 +45,7 @@ def open_table(path: str, wanted: Format | None = None) -> Table:
     except ModuleNotFoundError as missing:
         extra = "iceberg" if chosen == "iceberg" else "spark"
         raise TableError(
-            f"{chosen} tables need the package {missing.name}: pip install 'penstock[{extra}]'"
+            f"{chosen} tables need the package {missing.name}: {pip_install(extra)}"
         ) from missing
     return cast("Table", module.open_table(path))
 

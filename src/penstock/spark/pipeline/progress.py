@@ -38,7 +38,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     dead_letters: int = 0
 
     @property
-    def lag_records(self) -> int:
+    def lag_records(self) -> int | None:
         return lag_records(self.consumed, self.latest)
 
 
@@ -109,8 +109,13 @@ def _merged(several: Iterable[Offsets], choose: Any) -> Offsets:
     return found
 
 
-def lag_records(consumed: Offsets, latest: Offsets) -> int:
-    """How many offsets lie between what was read and the end. A partition not read from yet counts from 0."""
+def lag_records(consumed: Offsets, latest: Offsets) -> int | None:
+    """How many offsets lie between what was read and the end. A partition not read from yet counts from 0.
+
+    None where the end of a partition that was read is unknown: Spark does not know it in every batch.
+    """
+    if not latest or any(consumed[topic].keys() - latest.get(topic, {}).keys() for topic in consumed):
+        return None
     return sum(
         max(0, end - consumed.get(topic, {}).get(partition, 0))
         for topic, partitions in latest.items()

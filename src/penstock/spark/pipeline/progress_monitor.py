@@ -116,7 +116,7 @@ def _status(name: str, query: _Query, now_ms: int) -> QueryStatus:
         processed_rows_per_second=last.processed_rows_per_second,
         batch_duration_ms=busy.batch_ms,
         lag_records=last.lag_records,
-        lag_seconds=query.lag.seconds_behind(last.consumed, now_ms),
+        lag_seconds=(None if last.lag_records is None else query.lag.seconds_behind(last.consumed, now_ms)),
         state_rows=last.state_rows,
         state_bytes=last.state_bytes,
         watermark=last.watermark,

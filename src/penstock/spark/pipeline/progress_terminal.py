@@ -19,6 +19,7 @@ COLUMNS = (
     "dead letters",
 )
 _LINE_INTERVAL_S = 10.0
+_UNKNOWN = "unknown"
 
 
 class Display(Protocol):
@@ -45,8 +46,8 @@ def cells(query: QueryStatus) -> tuple[str, ...]:
         "" if query.batch_id is None else str(query.batch_id),
         f"{query.rows:,}",
         f"{query.processed_rows_per_second:,.0f}",
-        f"{query.lag_records:,}",
-        duration(query.lag_seconds),
+        _UNKNOWN if query.lag_records is None else f"{query.lag_records:,}",
+        _UNKNOWN if query.lag_seconds is None else duration(query.lag_seconds),
         duration(query.batch_duration_ms / 1000),
         f"{query.state_rows:,} ({size(query.state_bytes)})" if query.state_rows else "",
         f"{query.dead_letters:,}" if query.dead_letters else "",
@@ -59,7 +60,7 @@ def line(query: QueryStatus) -> str:
         f"{query.name} {query.state}",
         f"{query.rows:,} rows",
         f"{query.processed_rows_per_second:,.0f} rows/s",
-        f"lag {query.lag_records:,} records, {duration(query.lag_seconds)}",
+        f"lag {_lag(query)}",
         f"batch {query.batch_id} in {duration(query.batch_duration_ms / 1000)}",
     ]
     if query.state_rows:
@@ -69,6 +70,12 @@ def line(query: QueryStatus) -> str:
     for owner, counts in query.broken.items():
         told += [f"{owner}: {count:,} rows broke `{rule}`" for rule, count in counts.items() if count]
     return "; ".join(told)
+
+
+def _lag(query: QueryStatus) -> str:
+    if query.lag_records is None or query.lag_seconds is None:
+        return _UNKNOWN
+    return f"{query.lag_records:,} records, {duration(query.lag_seconds)}"
 
 
 def duration(seconds: float) -> str:

@@ -33,8 +33,8 @@ class QueryStatus(msgspec.Struct, frozen=True, kw_only=True):
     input_rows_per_second: float = 0.0
     processed_rows_per_second: float = 0.0
     batch_duration_ms: int = 0
-    lag_records: int = 0
-    lag_seconds: float = 0.0
+    lag_records: int | None = None  # None while it is unknown, and of what is not read from topics
+    lag_seconds: float | None = None
     state_rows: int = 0
     state_bytes: int = 0
     late_rows: int = 0
@@ -58,6 +58,10 @@ class RunStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 class AlreadyRunning(Exception):
     """Another process runs this pipeline."""
+
+
+class OtherPipelinesState(Exception):
+    """The checkpoints are those of another pipeline: it would go on from offsets that are not its own."""
 
 
 def write_status(directory: str, status: RunStatus) -> None:
@@ -93,9 +97,22 @@ def is_running(directory: str) -> bool:
     return False
 
 
+def _check_owner(directory: str, pipeline: str) -> None:
+    last = None
+    with contextlib.suppress(
+        msgspec.DecodeError
+    ):  # a status that cannot be read belongs to nobody in particular
+        last = read_status(directory)
+    if last is not None and last.pipeline != pipeline:
+        raise OtherPipelinesState(
+            f"the checkpoints in {directory} are those of pipeline {last.pipeline} ({last.file}), and this is "
+            f"{pipeline}: give it other checkpoints, or, if it was renamed and is to go on there, remove {STATUS_FILE}"
+        )
+
+
 @contextlib.contextmanager
 def run_lock(directory: str, pipeline: str) -> Iterator[None]:
-    """Hold the lock of a pipeline."""
+    """Hold the lock of a pipeline. Raises `AlreadyRunning` and `OtherPipelinesState`."""
     os.makedirs(directory, exist_ok=True)
     descriptor = os.open(os.path.join(directory, LOCK_FILE), os.O_RDWR | os.O_CREAT, 0o644)
     try:
@@ -108,6 +125,7 @@ def run_lock(directory: str, pipeline: str) -> Iterator[None]:
                 f"pipeline {pipeline} runs already{who} with its state in {directory}: stop that run, "
                 "or give this one another name or other checkpoints"
             ) from None
+        _check_owner(directory, pipeline)
         yield
     finally:
         os.close(descriptor)

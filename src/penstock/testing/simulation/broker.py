@@ -31,6 +31,8 @@ _CHECK_S_MAX = 0.1
 _SLOW_WORK_S = (0.01, 0.4)
 _CANCELLATIONS_MAX = 5
 _CANCELLATION_S = 1.0
+SECRET = bytes(range(32))
+"""That of the simulated cluster: a test that is no member does not know it."""
 
 
 class SimulatedClock:
@@ -155,6 +157,7 @@ def simulated_broker(
     node_id: int = 1,
     settings: tuple[str, ...] = (),
     join: tuple[tuple[str, int], ...] = (),
+    secret: bytes = SECRET,
 ) -> SimulatedBroker:
     """A broker that keeps its data in `/data` of `files` and listens on port 9092 of the machine it runs on."""
     given = [f"node.id={node_id}", "log.dirs=/data", "listeners=PLAINTEXT://simulated:9092", *settings]
@@ -164,6 +167,7 @@ def simulated_broker(
         clock=SimulatedClock(loop),
         randomness=randomness(seed, f"broker {node_id}"),
         join=join,
+        secret=secret,
     )
 
 

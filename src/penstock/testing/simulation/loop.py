@@ -60,7 +60,8 @@ class _Timer(asyncio.TimerHandle):
 
     def cancel(self) -> None:
         self._cancelled = True
-        self._callback = self._args = None
+        self._callback = None
+        self._args = ()
 
 
 class SimulatedLoop(asyncio.BaseEventLoop):
@@ -102,16 +103,22 @@ class SimulatedLoop(asyncio.BaseEventLoop):
 
     # -- turns: what BaseEventLoop does, for a time that jumps -----------------------------------------
 
-    def call_at(self, when: float, callback: Any, *args: Any, context: Any = None) -> _Timer:
+    def call_at(  # type: ignore[override]
+        self, when: float, callback: Any, *args: Any, context: Any = None
+    ) -> _Timer:
         timer = _Timer(when, callback, args, self, context)
         self._timer_count += 1
         heappush(self._timers, (when, self._timer_count, timer))
         return timer
 
-    def call_later(self, delay: float, callback: Any, *args: Any, context: Any = None) -> _Timer:
+    def call_later(  # type: ignore[override]
+        self, delay: float, callback: Any, *args: Any, context: Any = None
+    ) -> _Timer:
         return self.call_at(self._now_s + delay, callback, *args, context=context)
 
-    def call_soon(self, callback: Any, *args: Any, context: Any = None) -> _Handle:
+    def call_soon(  # type: ignore[override]
+        self, callback: Any, *args: Any, context: Any = None
+    ) -> _Handle:
         handle = _Handle(callback, args, self, context)
         self._ready.append(handle)
         return handle
@@ -121,7 +128,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         ready, timers = self._ready, self._timers
         while True:
             if not ready and not self._stopping:
-                while timers and timers[0][2]._cancelled:  # type: ignore[attr-defined]  # noqa: SLF001
+                while timers and timers[0][2]._cancelled:  # noqa: SLF001
                     heappop(timers)
                 if not timers:
                     raise Stuck("no callback is ready and no timer is set")
@@ -131,7 +138,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
                 ready.append(heappop(timers)[2])
             for _ in range(len(ready)):
                 handle = ready.popleft()
-                if not handle._cancelled:  # type: ignore[attr-defined]  # noqa: SLF001
+                if not handle._cancelled:  # noqa: SLF001
                     handle._run()  # noqa: SLF001
             if self._stopping:
                 return

@@ -37,4 +37,4 @@ def test_a_build_that_is_not_there_says_how_to_make_it() -> None:
 def test_a_client_that_is_not_there_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert missing_package("kafka") is None
     monkeypatch.setitem(PACKAGES, "redis", "no-such-package")
-    assert "pip install 'penstock[bench]'" in str(missing_package("redis"))
+    assert "pip install 'penstock-broker[bench]'" in str(missing_package("redis"))

@@ -90,11 +90,17 @@ def _append_to_a_follower(stack: contextlib.ExitStack) -> None:
     def append_in_any_epoch(replica: Replica, records: Any, now_ms: int, **how: Any) -> Appended:
         if how.get("origin") is not Origin.COORDINATOR:
             return append(replica, records, now_ms, **how)
-        is_leader, replica.is_leader = replica.is_leader, True
-        try:
-            return append(replica, records, now_ms, **{**how, "leader_epoch": replica.leader_epoch})
-        finally:
-            replica.is_leader = is_leader
+        log = replica.log
+        appended = log.append(
+            records,
+            leader_epoch=replica.leader_epoch,
+            now_ms=now_ms,
+            origin=Origin.COORDINATOR,
+            permit=how.get("permit"),
+        )
+        replica._surroundings.flusher.request(log)
+        replica._appended(log)
+        return appended
 
     _set(stack, Replica, "append", append_in_any_epoch)
     _set(stack, CoordinatorPartition, "leads", property(lambda each: not each._is_ended))
@@ -174,7 +180,7 @@ MUTANTS: Mapping[str, Mutant] = {
     "2-next-request-before-the-append": Mutant(
         _let_the_next_request_in_before_the_append, frozenset({"pipelined order"})
     ),
-    "3-coordinator-appends-as-follower": Mutant(_append_to_a_follower, _LOST),
+    "3-coordinator-appends-as-follower": Mutant(_append_to_a_follower, _LOST | {"leader appends"}),
     "4a-leader-is-truncated": Mutant(_follow_any_leader, _LOST),
     "4b-truncation-of-an-earlier-following": Mutant(_take_answers_for_the_present_entry, _LOST),
     "5-part-of-a-transaction-stored": Mutant(_write_a_transaction_in_parts, frozenset({"offsets in part"})),

@@ -2,17 +2,36 @@
 
 import pytest
 
+from penstock.protocol.records.builder import NewRecord, build_batch
+from penstock.testing.simulation.cluster.checkers.replicas import Batch
 from penstock.testing.simulation.cluster.healing import compare
 from penstock.testing.simulation.raft.checker import Violation
 
 P = ("orders", 0)
 
 
-def test_replicas_with_the_same_records_pass() -> None:
-    compare(P, {"node-1": [(0, b"a")], "node-2": [(0, b"a")]})
+def batch(offset: int, value: bytes, epoch: int = 0) -> Batch:
+    return Batch(
+        offset,
+        offset + 1,
+        epoch,
+        build_batch([NewRecord(value=value)], base_offset=offset, leader_epoch=epoch),
+    )
 
 
-@pytest.mark.parametrize("other", [[(0, b"b")], [], [(0, b"a"), (1, b"b")]])
-def test_a_replica_with_other_records_is_noticed(other: list[tuple[int, bytes]]) -> None:
+def test_replicas_with_the_same_batches_pass() -> None:
+    compare(P, {"node-1": [batch(0, b"a")], "node-2": [batch(0, b"a")]})
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param([batch(0, b"b")], id="another record"),
+        pytest.param([batch(0, b"a", epoch=1)], id="another epoch"),
+        pytest.param([], id="less"),
+        pytest.param([batch(0, b"a"), batch(1, b"b")], id="more"),
+    ],
+)
+def test_a_replica_with_other_batches_is_noticed(other: list[Batch]) -> None:
     with pytest.raises(Violation, match="logs agree"):
-        compare(P, {"node-1": [(0, b"a")], "node-2": other})
+        compare(P, {"node-1": [batch(0, b"a")], "node-2": other})

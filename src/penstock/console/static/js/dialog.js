@@ -1,6 +1,24 @@
-// Modal dialogs over <dialog>: the browser keeps the focus inside, gives it back, and closes on Escape.
+// Modal dialogs over <dialog>: the browser keeps the focus inside, gives it back, and closes on Escape. Each has an entry
+// in the browser's history, so that Back closes it and stays on the page.
 
 import { h, notice, put } from "./dom.js";
+
+const open = [];
+
+if (window.history.state?.dialogs) window.history.replaceState(null, ""); // of a page that was loaded again
+
+window.addEventListener("popstate", () => {
+  const left = window.history.state?.dialogs ?? 0;
+  while (open.length > left) open.pop().close();
+});
+
+function closed(dialog) {
+  dialog.remove();
+  const depth = open.indexOf(dialog) + 1;
+  if (depth === 0) return; // closed by Back, or by going elsewhere
+  open.length = depth - 1;
+  if (window.history.state?.dialogs >= depth) window.history.back();
+}
 
 export function openDialog(title, content, { wide = false } = {}) {
   const heading = h("h2", { id: "dialog-title" }, title);
@@ -9,8 +27,10 @@ export function openDialog(title, content, { wide = false } = {}) {
   const dialog = h("dialog", { class: wide ? "wide" : "", "aria-labelledby": "dialog-title" }, body);
   close.addEventListener("click", () => dialog.close());
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
-  dialog.addEventListener("close", () => dialog.remove());
+  dialog.addEventListener("close", () => closed(dialog));
   document.body.append(dialog);
+  open.push(dialog);
+  window.history.pushState({ dialogs: open.length }, "");
   dialog.showModal();
   return dialog;
 }

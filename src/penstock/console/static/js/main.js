@@ -19,8 +19,9 @@ async function begin() {
       showLogin(root, session, begin);
       return;
     }
-    const main = makeShell(root, session, begin);
-    stopFollowing = follow(main);
+    const shown = new AbortController();
+    const stop = follow(makeShell(root, session, begin, shown.signal));
+    stopFollowing = () => { shown.abort(); stop(); };
   } catch (error) {
     put(root, h("main", {}, notice(error.message, "bad"), h("p", {}, h("button", { onclick: begin }, "Try again"))));
   }

@@ -21,7 +21,13 @@ export function address(...parts) {
 }
 
 export function go(...parts) {
-  window.location.hash = address(...parts);
+  if (!window.history.state?.dialogs) {
+    window.location.hash = address(...parts);
+    return;
+  }
+  // From a dialog: its entry in the history is not to be come back to.
+  window.history.replaceState(null, "", address(...parts));
+  window.dispatchEvent(new HashChangeEvent("hashchange"));
 }
 
 export function follow(main) {
@@ -32,8 +38,8 @@ export function follow(main) {
     visit = new AbortController();
     const { signal } = visit;
     const where = window.location.hash.replace(/^#\/?/, "");
-    const [pattern, load, section] = PAGES.find(([each]) => each.test(where)) ?? PAGES[0];
-    const found = pattern.exec(where) ?? [];
+    const [pattern, load, section] = PAGES.find(([each]) => each.test(where)) ?? [/^/, async () => ({ show: noSuchPage }), ""];
+    const found = pattern.exec(where);
     mark(section);
     try {
       const page = await load();
@@ -59,6 +65,11 @@ export function follow(main) {
     visit.abort();
     window.removeEventListener("hashchange", show);
   };
+}
+
+function noSuchPage() {
+  const words = `There is no page ${window.location.hash} in this console.`;
+  return { title: "No such page", element: h("div", { class: "page" }, notice(words, "bad"), h("p", {}, h("a", { href: "#/" }, "Go to the overview"))) };
 }
 
 function mark(section) {

@@ -1,6 +1,7 @@
 // What stays while pages change: the name, the navigation, the theme, who is logged in.
 
 import { post } from "./api.js";
+import { banner } from "./banner.js";
 import { h, put, svg } from "./dom.js";
 
 const ICONS = {
@@ -20,7 +21,7 @@ const SECTIONS = [
   ["pipelines", "#/pipelines", "Pipelines"],
 ];
 
-export function makeShell(root, session, again) {
+export function makeShell(root, session, again, signal) {
   const main = h("main", { id: "main", tabindex: "-1" }, h("p", { class: "soft" }, "Loading…"));
   const links = SECTIONS.map(([section, href, text]) => h("a", { href, "data-section": section }, icon(ICONS[section]), text));
   const theme = h("button", { type: "button", class: "quiet", title: "Light or dark", "aria-label": "Switch between light and dark" }, "◐");
@@ -35,7 +36,7 @@ export function makeShell(root, session, again) {
       h("div", { class: "side-foot" },
         h("span", { class: "cluster-name" }, session.cluster),
         h("div", { class: "row" }, session.user ? h("span", { class: "mono" }, session.user) : null, logout, theme))),
-    main));
+    h("div", { class: "content" }, banner(signal), main)));
   return main;
 }
 

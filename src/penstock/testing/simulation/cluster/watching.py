@@ -100,12 +100,6 @@ def _of_replicas(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
             checker.groups.append(count)
         append_gathered(replica)
 
-    truncate = Replica.truncate
-
-    async def truncates(replica: Replica, store: LogStore, offset: int, *, leader_epoch: int) -> None:
-        checker.truncates(replica)
-        await truncate(replica, store, offset, leader_epoch=leader_epoch)
-
     delete = Replicas.delete_records
 
     async def deletes(replicas: Replicas, replica: Replica, offset: int) -> None:
@@ -113,7 +107,6 @@ def _of_replicas(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
         await delete(replicas, replica, offset)
 
     return [
-        (Replica, "truncate", truncates),
         (Replicas, "delete_records", deletes),
         (Replica, "follow", follows),
         (Replica, "_begin_epoch", begins),
@@ -139,6 +132,13 @@ def _of_logs(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
             checker.appends(replica, options["leader_epoch"])
         return append_each(log, *args, **options)
 
+    begin_truncation = LogStore.allow_truncation
+
+    async def begins_truncation(store: LogStore, log: Log, offset: int) -> None:
+        if (replica := _replica_of(log)) is not None:
+            checker.truncates(replica)
+        await begin_truncation(store, log, offset)
+
     def truncates(log: Log, offset: int, *, now_ms: int) -> int:
         if (replica := _replica_of(log)) is not None:
             checker.cuts(replica, offset)
@@ -159,6 +159,7 @@ def _of_logs(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
     return [
         (Log, "append", appends),
         (Log, "append_each", appends_each),
+        (LogStore, "allow_truncation", begins_truncation),
         (Log, "truncate_to", truncates),
         (Log, "truncate_fully_and_start_at", restarts),
         (Log, "advance_log_start", advances),

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from penstock.cli.bench.peers.tasks import Dialect, Where
+from penstock.distribution import pip_install
 
 
 class NotDelivered(Exception):
@@ -91,5 +92,5 @@ def missing_package(dialect: Dialect) -> str | None:
     try:
         importlib.metadata.version(PACKAGES[dialect])
     except importlib.metadata.PackageNotFoundError:
-        return f"the package {PACKAGES[dialect]} is not there: run `pip install 'penstock[bench]'`"
+        return f"the package {PACKAGES[dialect]} is not there: run `{pip_install('bench')}`"
     return None

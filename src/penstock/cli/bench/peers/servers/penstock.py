@@ -2,6 +2,7 @@
 
 import sys
 
+from penstock import __version__
 from penstock.cli.bench import process
 from penstock.cli.bench.peers.servers.running import Running
 from penstock.cli.bench.peers.tasks import Dialect
@@ -21,9 +22,7 @@ class PenstockServer:
         return None if self._python is not None else "the compiled build is not there: run `make compiled`"
 
     def version(self) -> str:
-        from importlib.metadata import version
-
-        return version("penstock")
+        return __version__
 
     def start(self, directory: str, log_path: str, port: int) -> Running:
         assert self._python is not None

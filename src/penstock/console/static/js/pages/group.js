@@ -4,6 +4,7 @@ import { get, path, remove } from "../api.js";
 import { confirmByName } from "../dialog.js";
 import { chip, h, put, stat } from "../dom.js";
 import { count } from "../format.js";
+import { lagCell, totalLag } from "../lag.js";
 import { every } from "../live.js";
 import { askReset } from "../reset.js";
 import { address, go } from "../router.js";
@@ -20,7 +21,7 @@ export async function show([name], signal) {
     { title: "Partition", kind: "number", cell: (row) => row.partition },
     { title: "Offset", kind: "number", cell: (row) => count(row.committed) },
     { title: "End", kind: "number", narrow: false, cell: (row) => count(row.end) },
-    { title: "Lag", kind: "number", cell: (row) => (row.lag > 0 ? chip(count(row.lag), "warn") : count(row.lag)) },
+    { title: "Lag", kind: "number", cell: (row) => lagCell(row.lag) },
     { title: "Member", kind: "name", narrow: false, cell: (row) => row.member ?? h("span", { class: "soft" }, "nobody") },
   ], { label: `Offsets of ${name}`, empty: "Nothing read yet." });
   const members = table([
@@ -33,9 +34,8 @@ export async function show([name], signal) {
 
   async function refresh() {
     group = await get(path`groups/${name}`, {}, signal);
-    const known = group.offsets.filter((row) => row.lag !== null);
     put(head, stat("State", stateChip(group.state)), stat("Members", count(group.members.length)),
-      stat("Lag", known.length ? count(known.reduce((sum, row) => sum + row.lag, 0)) : "–"),
+      stat("Lag", totalLag(group)),
       stat("Protocol", group.type), stat("Assignor", group.protocol || "–"));
     offsets.show(group.offsets);
     members.show(group.members);

@@ -3,6 +3,7 @@
 import { get } from "../api.js";
 import { chip, h, put } from "../dom.js";
 import { count, plural } from "../format.js";
+import { lagCell } from "../lag.js";
 import { every } from "../live.js";
 import { address } from "../router.js";
 import { table } from "../table.js";
@@ -23,10 +24,11 @@ export async function show(_, signal) {
 
 function card(pipeline) {
   const rejected = pipeline.deadLetters?.count ?? 0;
+  const bound = pipeline.deadLetters && !pipeline.deadLetters.isExact ? "at most " : "";
   return h("section", { class: "card flush" },
     h("div", { class: "card-head" },
       h("h2", {}, h("a", { href: address("pipelines", pipeline.name) }, pipeline.name)),
-      h("div", { class: "row" }, runChip(pipeline.status), chip(plural(rejected, "dead letter", "dead letters"), rejected ? "warn" : "good"))),
+      h("div", { class: "row" }, runChip(pipeline.status), chip(bound + plural(rejected, "dead letter", "dead letters"), rejected ? "warn" : "good"))),
     queryTable(pipeline).element);
 }
 
@@ -42,7 +44,7 @@ export function queryTable(pipeline) {
     { title: "Query", kind: "name", cell: (row) => [row.name, " ", told.get(row.name) ? chip(told.get(row.name).state) : null] },
     { title: "Reads", kind: "name", narrow: false, cell: (row) => row.topics.join(", ") },
     { title: "Progress", cell: progress },
-    { title: "Lag", kind: "number", cell: (row) => (row.lag > 0 ? chip(count(row.lag), "warn") : count(row.lag)) },
+    { title: "Lag", kind: "number", cell: (row) => lagCell(row.lag) },
     { title: "Rows/s", kind: "number", narrow: false, cell: (row) => count(Math.round(told.get(row.name)?.processed_rows_per_second ?? 0)) },
     { title: "Group", kind: "name mono", narrow: false, cell: (row) => h("a", { href: address("groups", row.group) }, row.group) },
   ], { label: `Queries of ${pipeline.name}`, empty: "No query has committed yet." });
@@ -51,6 +53,7 @@ export function queryTable(pipeline) {
 }
 
 function progress(row) {
+  if (row.lag === null) return "unknown";
   const part = row.total > 0 ? Math.min(1, (row.total - row.lag) / row.total) : 1;
   const bar = h("i");
   bar.style.width = `${Math.round(100 * part)}%`;

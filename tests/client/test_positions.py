@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.cli.errors import CommandError
-from penstock.cli.position import (
+from penstock.client.positions import (
     End,
+    InvalidPosition,
     Last,
     Offset,
     Position,
@@ -42,9 +42,16 @@ def test_each_way_to_say_where_to_begin_is_understood(text: str, expected: Posit
     assert parse_position(text, NOW_MS) == expected
 
 
-@pytest.mark.parametrize("text", ["", "begin", "-", "-1w", "offset:", "2026-13-01", "1.5", "offset:-1"])
+def test_a_time_without_a_zone_is_in_the_zone_that_is_meant() -> None:
+    noon_ms = int(datetime(2026, 5, 4, 12, tzinfo=UTC).timestamp()) * 1000
+    assert parse_position("2026-05-04T12:00:00", NOW_MS, UTC) == Time(noon_ms)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "begin", "-", "-1w", "offset:", "2026-13-01", "1.5", "offset:-1", "9" * 30, "²"]
+)
 def test_what_says_no_place_is_refused_with_all_the_ways(text: str) -> None:
-    with pytest.raises(CommandError, match="start, end, an offset, -N"):
+    with pytest.raises(InvalidPosition, match="start, end, an offset, -N"):
         parse_position(text, NOW_MS)
 
 

@@ -1,0 +1,88 @@
+"""The disks of brokers as DescribeLogDirs and the reserve among their settings tell them: in order, full or failed."""
+
+from typing import Any, Final
+
+import msgspec
+
+from penstock.config.disk_reserve import AUTOMATIC, NAME, megabytes, reserve_bytes, resume_bytes
+from penstock.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from penstock.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
+
+OK: Final = "ok"
+NEARLY_FULL: Final = "nearly full"
+FULL: Final = "full"
+FAILED: Final = "failed"
+_BROKER: Final = 4
+
+
+class Disk(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One data directory. The three sizes are -1 where the broker does not tell them."""
+
+    broker: int
+    directory: str
+    state: str
+    total_bytes: int = -1
+    free_bytes: int = -1
+    reserve_bytes: int = -1
+
+    @property
+    def figures(self) -> str:
+        return (
+            f"{megabytes(self.free_bytes)} free of {megabytes(self.total_bytes)}"
+            if self.total_bytes >= 0
+            else "-"
+        )
+
+    @property
+    def trouble(self) -> str | None:
+        """What is wrong and what to do, in a sentence; None when nothing is."""
+        if self.state == OK:
+            return None
+        if self.state == FAILED:
+            return f"The disk of broker {self.broker} has failed: check it, then restart the broker."
+        effect = "Clients' writes are refused" if self.state == FULL else "Clients' writes are refused soon"
+        return (
+            f"The disk of broker {self.broker} is {self.state} ({self.figures}, reserve "
+            f"{megabytes(self.reserve_bytes)}). {effect}: delete topics, lower their retention or enlarge the disk."
+        )
+
+
+def log_dirs_request() -> DescribeLogDirsRequest:
+    """Asks for the directories, and for none of the logs in them: a broker may have thousands."""
+    return DescribeLogDirsRequest(topics=[])
+
+
+def reserve_request(broker: int) -> DescribeConfigsRequest:
+    wanted = DescribeConfigsResource(
+        resource_type=_BROKER, resource_name=str(broker), configuration_keys=[NAME]
+    )
+    return DescribeConfigsRequest(resources=[wanted])
+
+
+def disks_in(broker: int, log_dirs: Any, reserve: Any) -> list[Disk]:
+    """What a broker answers to the two requests. A user who may not see the reserve sees the default."""
+    values = [
+        each.value
+        for result in getattr(reserve, "results", ())
+        for each in result.configs
+        if each.name == NAME
+    ]
+    setting = int(values[0]) if values and values[0] else AUTOMATIC
+    return [_disk(broker, each, setting) for each in log_dirs.results]
+
+
+def _disk(broker: int, told: Any, setting: int) -> Disk:
+    if told.error_code:
+        return Disk(broker=broker, directory=told.log_dir, state=FAILED)
+    if told.total_bytes < 0:
+        return Disk(broker=broker, directory=told.log_dir, state=OK)
+    kept = reserve_bytes(setting, told.total_bytes)
+    is_full, is_nearly = told.usable_bytes < kept, told.usable_bytes < resume_bytes(kept)
+    return Disk(
+        broker=broker,
+        directory=told.log_dir,
+        state=FULL if is_full else NEARLY_FULL if is_nearly else OK,
+        total_bytes=told.total_bytes,
+        free_bytes=told.usable_bytes,
+        reserve_bytes=kept,
+    )

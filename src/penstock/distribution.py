@@ -1,0 +1,10 @@
+"""The name under which Penstock is installed. It is not the import name: another project has `penstock` on PyPI."""
+
+from typing import Final
+
+DISTRIBUTION: Final = "penstock-broker"
+
+
+def pip_install(*extras: str) -> str:
+    """The command that brings what an extra needs."""
+    return f"pip install '{DISTRIBUTION}[{','.join(extras)}]'"

@@ -1,0 +1,48 @@
+"""What the others call this broker when it shows them its certificate."""
+
+import logging
+import ssl
+from typing import Any
+
+from penstock.config.broker import BrokerConfig
+from penstock.config.themes import security
+from penstock.security.principal_rules import NoRuleFits, PrincipalRules, subject_name
+from penstock.security.tls.contexts import client_context, server_context
+from penstock.security.tls.material import material_of
+
+log = logging.getLogger(__name__)
+
+
+def own_name(config: BrokerConfig, listener: str) -> str | None:
+    """The user that this broker is on a listener of another with the same settings; None when it would be nobody."""
+    material = material_of(config, listener)
+    server, client = server_context(material), client_context(material)
+    client.check_hostname = False
+    client.verify_mode = ssl.CERT_NONE  # it is this very process
+    try:
+        certificate = _shown(server, client)
+        rules = PrincipalRules(config.for_listener(listener, security.SSL_PRINCIPAL_MAPPING_RULES))
+        return rules.name_of(subject_name(certificate["subject"])) if certificate else None
+    except (ssl.SSLError, NoRuleFits) as error:
+        log.warning("listener %s: this broker's own certificate names no broker: %s", listener, error)
+        return None
+
+
+def _shown(server: ssl.SSLContext, client: ssl.SSLContext) -> Any:
+    """The client's certificate as the server sees it, after a handshake in memory."""
+    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+    serving = server.wrap_bio(to_server, to_client, server_side=True)
+    connecting = client.wrap_bio(to_client, to_server)
+    is_done = False
+    while not is_done:
+        is_done = _step(connecting)
+        is_done = _step(serving) and is_done
+    return serving.getpeercert()
+
+
+def _step(side: ssl.SSLObject) -> bool:
+    try:
+        side.do_handshake()
+    except ssl.SSLWantReadError:
+        return False
+    return True

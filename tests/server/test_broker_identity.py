@@ -1,0 +1,111 @@
+"""Who is a broker on a listener with certificates or logins, over real connections."""
+
+import ssl
+from pathlib import Path
+
+from penstock.client.connection import Connection
+from penstock.client.settings import SaslSettings
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    ScramCredentialUpsertion,
+)
+from penstock.protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
+from penstock.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from penstock.protocol.messages.sasl_handshake import SaslHandshakeRequest
+from tests.server.live import Client, Live, code, running_broker
+from tests.support.certificates import authority
+
+AUTHORITY = authority()
+REFUSED = ErrorCode.CLUSTER_AUTHORIZATION_FAILED.name
+
+
+async def told(client: Client) -> str:
+    """What somebody is told who sends a heartbeat for a broker that there is not."""
+    answer = await client.send(BrokerHeartbeatRequest(broker_id=77))
+    await client.close()
+    return code(answer.error_code)
+
+
+async def changed(client: Client, user: str) -> str:
+    """What somebody is told who gives a user another password."""
+    change = ScramCredentialUpsertion(
+        name=user, mechanism=1, iterations=4096, salt=b"salt", salted_password=bytes(32)
+    )
+    answer = await client.send(AlterUserScramCredentialsRequest(upsertions=[change]))
+    return code(answer.results[0].error_code)
+
+
+async def shown(live: Live, directory: Path, name: str, port: int | None = None) -> Client:
+    """Connected with a certificate for a name."""
+    context = ssl.create_default_context(cadata=AUTHORITY.pem)
+    context.load_cert_chain(AUTHORITY.issue(name=name).write(directory / f"{name}.pem"))
+    return Client(await Connection.open("127.0.0.1", port or live.port, tls=context))
+
+
+async def test_by_certificate_a_broker_has_the_name_of_this_one_or_of_a_super_user(tmp_path: Path) -> None:
+    AUTHORITY.issue(name="broker").write(tmp_path / "broker.pem")
+    settings = {
+        "listeners": "SSL://127.0.0.1:0,CLIENTS://127.0.0.1:0",
+        "listener.security.protocol.map": "SSL:SSL,CLIENTS:SSL",
+        "inter.broker.listener.name": "SSL",
+        "ssl.keystore.location": str(tmp_path / "broker.pem"),
+        "ssl.truststore.certificates": AUTHORITY.pem,
+        "ssl.client.auth": "required",
+        "ssl.endpoint.identification.algorithm": "",
+        "super.users": "User:CN=other-broker",
+    }
+    async with running_broker(tmp_path / "data", settings) as live:
+        assert await told(await live.connect_as_broker()) != REFUSED
+        assert await told(await shown(live, tmp_path, "broker")) != REFUSED
+        assert await told(await shown(live, tmp_path, "other-broker")) != REFUSED
+        assert await told(await shown(live, tmp_path, "client")) == REFUSED
+        clients = live.broker.endpoints[1].port
+        assert await told(await shown(live, tmp_path, "broker", clients)) == REFUSED
+
+
+async def test_by_login_a_broker_is_who_this_one_logs_in_as_or_a_super_user(tmp_path: Path) -> None:
+    settings = {
+        "listeners": "SASL_PLAINTEXT://127.0.0.1:0,CLIENTS://127.0.0.1:0",
+        "listener.security.protocol.map": "SASL_PLAINTEXT:SASL_PLAINTEXT,CLIENTS:SASL_PLAINTEXT",
+        "inter.broker.listener.name": "SASL_PLAINTEXT",
+        "sasl.mechanism.inter.broker.protocol": "PLAIN",
+        "sasl.enabled.mechanisms": "PLAIN",
+        "sasl.jaas.config": 'PlainLoginModule required username="broker" password="p" user_broker="p" user_next="p" '
+        'user_alice="p";',
+        "super.users": "User:next",
+    }
+
+    async def logged_in(user: str, port: int) -> Client:
+        login = SaslSettings(mechanism="PLAIN", username=user, password="p")
+        return Client(await Connection.open("127.0.0.1", port, sasl=login))
+
+    async with running_broker(tmp_path, settings) as live:
+        brokers, clients = (each.port for each in live.broker.endpoints)
+        assert await told(await live.connect_as_broker()) != REFUSED
+        assert await told(await logged_in("broker", brokers)) != REFUSED
+        assert await told(await logged_in("next", brokers)) != REFUSED
+        assert await told(await logged_in("alice", brokers)) == REFUSED
+        assert await told(await logged_in("broker", clients)) == REFUSED
+        alice, broker = await logged_in("alice", brokers), await logged_in("broker", brokers)
+        assert await changed(alice, "broker") == await changed(alice, "next") == REFUSED
+        assert await changed(alice, "bob") == await changed(broker, "broker") == "NONE"
+
+
+async def test_where_no_login_is_needed_only_the_proof_of_a_broker_is_begun(client: Client) -> None:
+    for mechanism in ("PLAIN", "SCRAM-SHA-256"):
+        answer = await client.send(SaslHandshakeRequest(mechanism=mechanism))
+        assert (code(answer.error_code), answer.mechanisms) == ("ILLEGAL_SASL_STATE", [])
+    answer = await client.send(SaslHandshakeRequest(mechanism="PENSTOCK-CLUSTER"), 0)
+    assert code(answer.error_code) == "ILLEGAL_SASL_STATE"
+
+
+async def test_who_fails_to_prove_it_is_what_they_were(client: Client) -> None:
+    assert (await client.send(SaslHandshakeRequest(mechanism="PENSTOCK-CLUSTER"))).error_code == 0
+    challenge = await client.send(SaslAuthenticateRequest(auth_bytes=bytes(32)))
+    assert challenge.error_code == 0
+    forged = await client.send(SaslAuthenticateRequest(auth_bytes=bytes(challenge.auth_bytes[32:64])))
+    assert code(forged.error_code) == "SASL_AUTHENTICATION_FAILED"
+    again = await client.send(SaslAuthenticateRequest(auth_bytes=bytes(32)))
+    assert code(again.error_code) == "ILLEGAL_SASL_STATE"
+    assert await told(client) == REFUSED
