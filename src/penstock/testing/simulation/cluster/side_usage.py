@@ -31,17 +31,18 @@ class SideUsage:
         self._client = client
         self._admin = admin
         self.topics = topics
-        self.settings = RestlessAdmin(client, admin, topics)
         history = client.history
-        self.producers = [Producer(client, each) for each in self._here(PAIR, FLEETING)]
+        writing, reading = client.another(), client.another()  # what is lost on a connection holds back all behind it
+        self.settings = RestlessAdmin(client, admin, topics)
+        self.producers = [Producer(writing, each) for each in self._here(PAIR, FLEETING)]
         self._careless = [
-            CarelessProducer(client, each) for each in PARTITIONS[GOSSIP][1:] + self._here(RELAXED, RENEWED)
+            CarelessProducer(writing, each) for each in PARTITIONS[GOSSIP][1:] + self._here(RELAXED, RENEWED)
         ]
         self._readers: list[Reader] = [
-            Reader(client, each, history.records.reads) for each in self._here(PAIR)
+            Reader(reading, each, history.records.reads) for each in self._here(PAIR)
         ]
         self._readers += [
-            FleetingReader(client, each, history.records.reads) for each in self._here(FLEETING)
+            FleetingReader(reading, each, history.records.reads) for each in self._here(FLEETING)
         ]
         self._writing: list[asyncio.Task[None]] = []
         self._others: list[asyncio.Task[None]] = []

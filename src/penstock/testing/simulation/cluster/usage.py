@@ -66,13 +66,13 @@ class Usage:
         ]
         self.pruner = Pruner(client, PARTITIONS[JOURNAL][0])
         self.careless = [CarelessProducer(client, PARTITIONS[name][0]) for name in (GOSSIP, DRAFTS)]
-        self.group = GroupOfConsumers(client, GROUP, ORDERS, REBALANCE_MS)
+        self.group = GroupOfConsumers(client.another(), GROUP, ORDERS, REBALANCE_MS)
         self.shares = ShareGroup(
-            client,
+            client.another(),
             Sharing(group=SHARE_GROUP, topic=ORDERS, checker=history.shares, note=history.records.reads),
         )
         self.committed_shares = ShareGroup(
-            client,
+            client.another(),
             Sharing(
                 group=BOOKKEEPERS,
                 topic=LEDGER,
