@@ -112,9 +112,9 @@ class Machine:
         return self.has_failing_disk or self.is_disk_full or not self.disk.has_power
 
     @property
-    def has_stopped_cleanly(self) -> bool:
-        """Whether the next start is told that nothing is missing."""
-        return self.disk.has_power and self.disk.exists(f"/data/{CLEAN_SHUTDOWN}")
+    def has_crashed(self) -> bool:
+        """Whether it is down, or on its way up, after an end that its disk does not call clean."""
+        return not self.is_serving and self.disk.has_power and not self.disk.exists(f"/data/{CLEAN_SHUTDOWN}")
 
     def end_of(self, topic: str, number: int) -> int:
         """Up to which offset the log of a partition is intact on the disk."""

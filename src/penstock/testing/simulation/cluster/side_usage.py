@@ -32,7 +32,10 @@ class SideUsage:
         self._admin = admin
         self.topics = topics
         history = client.history
-        writing, reading = client.another(), client.another()  # what is lost on a connection holds back all behind it
+        writing, reading = (
+            client.another(),
+            client.another(),
+        )  # what is lost on a connection holds back all behind it
         self.settings = RestlessAdmin(client, admin, topics)
         self.producers = [Producer(writing, each) for each in self._here(PAIR, FLEETING)]
         self._careless = [

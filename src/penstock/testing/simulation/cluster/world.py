@@ -25,6 +25,7 @@ from penstock.testing.simulation.cluster.plan import (
     slow_work_chance_of,
     weather_of,
 )
+from penstock.testing.simulation.cluster.scale import scaled_down
 from penstock.testing.simulation.cluster.side_usage import SideUsage
 from penstock.testing.simulation.cluster.usage import Usage
 from penstock.testing.simulation.cluster.watching import watching
@@ -63,6 +64,7 @@ class SimulatedCluster:
         self.faults = Faults(loop, self.machines, self.random, self.client)
         self.faults.only = frozenset(only)
         losses = Losses(self.machines, self.history.replicas, [RELAXED])
+        self.history.replicas.on_change = losses.note_change
         for machine in self.machines:
             machine.on_end = losses.note_end
         for shares in (self.history.shares, self.history.committed_shares):
@@ -70,7 +72,7 @@ class SimulatedCluster:
 
     async def run(self) -> None:
         """Raises `Violation`."""
-        with watching(self.history, self.faults.voted), pausing(self.loop):
+        with watching(self.history, self.faults.voted), pausing(self.loop), scaled_down():
             await self._form()
             self.loop.slow_work_chance = self.slow_work_chance
             self.usage.begin()
