@@ -18,6 +18,7 @@ from penstock.server.connection import Connection
 from penstock.server.connection_host import Tracked
 from penstock.server.server import Server
 from penstock.storage.files import FileSystem
+from penstock.storage.log_store import LogStore
 from penstock.testing.offload import LoopOffload
 from penstock.testing.simulation.loop import SimulatedLoop, Stuck
 from penstock.testing.simulation.network import CALM, SimulatedNetwork, Weather
@@ -129,10 +130,17 @@ class _Ordered(set[Tracked]):
 class SimulatedBroker(Broker):
     """Starts and stops like any other. Its host name is its machine's."""
 
+    store: LogStore
+    """There once it has begun to start."""
+
     def _threads(self, count: int, name: str) -> ThreadOffload:  # noqa: ARG002 - there is one loop for all
         loop = asyncio.get_running_loop()
         assert isinstance(loop, SimulatedLoop)
         return SimulatedOffload(loop, _CHECK_S_MAX if name == "penstock-check" else _WORK_S_MAX)
+
+    async def _open_store(self, *args: Any) -> LogStore:
+        self.store = await super()._open_store(*args)
+        return self.store
 
     def _ring(self) -> None:
         return None

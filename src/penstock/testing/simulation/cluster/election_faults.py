@@ -26,6 +26,7 @@ from penstock.testing.simulation.nodes import CLIENT
 T = TypeVar("T")
 _ANSWER_S_MAX = 0.5
 _FILLERS_MAX = 20
+_CHECKPOINT_CHANCE = 0.8
 _OTHER_WORK = "penstock-read"
 """What is done off the loop and is no sync: reads, and the checkpoints that a truncation waits for."""
 _SLOW_DISK = (50, 500)
@@ -71,6 +72,8 @@ class ElectionFaults:
         await self._hand_over(second, partitions, leader)
         self._loop.network.isolate([leader.name], names)
         await asyncio.sleep(self._random.uniform(*_LAGGING_S))
+        if self._random.random() < _CHECKPOINT_CHANCE:  # so that the cut has to wait for the disk
+            await self._in_time(leader.checkpoint())
         await self._hand_over(second, partitions, second)
         slow = self._random.choice(
             [leader.name, f"{leader.name} {_OTHER_WORK}", f"{leader.name} {_OTHER_WORK}"]

@@ -74,7 +74,7 @@ REBALANCE_MS: Final = 4000
 SETTINGS: Final = (
     "log.cleaner.enable=false",
     "log.index.size.max.bytes=4096",
-    "log.retention.check.interval.ms=700",
+    "log.retention.check.interval.ms=1500",
     "log.segment.bytes=4096",
     "min.insync.replicas=2",
     "num.partitions=1",
@@ -110,7 +110,7 @@ SETTINGS: Final = (
 
 MAIN: Final = tuple(name for name in PARTITION_COUNTS if not any(name in each for each in SIDES))
 
-_CHECKPOINT_INTERVALS_MS: Final = (200, 400, 60_000)
+_CHECKPOINT_INTERVALS_MS: Final = (1000, 60_000)
 _SNAPSHOT_BYTES: Final = (600, 2000, 6000)
 
 

@@ -1,7 +1,7 @@
 """A broker's sizes, cut down to what a simulation writes.
 
-Files of logs are made longer by a megabyte at a time, so that a sync need not write down their lengths. A simulated disk
-holds every byte of that in memory, and a simulated log rolls after a few kilobytes.
+Files of logs are made longer by a megabyte at a time, so that a sync need not write down their lengths. A simulated
+disk holds every byte of that in memory, and a simulated log rolls after a few kilobytes.
 """
 
 import contextlib

@@ -60,7 +60,7 @@ class SideUsage:
 
     def begin(self) -> None:
         run = self._loop.run_on
-        self._writing = [run(CLIENT, each.run(0.2)) for each in self.producers]
+        self._writing = [run(CLIENT, each.run(0.3)) for each in self.producers]
         self._others = [run(CLIENT, each.run(0.2)) for each in self._careless]
         self._others += [run(CLIENT, each.run()) for each in self._readers]
         self._others.append(run(CLIENT, self.settings.run(0.7)))

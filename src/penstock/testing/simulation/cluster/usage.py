@@ -110,7 +110,7 @@ class Usage:
         run = self._loop.run_on
         self._writing = [run(CLIENT, each.run(0.35)) for each in self.producers]
         self._writing += [run(CLIENT, each.run(0.4)) for each in self.transactional]
-        self._writing += [run(CLIENT, each.run(0.4)) for each in self.crowd]
+        self._writing += [run(CLIENT, each.run(0.8)) for each in self.crowd]
         self._others = [run(CLIENT, each.run(0.3)) for each in self.careless]
         self._others += [run(CLIENT, each.run()) for each in self.readers]
         self._others.append(run(CLIENT, self.admin.run(1.0)))

@@ -17,6 +17,7 @@ from penstock.testing.simulation.cluster.history import History
 _METADATA, _FIND_COORDINATOR = (3, 12), (10, 3)
 _ANSWER_S_MAX = 4.0
 _REST_S_MAX = 0.2
+_KNOWN_S_MAX = 0.5
 GROUP, TRANSACTION = 0, 1
 """Kinds of coordinators."""
 
@@ -41,6 +42,7 @@ class Client:
     def __init__(self, bootstrap: Sequence[Address], history: History, random: Random, clock: Clock) -> None:
         self._bootstrap = bootstrap
         self._connections: dict[Address, Connection] = {}
+        self._known: dict[PartitionName, tuple[Known, float]] = {}
         self.history = history
         self.random = random
         self.clock = clock
@@ -90,7 +92,14 @@ class Client:
         return await self.call(self.random.choice(self._bootstrap), api, request)
 
     async def find(self, partition: PartitionName) -> Known:
-        """Where a partition is, as some node has it. Raises `NoAnswer`."""
+        """Where a partition is, as some node had it a moment ago at most. Raises `NoAnswer`."""
+        known, found_s = self._known.get(partition, (None, 0.0))
+        if known is None or self.now_s > found_s + _KNOWN_S_MAX:
+            known = await self._look_up(partition)
+            self._known[partition] = (known, self.now_s)
+        return known
+
+    async def _look_up(self, partition: PartitionName) -> Known:
         topic = metadata.MetadataRequestTopic(name=partition[0])
         answer = await self.ask_anybody(
             _METADATA, metadata.MetadataRequest(topics=[topic], allow_auto_topic_creation=False)

@@ -32,7 +32,7 @@ def fetch_request(
     topic, number = partition
     wanted = fetch.FetchPartition(partition=number, fetch_offset=offset, partition_max_bytes=1 << 20)
     return fetch.FetchRequest(
-        max_wait_ms=200,
+        max_wait_ms=500,
         min_bytes=1,
         isolation_level=int(is_committed_only),
         topics=[fetch.FetchTopic(topic=topic, partitions=[wanted])],
