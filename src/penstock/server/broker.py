@@ -36,7 +36,7 @@ from penstock.config.themes import logs, network
 from penstock.observability.clock import Clock, SystemClock
 from penstock.observability.exposition import Histogram
 from penstock.observability.offload import ThreadOffload
-from penstock.security.cluster_secret import SECRET_FILE, ClusterSecret
+from penstock.security.cluster_secret import ClusterSecret
 from penstock.security.dialer import Dialer
 from penstock.server.assembling import make_services
 from penstock.server.connection_host import ConnectionHost, Dialect, Limits, Tracked
@@ -47,6 +47,7 @@ from penstock.server.identity import Identity
 from penstock.server.listeners import advertised_endpoints
 from penstock.server.metrics.broker import BrokerMetrics
 from penstock.server.partition_service import PartitionService
+from penstock.server.secret_file import begin_secret, keep_secret, known_secret
 from penstock.server.server import ListenFailed, Server
 from penstock.server.socket_options import SocketOptions
 from penstock.storage import directory_files
@@ -165,9 +166,8 @@ class Broker:
         syncs = self._threads(_SYNC_THREADS, "penstock-sync")
         flusher = Flusher(syncs, self._clock, max(1, self._descriptors.for_logs // 4), self._ring())
         listener = self._config.inter_broker_listener
-        self.secret = ClusterSecret(self._random, self._known_secret(), self._find_secret)
-        meta = directory_files.read_meta(self._files, self._directory())
-        self.secret.cluster_id = None if meta is None else meta.cluster_id
+        known = known_secret(self._files, self._directory(), self._given_secret)
+        self.secret = ClusterSecret(self._random, known, self._find_secret)
         self._dialer = Dialer(
             self._settings,
             self._liveness,
@@ -206,7 +206,8 @@ class Broker:
         metadata.connect(quorum)
         access = self._follow_quorum(quorum, controller, peers)
         await self._start_quorum(quorum, store, flusher, advertised[listener], reads)
-        self._require_secret(store, is_alone=quorum.is_alone)
+        if self.secret.value is None and (quorum.is_alone or self._dialer.proves_secret):
+            begin_secret(self._files, store.directory, self.secret, is_alone=quorum.is_alone)
         if quorum.is_active:
             await controller.bootstrap(users=self._users)
         if not quorum.is_alone:  # the others need this node's vote before any of them can serve
@@ -230,6 +231,8 @@ class Broker:
         await lifecycle.start()
 
     async def _open_store(self, reads: ThreadOffload, listener: str) -> LogStore:
+        meta = directory_files.read_meta(self._files, self._directory())
+        self.secret.cluster_id = None if meta is None else meta.cluster_id
         cluster_id = await cluster_id_of(self._join, self._dial, listener) if self._join else None
         store = LogStore.open(
             self._directory(),
@@ -249,37 +252,8 @@ class Broker:
                 "an empty data directory with --data DIR, or join the cluster it belongs to"
             )
         self.secret.cluster_id = store.cluster_id
-        self._keep_secret(store)
+        keep_secret(self._files, store.directory, self.secret)
         return store
-
-    def _known_secret(self) -> bytes | None:
-        """What the data directory has, or what was given to this broker."""
-        directory = self._directory()
-        stored = directory_files.read_secret(self._files, directory)
-        if stored is not None and self._given_secret not in (None, stored):
-            raise NotAdmitted(
-                f"the token that was given is not that of {directory}/{SECRET_FILE}: leave it out, or remove the file "
-                "if the cluster has a new one"
-            )
-        return stored or self._given_secret
-
-    def _keep_secret(self, store: LogStore) -> None:
-        secret = self.secret.value
-        if secret is not None and directory_files.read_secret(self._files, store.directory) is None:
-            directory_files.write_secret(self._files, store.directory, secret)
-
-    def _require_secret(self, store: LogStore, *, is_alone: bool) -> None:
-        """A new cluster makes it. Raises `NotAdmitted` for a member of an older one that has none yet."""
-        if self.secret.value is None and is_alone:
-            self.secret.make()
-            self._keep_secret(store)
-        elif self.secret.value is None and self._dialer.proves_secret:
-            raise NotAdmitted(
-                f"{store.directory} belongs to a cluster of several nodes and has no {SECRET_FILE}, by which nodes of "
-                "this version know each other. Start this one with the token of another member (`penstock cluster "
-                "token` prints it there; --token-file FILE, PENSTOCK_TOKEN). If none has one yet, stop all, run "
-                f"`penstock cluster token --create --data {store.directory}`, and start the others with that"
-            )
 
     async def _dial(self, endpoint: Endpoint) -> Connection:
         return await self._dialer.open(endpoint)
