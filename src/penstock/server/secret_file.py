@@ -29,8 +29,8 @@ def begin_secret(files: FileSystem, directory: str, secret: ClusterSecret, *, is
         raise NotAdmitted(
             f"{directory} belongs to a cluster of several nodes and has no {SECRET_FILE}, by which nodes of this "
             "version know each other. Start this one with the token of another member (`penstock cluster token` prints "
-            "it there; --token-file FILE, PENSTOCK_TOKEN). If none has one yet, stop all, run `penstock cluster token --create "
-            f"--data {directory}`, and start the others with that"
+            "it there; --token-file FILE, PENSTOCK_TOKEN). If none has one yet, stop all, run `penstock cluster token "
+            f"--create --data {directory}`, and start the others with that"
         )
     secret.make()
     keep_secret(files, directory, secret)
