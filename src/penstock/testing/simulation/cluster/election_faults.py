@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from random import Random
+from typing import TypeVar
 
 from penstock.testing.simulation.cluster.checkers.records import PartitionName
 from penstock.testing.simulation.cluster.clients.admin import Admin
@@ -22,9 +23,12 @@ from penstock.testing.simulation.cluster.plan import (
 from penstock.testing.simulation.loop import SimulatedLoop
 from penstock.testing.simulation.nodes import CLIENT
 
+T = TypeVar("T")
 _ANSWER_S_MAX = 0.5
 _FILLERS_MAX = 20
-_SLOW_DISK = (50, 250)
+_OTHER_WORK = "penstock-read"
+"""What is done off the loop and is no sync: reads, and the checkpoints that a truncation waits for."""
+_SLOW_DISK = (50, 500)
 _LAGGING_S = (0.3, 0.9)
 """Less than a follower may lag behind before it leaves the in-sync set: it may lead again."""
 
@@ -45,9 +49,9 @@ class ElectionFaults:
         self._admins: dict[str, Admin] = {}
         self._settings = SettingsAdmin(client)
         self.kinds: list[tuple[Callable[[Machine], Awaitable[None]], int]] = [
-            (self._flip_leader, 4),
+            (self._flip_leader, 7),
             (self._strand, 4),
-            (self._crash_in_turn, 3),
+            (self._crash_in_turn, 4),
         ]
 
     async def _flip_leader(self, machine: Machine) -> None:
@@ -68,25 +72,35 @@ class ElectionFaults:
         self._loop.network.isolate([leader.name], names)
         await asyncio.sleep(self._random.uniform(*_LAGGING_S))
         await self._hand_over(second, partitions, second)
-        self._loop.disk_slowness[leader.name] = self._random.uniform(*_SLOW_DISK)
+        slow = self._random.choice(
+            [leader.name, f"{leader.name} {_OTHER_WORK}", f"{leader.name} {_OTHER_WORK}"]
+        )
+        self._loop.disk_slowness[slow] = self._random.uniform(*_SLOW_DISK)
         self._loop.network.mend([leader.name], names)
         self._loop.retry_connections(leader.name)
-        await self._in_time(self._history.replicas.next_truncation(leader.node_id))
-        chosen = self._random.choice([partitions, *([each] for each in partitions)])
-        for _ in range(self._random.randint(1, 3)):
-            await asyncio.sleep(self._random.uniform(0, 0.1))
+        cut = await self._in_time(self._history.replicas.next_truncation(leader.node_id))
+        behind = [each for each in partitions if each != cut]
+        chosen = self._random.choice([partitions, behind, behind])
+        for _ in range(self._random.choice([1, 2, 2, 3])):
             await self._hand_over(self._random.choice(others), chosen, first)
+            await asyncio.sleep(self._random.uniform(0, 0.2))
             first, second = second, first
-        self._loop.call_later(self._random.uniform(0, 0.5), self._loop.disk_slowness.pop, leader.name, None)
+        self._loop.call_later(self._random.uniform(0, 0.5), self._loop.disk_slowness.pop, slow, None)
 
     async def _hand_over(self, asked: Machine, partitions: Sequence[PartitionName], to: Machine) -> None:
-        await self._in_time(self._admin_at(asked).hand_over(partitions, to.node_id))
+        if asked.broker is None:
+            return
+        image = asked.broker.services.controller.image
+        known = {each: image.partition(*each) for each in partitions}
+        replicas = {name: state.replicas for name, state in known.items() if state is not None}
+        await self._in_time(self._admin_at(asked).hand_over(replicas, to.node_id))
 
-    async def _in_time(self, asking: Awaitable[object]) -> None:
+    async def _in_time(self, asking: Awaitable[T]) -> T | None:
         """Nobody waits for who does not answer: the moment would pass."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_ANSWER_S_MAX):
-                await asking
+                return await asking
+        return None
 
     def _admin_at(self, machine: Machine) -> Admin:
         admin = self._admins.get(machine.name)
@@ -107,14 +121,14 @@ class ElectionFaults:
         if machine is controller or not (machine.is_serving and controller.is_serving):
             return
         admin = self._admin_at(controller)
-        await self._in_time(admin.hand_over(INTERNAL, machine.node_id))
+        await self._hand_over(controller, INTERNAL, machine)
         await asyncio.sleep(self._random.uniform(0.05, 0.5))
         self._loop.network.isolate([machine.name], [controller.name])
         await self._in_time(admin.grow())
         second = self._random.choice([each for each in self._machines if each is not machine])
         if self._random.random() < 0.7:  # what clients send meanwhile comes when the node hears of it all
             self._loop.network.isolate([machine.name], [CLIENT])
-        await self._in_time(admin.hand_over(INTERNAL, second.node_id))
+        await self._hand_over(controller, INTERNAL, second)
         behind, offset = _known_offset(machine), _known_offset(controller)
         for _ in range(_FILLERS_MAX):
             if _has_dropped(controller, behind, offset):

@@ -110,7 +110,7 @@ SETTINGS: Final = (
 
 MAIN: Final = tuple(name for name in PARTITION_COUNTS if not any(name in each for each in SIDES))
 
-_CHECKPOINT_INTERVALS_MS: Final = (250, 1000, 60_000)
+_CHECKPOINT_INTERVALS_MS: Final = (200, 400, 60_000)
 _SNAPSHOT_BYTES: Final = (600, 2000, 6000)
 
 

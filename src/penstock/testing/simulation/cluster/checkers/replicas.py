@@ -79,7 +79,7 @@ class ReplicaChecker:
         self._leaderless: set[PartitionId] = set()
         """All eligible replicas have crashed, and none has led since."""
         self._checked: dict[Replica, int] = {}
-        self._waiting: dict[int, list[asyncio.Future[None]]] = {}
+        self._waiting: dict[int, list[asyncio.Future[PartitionName]]] = {}
         self.groups: list[int] = []
         """How many batches of clients were appended together, each time that it was more than one."""
 
@@ -178,11 +178,11 @@ class ReplicaChecker:
         """A follower has found that its log has parted from its leader's, and is about to cut it."""
         for waiter in self._waiting.pop(node_of(replica), ()):
             if not waiter.done():
-                waiter.set_result(None)
+                waiter.set_result((replica.topic, replica.partition))
 
-    def next_truncation(self, node_id: int) -> "asyncio.Future[None]":
-        """Done when a log of this node is next to be cut."""
-        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    def next_truncation(self, node_id: int) -> "asyncio.Future[PartitionName]":
+        """Done when a log of this node is next to be cut: gives which."""
+        waiter: asyncio.Future[PartitionName] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(node_id, []).append(waiter)
         return waiter
 

@@ -5,7 +5,7 @@ Settings are changed by another, see `settings`.
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from penstock.protocol.errors import ErrorCode
@@ -169,15 +169,11 @@ class Admin:
         answer = await self._ask(_REASSIGN, request)
         return answer is not None and answer.error_code == ErrorCode.NONE
 
-    async def hand_over(self, partitions: Sequence[PartitionName], node_id: int) -> bool:
+    async def hand_over(self, replicas: Mapping[PartitionName, Sequence[int]], node_id: int) -> bool:
         """Have a node lead partitions: it becomes the first of their replicas, and is elected if it is in sync."""
-        try:
-            known = {each: list((await self.client.find(each)).replicas) for each in partitions}
-        except NoAnswer:
-            return False
         places = {
             name: [node_id, *(each for each in nodes if each != node_id)]
-            for name, nodes in known.items()
+            for name, nodes in replicas.items()
             if node_id in nodes
         }
         return bool(places) and await self._reassign(places) and await self._elect(_PREFERRED, *places)
