@@ -20,7 +20,7 @@ from penstock.cluster.controller.brokers import BrokerRegistration
 from penstock.cluster.controller.identifiers import new_cluster_id, new_uuid
 from penstock.cluster.controller.scram_credentials import NewUser
 from penstock.cluster.controller_access import ControllerAccess
-from penstock.cluster.joining import JoinFailed, cluster_id_of
+from penstock.cluster.joining import JoinFailed, JoinRefused, cluster_id_of
 from penstock.cluster.lifecycle import Lifecycle, NotAdmitted
 from penstock.cluster.metadata.errors import MetadataError
 from penstock.cluster.metadata.image import MetadataImage
@@ -236,7 +236,7 @@ class Broker:
     async def _open_store(self, reads: ThreadOffload, listener: str) -> LogStore:
         meta = directory_files.read_meta(self._files, self._directory())
         self.secret.cluster_id = None if meta is None else meta.cluster_id
-        cluster_id = await self._cluster_to_join(listener, is_member=meta is not None)
+        cluster_id = await self._cluster_to_join(listener, None if meta is None else meta.cluster_id)
         store = LogStore.open(
             self._directory(),
             files=self._files,
@@ -280,15 +280,21 @@ class Broker:
         self.services.replicas.disk.failed(error)
         self._lifecycle.disk_failed(error)
 
-    async def _cluster_to_join(self, listener: str, *, is_member: bool) -> str | None:
+    async def _cluster_to_join(self, listener: str, own_cluster_id: str | None) -> str | None:
         """None for a node that joins nobody, or is a member already and returns while those named are down."""
         if not self._join:
             return None
         try:
             return await cluster_id_of(self._join, self._dial, listener)
         except JoinFailed as error:
-            if not is_member:
+            if own_cluster_id is None:
                 raise
+            if isinstance(error, JoinRefused):
+                raise NotAdmitted(
+                    f"{self._directory()} belongs to cluster {own_cluster_id}, and the one to join does not know it "
+                    "(or has another token): give an empty data directory with --data DIR, or join the cluster it "
+                    "belongs to"
+                ) from error
             log.info("Ignored --join, because this node is a member of its cluster already: %s", error)
             return None
 
