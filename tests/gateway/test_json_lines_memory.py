@@ -54,9 +54,7 @@ def host_of(limit_bytes: int) -> ConnectionHost:
 
 
 def connected(host: ConnectionHost, wire: Wire) -> JsonLinesConnection:
-    connection = JsonLinesConnection(
-        cast("Any", None), host, wire, Peer("PLAINTEXT", "127.0.0.1", 1), b" "
-    )
+    connection = JsonLinesConnection(cast("Any", None), host, wire, Peer("PLAINTEXT", "127.0.0.1", 1), b" ")
     host.connections.add(connection)
     connection.pause_writing()
     return connection

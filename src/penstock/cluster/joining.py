@@ -8,7 +8,7 @@ from penstock.config.listeners import Endpoint
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from penstock.security.cluster_secret import JOIN_HINT
-from penstock.security.dialer import NotAMember
+from penstock.security.dialer import NotAMember, PeerRefused
 
 _DESCRIBE_CLUSTER, _VERSION = 60, 0
 _TIMEOUT_S = 5.0
@@ -16,6 +16,10 @@ _TIMEOUT_S = 5.0
 
 class JoinFailed(Exception):
     """No member that was named answers, or none takes this node; the message says what to do."""
+
+
+class JoinRefused(JoinFailed):
+    """A member answers and does not take this node for one."""
 
 
 async def cluster_id_of(
@@ -35,10 +39,12 @@ async def cluster_id_of(
                 finally:
                     await connection.close()
         except NotAMember as error:
-            raise JoinFailed(
+            raise JoinRefused(
                 f"cannot join the cluster of {host}:{port}: {error}. A node that joins needs the cluster's token: "
                 f"{JOIN_HINT}"
             ) from None
+        except PeerRefused as error:  # it is of another cluster
+            raise JoinRefused(f"cannot join the cluster of {host}:{port}: {error}") from None
         except (OSError, ProtocolError) as error:
             reasons.append(f"{host}:{port}: {error or type(error).__name__}")
             continue

@@ -20,7 +20,7 @@ from penstock.cluster.controller.brokers import BrokerRegistration
 from penstock.cluster.controller.identifiers import new_cluster_id, new_uuid
 from penstock.cluster.controller.scram_credentials import NewUser
 from penstock.cluster.controller_access import ControllerAccess
-from penstock.cluster.joining import JoinFailed, cluster_id_of
+from penstock.cluster.joining import JoinFailed, JoinRefused, cluster_id_of
 from penstock.cluster.lifecycle import Lifecycle, NotAdmitted
 from penstock.cluster.metadata.errors import MetadataError
 from penstock.cluster.metadata.image import MetadataImage
@@ -37,7 +37,7 @@ from penstock.config.themes import logs, network
 from penstock.observability.clock import Clock, SystemClock
 from penstock.observability.exposition import Histogram
 from penstock.observability.offload import ThreadOffload
-from penstock.security.cluster_secret import SECRET_FILE, ClusterSecret
+from penstock.security.cluster_secret import ClusterSecret
 from penstock.security.dialer import Dialer
 from penstock.server.assembling import make_services
 from penstock.server.connection_host import ConnectionHost, Dialect, Limits, Tracked
@@ -49,12 +49,12 @@ from penstock.server.identity import Identity
 from penstock.server.listeners import advertised_endpoints
 from penstock.server.metrics.broker import BrokerMetrics
 from penstock.server.partition_service import PartitionService
+from penstock.server.secret_file import begin_secret, keep_secret, known_secret
 from penstock.server.server import ListenFailed, Server
 from penstock.server.socket_options import SocketOptions
 from penstock.storage import directory_files
 from penstock.storage.cleaner import Cleaner, CleanerSettings
 from penstock.storage.compaction_worker import Compactor, ProcessCompactor
-from penstock.storage.directory_files import read_meta
 from penstock.storage.files import FileSystem, RealFileSystem
 from penstock.storage.flusher import Flusher
 from penstock.storage.log_errors import LogError
@@ -168,9 +168,8 @@ class Broker:
         syncs = self._threads(_SYNC_THREADS, "penstock-sync")
         flusher = Flusher(syncs, self._clock, max(1, self._descriptors.for_logs // 4), self._ring())
         listener = self._config.inter_broker_listener
-        self.secret = ClusterSecret(self._random, self._known_secret(), self._find_secret)
-        meta = directory_files.read_meta(self._files, self._directory())
-        self.secret.cluster_id = None if meta is None else meta.cluster_id
+        known = known_secret(self._files, self._directory(), self._given_secret)
+        self.secret = ClusterSecret(self._random, known, self._find_secret)
         self._dialer = Dialer(
             self._settings,
             self._liveness,
@@ -210,7 +209,8 @@ class Broker:
         metadata.connect(quorum)
         access = self._follow_quorum(quorum, controller, peers)
         await self._start_quorum(quorum, store, flusher, advertised[listener], reads)
-        self._require_secret(store, is_alone=quorum.is_alone)
+        if self.secret.value is None and (quorum.is_alone or self._dialer.proves_secret):
+            begin_secret(self._files, store.directory, self.secret, is_alone=quorum.is_alone)
         if quorum.is_active:
             await controller.bootstrap(users=self._users)
         if not quorum.is_alone:  # the others need this node's vote before any of them can serve
@@ -234,7 +234,9 @@ class Broker:
         await lifecycle.start()
 
     async def _open_store(self, reads: ThreadOffload, listener: str) -> LogStore:
-        cluster_id = await self._cluster_to_join(listener)
+        meta = directory_files.read_meta(self._files, self._directory())
+        self.secret.cluster_id = None if meta is None else meta.cluster_id
+        cluster_id = await self._cluster_to_join(listener, None if meta is None else meta.cluster_id)
         store = LogStore.open(
             self._directory(),
             files=self._files,
@@ -253,7 +255,7 @@ class Broker:
                 "an empty data directory with --data DIR, or join the cluster it belongs to"
             )
         self.secret.cluster_id = store.cluster_id
-        self._keep_secret(store)
+        keep_secret(self._files, store.directory, self.secret)
         return store
 
     async def _watch_disk(self, replicas: Replicas, reads: ThreadOffload) -> None:
@@ -278,44 +280,21 @@ class Broker:
         self.services.replicas.disk.failed(error)
         self._lifecycle.disk_failed(error)
 
-    def _known_secret(self) -> bytes | None:
-        """What the data directory has, or what was given to this broker."""
-        directory = self._directory()
-        stored = directory_files.read_secret(self._files, directory)
-        if stored is not None and self._given_secret not in (None, stored):
-            raise NotAdmitted(
-                f"the token that was given is not that of {directory}/{SECRET_FILE}: leave it out, or remove the file "
-                "if the cluster has a new one"
-            )
-        return stored or self._given_secret
-
-    def _keep_secret(self, store: LogStore) -> None:
-        secret = self.secret.value
-        if secret is not None and directory_files.read_secret(self._files, store.directory) is None:
-            directory_files.write_secret(self._files, store.directory, secret)
-
-    def _require_secret(self, store: LogStore, *, is_alone: bool) -> None:
-        """A new cluster makes it. Raises `NotAdmitted` for a member of an older one that has none yet."""
-        if self.secret.value is None and is_alone:
-            self.secret.make()
-            self._keep_secret(store)
-        elif self.secret.value is None and self._dialer.proves_secret:
-            raise NotAdmitted(
-                f"{store.directory} belongs to a cluster of several nodes and has no {SECRET_FILE}, by which nodes of "
-                "this version know each other. Start this one with the token of another member (`penstock cluster "
-                "token` prints it there; --token-file FILE, PENSTOCK_TOKEN). If none has one yet, stop all, run "
-                f"`penstock cluster token --create --data {store.directory}`, and start the others with that"
-            )
-
-    async def _cluster_to_join(self, listener: str) -> str | None:
+    async def _cluster_to_join(self, listener: str, own_cluster_id: str | None) -> str | None:
         """None for a node that joins nobody, or is a member already and returns while those named are down."""
         if not self._join:
             return None
         try:
             return await cluster_id_of(self._join, self._dial, listener)
         except JoinFailed as error:
-            if read_meta(self._files, self._directory()) is None:
+            if own_cluster_id is None:
                 raise
+            if isinstance(error, JoinRefused):
+                raise NotAdmitted(
+                    f"{self._directory()} belongs to cluster {own_cluster_id}, and the one to join does not know it "
+                    "(or has another token): give an empty data directory with --data DIR, or join the cluster it "
+                    "belongs to"
+                ) from error
             log.info("Ignored --join, because this node is a member of its cluster already: %s", error)
             return None
 

@@ -21,5 +21,7 @@ def test_a_format_whose_library_is_missing_tells_how_to_install_it(
         raise ModuleNotFoundError(f"no {name}", name="pyiceberg")
 
     monkeypatch.setattr(importlib, "import_module", without_pyiceberg)
-    with pytest.raises(TableError, match=r"need the package pyiceberg: pip install 'penstock\[iceberg\]'"):
+    with pytest.raises(
+        TableError, match=r"need the package pyiceberg: pip install 'penstock-broker\[iceberg\]'"
+    ):
         open_table(str(tmp_path), "iceberg")
