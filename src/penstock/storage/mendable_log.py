@@ -17,10 +17,13 @@ _ROUNDS_ON_A_THREAD = 2
 class MendableLog(DurableLog):
     __slots__ = ()
 
-    async def check(self, segment: Segment, rest: Callable[[], Awaitable[None]]) -> None:
+    async def check(
+        self, segment: Segment, rest: Callable[[], Awaitable[None]], *, by_epochs: bool = True
+    ) -> None:
         """Look for damage in a segment, on a thread; `damaged` then has what was found. Raises `OSError`.
 
-        `rest` is awaited after each slice: it takes a millisecond or two of the interpreter.
+        `rest` is awaited after each slice: it takes a millisecond or two of the interpreter. `by_epochs`: a batch of
+        another leader epoch than the saved one is damaged, too.
         """
         layout = self._layout
         end_offset = self.chain.end_of(self.chain.segments.index(segment))
@@ -30,7 +33,7 @@ class MendableLog(DurableLog):
             segment.base_offset,
             segment.size_bytes,
             end_offset,
-            LeaderEpochs(self.epochs.entries),
+            LeaderEpochs(self.epochs.entries if by_epochs else ()),
         )
         try:
             while not check.is_complete and layout == self._layout:
