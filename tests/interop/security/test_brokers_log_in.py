@@ -127,7 +127,7 @@ def test_a_broker_with_a_wrong_password_does_not_join(cluster: Cluster) -> None:
     with pytest.raises(BrokerFailed) as failed:
         intruder.start()
     said = str(failed.value).rpartition("---")[2]
-    assert "no member of the cluster answers" in said
+    assert "cannot join the cluster of" in said
     assert "invalid credentials" in said
     line = next(each for each in said.splitlines() if each.startswith("penstock: "))
     assert "guessed-secret" not in line
