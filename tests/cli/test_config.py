@@ -115,6 +115,13 @@ def test_a_password_that_is_set_is_not_shown(penstock: Penstock) -> None:
     penstock("config", "unset", "broker", key)
 
 
+@pytest.mark.parametrize("whose", [["broker"], ["brokers"]])
+def test_a_brokers_setting_that_does_not_exist_is_misspelt(penstock: Penstock, whose: list[str]) -> None:
+    """The broker would take it: in Kafka, a plugin may read it."""
+    failed = penstock("config", "set", *whose, "log.retention.msec=1", fails=True)
+    assert "Unknown broker config name: log.retention.msec. Did you mean log.retention.ms?" in failed.stderr
+
+
 def test_a_change_that_the_broker_refuses_is_one_line(penstock: Penstock, topic: str) -> None:
     assert "retention.ms" in penstock("config", "set", "topic", topic, "retention.ms=x", fails=True).stderr
     assert "no.such" in penstock("config", "set", "topic", topic, "no.such=x", fails=True).stderr

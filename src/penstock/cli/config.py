@@ -177,6 +177,8 @@ def _alter(server: str, client: list[str], kind: Kind, arguments: list[str], ope
     from confluent_kafka.admin import AlterConfigOpType, ConfigEntry
 
     name, changes = split_arguments(kind, arguments, operation)
+    if operation != "DELETE" and kind in ("broker", "brokers"):
+        _check_known(changes)
     if kind != "topic" and kind != "broker":  # noqa: PLR1714  mypy narrows it so
         whose = _named(server, client, kind, name)
         alter_resource(server, client, kind, whose, changes=changes, operation=operation)
@@ -192,6 +194,18 @@ def _alter(server: str, client: list[str], kind: Kind, arguments: list[str], ope
     result_of(request[resource], f"cannot change {kind} {resource.name}")
     for key, value in changes.items():
         print(_done(operation, f"{kind} {resource.name}", key, value))
+
+
+def _check_known(names: Iterable[str]) -> None:
+    """A broker takes names that it does not know, as Kafka's do. Here they are misspelt."""
+    from penstock.config.property import ConfigError
+    from penstock.config.table import known_broker_property
+
+    try:
+        for each in names:
+            known_broker_property(each)
+    except ConfigError as error:
+        raise CommandError(f"{error}. `penstock config list` shows every setting", EXIT_USAGE) from None
 
 
 def _done(operation: Operation, whose: str, key: str, value: str | None) -> str:

@@ -1,6 +1,7 @@
 """Changes of cluster metadata, one at a time: decide, append, apply, answer."""
 
 import asyncio
+import logging
 import random
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import TypeVar
@@ -69,8 +70,11 @@ from penstock.cluster.metadata.image import MetadataImage, ResourceType
 from penstock.cluster.metadata.log import MetadataLog, Subscriber
 from penstock.config.broker import BrokerConfig
 from penstock.config.overrides import topic_config
+from penstock.config.property import ConfigError
 from penstock.config.topic import TopicConfig
 from penstock.security.acl import AccessControlEntry, AclFilter
+
+log = logging.getLogger(__name__)
 
 R = TypeVar("R")
 
@@ -298,7 +302,13 @@ class Controller:
     def _follow_settings(self, delta: MetadataDelta) -> None:
         node_id = self.config.node_id
         ours = {(ResourceType.BROKER, ""), (ResourceType.BROKER, str(node_id))}
-        if not ours.isdisjoint(delta.configs_changed):
+        if ours.isdisjoint(delta.configs_changed):
+            return
+        try:
             self.config = self.config.with_dynamic(
                 cluster_wide=self.image.cluster_settings(), per_broker=self.image.broker_settings(node_id)
+            )
+        except ConfigError as error:  # together with this broker's file, which who decided it does not know
+            log.error(  # noqa: TRY400
+                "Dynamic settings of broker %d cannot be applied, previous ones kept: %s", node_id, error
             )
