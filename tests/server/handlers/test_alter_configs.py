@@ -8,7 +8,11 @@ import pytest
 
 from penstock.protocol.messages import alter_configs as whole
 from penstock.protocol.messages import incremental_alter_configs as incremental
-from penstock.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from penstock.protocol.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResourceResult,
+)
 from penstock.testing.disk import FaultyDisk
 from tests.server.live import Client, code, one, running_broker, unique_name, versions
 
@@ -150,6 +154,46 @@ async def test_a_log_level_without_value_or_named_twice_is_refused(client: Clien
     assert await change(client, LOGGER, "1", *twice) == "INVALID_REQUEST"
 
 
+async def settings_of(client: Client, name: str, *keys: str) -> list[DescribeConfigsResourceResult]:
+    resource = DescribeConfigsResource(resource_type=BROKER, resource_name=name, configuration_keys=[*keys])
+    request = DescribeConfigsRequest(resources=[resource], include_synonyms=True)
+    found: list[DescribeConfigsResourceResult] = one((await client.send(request)).results).configs
+    return found
+
+
+@pytest.mark.parametrize("name", ["1", ""])
+async def test_a_brokers_setting_that_nobody_knows_is_taken_and_listed_without_its_value(
+    client: Client, name: str
+) -> None:
+    setting = f"a.plugins.{unique_name()}"
+    assert await change(client, BROKER, name, (setting, SET, "secret"), trial=True) == "NONE"
+    assert await settings_of(client, name, setting) == []
+    assert await change(client, BROKER, name, (setting, SET, "secret")) == "NONE"
+    source = 2 if name else 3
+    (shown,) = await settings_of(client, name, setting)
+    assert (shown.value, shown.config_source, shown.config_type) == (None, source, 0)
+    assert (shown.read_only, shown.is_sensitive) == (True, True)
+    assert [(each.name, each.value, each.source) for each in shown.synonyms] == [(setting, None, source)]
+    assert await change(client, BROKER, name, (setting, DELETE, None)) == "NONE"
+    assert await settings_of(client, name, setting) == []
+
+
+async def test_all_settings_of_a_broker_are_replaced_by_one_that_nobody_knows(client: Client) -> None:
+    assert await change(client, BROKER, "1", ("max.connections", SET, "77")) == "NONE"
+    assert await replace(client, BROKER, "1", {"a.plugins.setting": "x"}) == "NONE"
+    assert [each.name for each in await settings_of(client, "1") if each.config_source == 2] == [
+        "a.plugins.setting"
+    ]
+    assert await replace(client, BROKER, "1", {}) == "NONE"
+
+
+@pytest.mark.parametrize("trial", [True, False])
+async def test_a_setting_of_librdkafkas_test_0081_is_taken(client: Client, trial: bool) -> None:
+    change_of_it = ("sasl.kerberos.min.time.before.relogin", SET, "58000")
+    assert await change(client, BROKER, "1", change_of_it, trial=trial) == "NONE"
+    assert await change(client, BROKER, "1", (change_of_it[0], DELETE, None), trial=trial) == "NONE"
+
+
 REFUSED: list[tuple[int, str, Change, str]] = [
     (TOPIC, "there", ("no.such.setting", SET, "1"), "INVALID_CONFIG"),
     (TOPIC, "there", ("retention.ms", SET, "soon"), "INVALID_CONFIG"),
@@ -160,6 +204,10 @@ REFUSED: list[tuple[int, str, Change, str]] = [
     (BROKER, "2", ("log.retention.ms", SET, "1"), "INVALID_REQUEST"),
     (BROKER, "one", ("log.retention.ms", SET, "1"), "INVALID_REQUEST"),
     (BROKER, "1", ("node.id", SET, "2"), "INVALID_REQUEST"),
+    (BROKER, "1", ("advertised.listeners", SET, "PLAINTEXT://127.0.0.1:1"), "INVALID_REQUEST"),
+    (BROKER, "1", ("ssl.keystore.location", SET, "/x"), "INVALID_REQUEST"),
+    (BROKER, "", ("ssl.client.auth", SET, "none"), "INVALID_REQUEST"),
+    (BROKER, "", ("listener.name.a.ssl.keystore.location", SET, "/x"), "INVALID_REQUEST"),
     (BROKER, "1", ("log.retention.ms", SET, "soon"), "INVALID_REQUEST"),
     (GROUP, "", ("consumer.session.timeout.ms", SET, "50000"), "INVALID_REQUEST"),
     (GROUP, "g", ("consumer.session.timeout.ms", SET, "soon"), "INVALID_CONFIG"),
