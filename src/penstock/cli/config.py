@@ -83,7 +83,7 @@ def _described(
     resource = _resource(admin, kind, name)
     request = admin.describe_configs([resource], request_timeout=REQUEST_TIMEOUT_SECONDS)
     entries: Any = result_of(request[resource], f"cannot read the settings of {kind} {resource.name}")
-    shown = [_entry(entry) for _, entry in sorted(entries.items()) if show_all or not entry.is_default]
+    shown = [_entry(entry) for _, entry in sorted(entries.items()) if show_all or not _is_default(entry)]
     return resource.name, shown
 
 
@@ -97,6 +97,19 @@ def _named(server: str, client: list[str], kind: OtherKind, name: str | None) ->
     if not name:
         raise CommandError(f"say which: `penstock config describe {kind} NAME`", EXIT_USAGE)
     return name
+
+
+def _is_default(entry: Any) -> bool:
+    """Whether it need not be shown. A new cluster stores the default of one setting (KIP-966)."""
+    from confluent_kafka.admin import ConfigSource
+
+    from penstock.config.property import render
+    from penstock.config.themes.topic import MIN_INSYNC_REPLICAS
+
+    is_of_cluster = entry.source == ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG.value
+    default = MIN_INSYNC_REPLICAS
+    is_stored = is_of_cluster and (entry.name, entry.value) == (default.name, render(default.default))
+    return bool(entry.is_default or is_stored)
 
 
 def _entry(entry: Any) -> dict[str, Any]:

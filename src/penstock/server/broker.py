@@ -18,6 +18,7 @@ from penstock.cluster.controller import Controller
 from penstock.cluster.controller.active import ActiveController
 from penstock.cluster.controller.brokers import BrokerRegistration
 from penstock.cluster.controller.identifiers import new_cluster_id, new_uuid
+from penstock.cluster.controller.min_isr_default import warn_of_other_value
 from penstock.cluster.controller.scram_credentials import NewUser
 from penstock.cluster.controller_access import ControllerAccess
 from penstock.cluster.joining import JoinFailed, JoinRefused, cluster_id_of
@@ -227,6 +228,7 @@ class Broker:
         await lifecycle.register()
         store.broker_epoch = access.broker_epoch
         await metadata.reached(access.broker_epoch)
+        warn_of_other_value(metadata.image, self._config)
         partitions = PartitionService(
             self.services, store, metadata, peers, access, clock=self._clock, liveness=self._liveness
         )

@@ -21,8 +21,6 @@ INTENDED: Final = {
     r"setting replica.fetch.backoff.ms of 4": "another node leads sooner",
     r"setting transaction.partition.verification.enable of 4": "it takes a restart here",
     r"setting streams.\S+ of 32": "there are no groups of Kafka Streams",
-    r"setting min.insync.replicas of \d": "Kafka writes a cluster-wide 1 when ELR is enabled (KIP-966)",
-    r"CreateTopics v\d .*(good|defaults|assigned|setting|polic|twice|collision.1).*": "the same `min.insync.replicas`",
     r"Produce v\d+ (two batches|no batch|magic 1|cut off)": "a refusal tells the log's start too",
     r"Produce v\d+ \S+: the (same|oldest of five) again": "a retry is told no time, as when it was first sent",
     r"ShareFetch v\d unknown topic of .*": "UNKNOWN_TOPIC_ID of its partition; in Kafka the request fails as a whole",

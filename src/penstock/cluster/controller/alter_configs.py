@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from penstock.cluster.controller.decision import Decision, Refusal
+from penstock.cluster.controller.min_isr_default import check_min_isr
 from penstock.cluster.controller.settings_review import REVIEWED, review_change
 from penstock.cluster.metadata.image import MetadataImage, ResourceType
 from penstock.cluster.topic_names import invalid_name_reason
@@ -19,6 +20,7 @@ from penstock.config.overrides import (
 )
 from penstock.config.property import ConfigError, Kind, Property, render
 from penstock.config.table import CLIENT_METRICS, GROUP, TOPIC, broker_property
+from penstock.config.themes.topic import MIN_INSYNC_REPLICAS
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.metadata_records import ConfigRecord
 
@@ -195,6 +197,8 @@ def _check_result(
         else:
             _check_broker_name(image, name)
             _check_broker_settings(config, resource, after)
+            is_named = any(change.name == MIN_INSYNC_REPLICAS.name for change in resource.changes)
+            check_min_isr(image, name, is_named=is_named, after=after)
     except ConfigError as error:
         # KAFKA-13609: of these settings Kafka says INVALID_REQUEST where INVALID_CONFIG would be expected.
         is_odd = resource.resource_type == ResourceType.BROKER or isinstance(error, UnfitSubscription)

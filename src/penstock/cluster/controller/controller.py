@@ -126,7 +126,7 @@ class Controller:
         Raises `MetadataError` when it is from a version that works differently.
         """
         is_new = not self.image.features.finalized
-        await self._mutate(lambda: decide_bootstrap(self.image, levels))
+        await self._mutate(lambda: decide_bootstrap(self.image, self.config, levels))
         if users and is_new:
             await self._mutate(lambda: decide_first_users(self.image, users, self._randomness))
 
@@ -193,7 +193,7 @@ class Controller:
         self, updates: Sequence[FeatureUpdate], *, validate_only: bool = False
     ) -> FeaturesUpdated:
         return await self._mutate(
-            lambda: decide_update_features(self.image, updates), validate_only=validate_only
+            lambda: decide_update_features(self.image, self.config, updates), validate_only=validate_only
         )
 
     async def alter_quotas(
