@@ -81,7 +81,7 @@ async def test_a_listener_that_is_added_is_open_when_the_change_is_answered_and_
         assert (await client.send(DescribeClusterRequest())).error_code == 0
 
 
-async def test_clients_of_an_added_listener_are_told_what_kafka_tells_them(tmp_path: Path) -> None:
+async def test_clients_of_an_added_listener_get_the_metadata_that_kafka_answers(tmp_path: Path) -> None:
     """The registration stays as it was: nobody is led to the new listener."""
     async with running_broker(tmp_path) as live:
         client = await live.connect()

@@ -34,7 +34,7 @@ async def alter(
     refused = {
         id(r): refusal
         for r in resources
-        if (refusal := _refusal(ctx, r, replace_all=replace_all)) is not None
+        if (refusal := await _refusal(ctx, r, replace_all=replace_all)) is not None
     }
     wanted = [r for r in resources if id(r) not in refused]
     try:
@@ -103,7 +103,7 @@ def _request(
     )
 
 
-def _refusal(
+async def _refusal(
     ctx: RequestContext, resource: ResourceChanges, *, replace_all: bool
 ) -> tuple[ErrorCode, str | None] | None:
     code = settings_refusal(ctx, Operation.ALTER_CONFIGS, resource.resource_type, resource.resource_name)
@@ -112,7 +112,7 @@ def _refusal(
     if not is_of_broker(resource.resource_type, resource.resource_name) or ctx.peer.is_forwarded:
         return None
     try:
-        _check_own(ctx, resource, replace_all=replace_all)
+        await _check_own(ctx, resource, replace_all=replace_all)
     except Refusal as refusal:
         return refusal.code, refusal.message
     except ConfigError as error:
@@ -120,7 +120,7 @@ def _refusal(
     return None
 
 
-def _check_own(ctx: RequestContext, resource: ResourceChanges, *, replace_all: bool) -> None:
+async def _check_own(ctx: RequestContext, resource: ResourceChanges, *, replace_all: bool) -> None:
     """Raises `Refusal` or `ConfigError` when these settings are another broker's, or this broker cannot have them."""
     own, name = ctx.broker.node_id, resource.resource_name
     if not name.removeprefix("-").isdecimal():
@@ -132,7 +132,7 @@ def _check_own(ctx: RequestContext, resource: ResourceChanges, *, replace_all: b
         cluster_wide=config.cluster_wide_settings(),
         per_broker=settings_after(ctx.broker.controller.image, resource, replace_all=replace_all),
     )
-    ctx.broker.listeners.check(after)
+    await ctx.broker.listeners.check(after)
 
 
 def answer(

@@ -37,7 +37,7 @@ class ListenerChanges:
         self._inter_broker = config().inter_broker_listener
         self._on_change = on_change
 
-    def check(self, after: BrokerConfig) -> None:
+    async def check(self, after: BrokerConfig) -> None:
         """Raises `ConfigError` when this broker could not have the listeners of these settings."""
         if after.listeners == self._config().listeners:
             return
@@ -58,7 +58,7 @@ class ListenerChanges:
         self._identity.check(added, after)
         for endpoint in added:
             try:
-                self._server.check(endpoint)
+                await self._server.check(endpoint)
             except ListenFailed as error:
                 raise ConfigError(str(error)) from error
 

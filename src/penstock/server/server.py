@@ -4,9 +4,9 @@ import asyncio
 import contextlib
 import logging
 import socket
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -45,7 +45,7 @@ class Server:
         return [await self._listen(endpoint) for endpoint in endpoints]
 
     async def _listen(self, endpoint: Endpoint) -> Endpoint:
-        listening = _bind(endpoint, self._sockets)
+        listening = await _bind(endpoint, self._sockets)
         port: int = listening.getsockname()[1]
         self._servers[endpoint.name] = await self._listener(endpoint.name, listening)
         return msgspec.structs.replace(endpoint, port=port)
@@ -56,18 +56,17 @@ class Server:
         await self._servers[endpoint.name].start_serving()
         return bound
 
-    def check(self, endpoint: Endpoint) -> None:
+    async def check(self, endpoint: Endpoint) -> None:
         """Raises `ListenFailed` when its address cannot be bound."""
-        _bind(endpoint, self._sockets).close()
+        (await _bind(endpoint, self._sockets)).close()
 
     def close(self, listener: str, drain_ms_max: int) -> None:
         """Accept nobody on a listener any more, and end its connections when they have been answered."""
         server = self._servers.pop(listener)
         server.close()
-        open_now = self._host.connections
-        its_own = {each for each in open_now if each.peer.listener == listener}
+        its_own = {each for each in self._host.connections if each.peer.listener == listener}
         task = asyncio.get_running_loop().create_task(
-            self._end([server], lambda: its_own & open_now, drain_ms_max), name=f"close-{listener}"
+            self._end([server], its_own.__contains__, drain_ms_max), name=f"close-{listener}"
         )
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
@@ -98,22 +97,24 @@ class Server:
         servers = list(self._servers.values())
         for server in servers:
             server.close()
-        await self._end(servers, self._host.connections.copy, drain_ms_max)
+        await self._end(servers, lambda _connection: True, drain_ms_max)
         await asyncio.gather(*self._closing)
 
     async def _end(
         self,
         servers: "Sequence[asyncio.Server | TlsListener]",
-        connections: Callable[[], Collection[Tracked]],
+        is_meant: Callable[[Tracked], bool],
         drain_ms_max: int,
     ) -> None:
-        draining = [asyncio.ensure_future(each.drain_and_close()) for each in connections()]
+        meant = [each for each in self._host.connections if is_meant(each)]
+        draining = [asyncio.ensure_future(each.drain_and_close()) for each in meant]
         if draining:
             _, late = await asyncio.wait(draining, timeout=drain_ms_max / 1000)
             for task in late:
                 task.cancel()
-        for connection in connections():
-            connection.abort()
+        for connection in list(self._host.connections):
+            if is_meant(connection):
+                connection.abort()
         for server in servers:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(server.wait_closed(), 1)
@@ -142,11 +143,10 @@ class Server:
             closed = idle
 
 
-def _bind(endpoint: Endpoint, options: SocketOptions) -> socket.socket:
+async def _bind(endpoint: Endpoint, options: SocketOptions) -> socket.socket:
     try:
-        family, _, _, _, address = socket.getaddrinfo(
-            endpoint.host or None, endpoint.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
+        found = await _resolve(endpoint)
+        family, _, _, _, address = found[0]
         listening = socket.socket(family, socket.SOCK_STREAM)
     except OSError as error:
         raise ListenFailed(
@@ -164,3 +164,16 @@ def _bind(endpoint: Endpoint, options: SocketOptions) -> socket.socket:
         ) from error
     listening.setblocking(False)
     return listening
+
+
+async def _resolve(endpoint: Endpoint) -> Sequence[tuple[Any, ...]]:
+    """A name may take long, and others are served meanwhile; an address is found at once."""
+    host = endpoint.host or None
+    try:
+        return socket.getaddrinfo(
+            host, endpoint.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE | socket.AI_NUMERICHOST
+        )
+    except socket.gaierror:
+        return await asyncio.get_running_loop().getaddrinfo(
+            host, endpoint.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )

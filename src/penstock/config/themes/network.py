@@ -35,7 +35,7 @@ LISTENERS = LISTEN.names(
 )
 ADVERTISED_LISTENERS = LISTEN.optional_names(
     "advertised.listeners",
-    "The addresses that clients are told to connect to, in the form of `listeners`. Unset, `listeners` is used.",
+    "The addresses that clients connect to, in the form of `listeners`. Unset, `listeners` is used.",
 )
 LISTENER_SECURITY_PROTOCOL_MAP = LISTEN.string(
     "listener.security.protocol.map",
