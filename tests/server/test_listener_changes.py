@@ -1,5 +1,6 @@
 """Listeners that are added and removed while a broker runs, by its dynamic settings."""
 
+import asyncio
 import socket
 import ssl
 from collections.abc import Mapping
@@ -8,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from penstock.client.cluster import Client as ClusterClient
 from penstock.client.connection import Connection
+from penstock.embedded import Cluster
 from penstock.protocol.messages.describe_cluster import DescribeClusterRequest
 from penstock.protocol.messages.incremental_alter_configs import (
     AlterableConfig,
@@ -241,3 +244,40 @@ async def test_another_brokers_settings_are_to_be_sent_to_that_broker(tmp_path: 
                 "INVALID_REQUEST",
                 message,
             )
+
+
+def test_in_a_cluster_a_broker_checks_its_listeners_itself_wherever_the_controller_is() -> None:
+    with Cluster(3) as cluster:
+        ports = {node: free_port() for node in (1, 2, 3)}
+
+        async def send(client: ClusterClient, node: int, to: int, port: int) -> tuple[str, str | None]:
+            base = (await client.request(node, MetadataRequest())).brokers
+            own = next(each.port for each in base if each.node_id == node)
+            value = f"PLAINTEXT://127.0.0.1:{own},EXTRA://127.0.0.1:{port}"
+            configs = [
+                AlterableConfig(name="listeners", value=value),
+                AlterableConfig(name="listener.security.protocol.map", value=MAP),
+            ]
+            resource = AlterConfigsResource(resource_type=4, resource_name=str(node), configs=configs)
+            answer = one(
+                (await client.request(to, IncrementalAlterConfigsRequest(resources=[resource]))).responses
+            )
+            return code(answer.error_code), answer.error_message
+
+        async def scenario() -> None:
+            async with ClusterClient(cluster.bootstrap_servers) as client:
+                for node, port in ports.items():
+                    other = node % 3 + 1
+                    message = f"Unexpected broker id, expected {other}, but received {node}"
+                    assert await send(client, node, other, port) == ("INVALID_REQUEST", message)
+                    with socket.create_server(("127.0.0.1", port)):
+                        error, message_of_broker = await send(client, node, node, port)
+                        assert error == "INVALID_REQUEST"
+                        assert f"cannot listen on 127.0.0.1:{port}" in str(message_of_broker)
+                    assert await send(client, node, node, port) == ("NONE", None)
+                    while not await is_open(
+                        port
+                    ):  # another node has decided: this one hears of it a moment later
+                        await asyncio.sleep(0.01)
+
+        asyncio.run(asyncio.wait_for(scenario(), 60))
