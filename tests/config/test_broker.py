@@ -151,6 +151,13 @@ def test_a_setting_in_a_higher_layer_wins_over_its_synonym_below() -> None:
     ]
 
 
+def test_a_controllers_listener_speaks_plaintext_unless_the_map_is_set() -> None:
+    static = {"listeners": "PLAINTEXT://:1,QUORUM://:2", "controller.listener.names": "QUORUM"}
+    assert [each.security_protocol for each in BrokerConfig(static).listeners] == ["PLAINTEXT", "PLAINTEXT"]
+    with pytest.raises(ConfigError, match="no security protocol is defined for listener QUORUM"):
+        BrokerConfig({**static, "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT"})
+
+
 def test_a_dynamic_value_of_a_setting_that_needs_a_restart_is_left_out() -> None:
     """An earlier version took `advertised.listeners` while running."""
     stored = {"advertised.listeners": "PLAINTEXT://elsewhere:1", "max.connections": "3"}

@@ -137,7 +137,11 @@ class BrokerConfig:
         return self._per_broker
 
     def _protocols(self) -> dict[str, str]:
-        return parse_protocol_map(self[network.LISTENER_SECURITY_PROTOCOL_MAP])
+        protocols = parse_protocol_map(self[network.LISTENER_SECURITY_PROTOCOL_MAP])
+        if network.LISTENER_SECURITY_PROTOCOL_MAP.name not in self._values:
+            names = ("CONTROLLER", *self[network.CONTROLLER_LISTENER_NAMES])
+            protocols = {**{name.upper(): "PLAINTEXT" for name in names}, **protocols}
+        return protocols
 
     def _overlay(self, layer: Mapping[str, str]) -> dict[str, str]:
         """Put a dynamic layer on top.
