@@ -40,8 +40,8 @@ ADVERTISED_LISTENERS = LISTEN.optional_names(
 LISTENER_SECURITY_PROTOCOL_MAP = LISTEN.string(
     "listener.security.protocol.map",
     "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT",
-    "Which protocol each listener name speaks, as NAME:PROTOCOL, comma-separated. Unset, a listener named CONTROLLER or "
-    "in `controller.listener.names` speaks PLAINTEXT.",
+    "Which protocol each listener name speaks, as NAME:PROTOCOL, comma-separated. Unset, a listener named CONTROLLER "
+    "or in `controller.listener.names` speaks PLAINTEXT.",
     live=Live.PER_BROKER,
 )
 INTER_BROKER_LISTENER_NAME = LISTEN.optional_string(
