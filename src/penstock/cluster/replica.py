@@ -531,8 +531,13 @@ class Replica:
         # After an unclean election even records that had been committed may be gone.
         self._truncated(min(self.high_watermark, end_offset))
 
-    def start_over(self, offset: int, *, leader_epoch: int) -> None:
-        """Drop all records and go on at `offset`, the log start of the leader of this epoch. Raises `LogError`."""
+    async def start_over(self, store: LogStore, offset: int, *, leader_epoch: int) -> None:
+        """Drop all records and go on at `offset`, where the leader of this epoch has its first batch.
+
+        Waits for the disk, and raises `LogError`, as `truncate` does.
+        """
+        self._require_follower(leader_epoch)
+        await store.allow_truncation(self.log, offset)
         self._require_follower(leader_epoch)
         self.log.truncate_fully_and_start_at(offset)
         self._truncated(offset)

@@ -314,13 +314,16 @@ class Log(MendableLog):
         return end_offset
 
     def lower_recovery_point(self, offset: int) -> None:
-        """Let recovery look again at the segment that holds `offset` and all after it."""
+        """Let recovery look again at the segment that holds `offset`, or will hold it, and all after it."""
         base_offset = self.chain.segments[self.chain.number_of(offset)].base_offset
-        self.recovery_point = min(self.recovery_point, base_offset)
+        self.recovery_point = min(self.recovery_point, base_offset, offset)
         self._generation += 1  # a checkpoint that is being written no longer counts
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
-        """Drop all records and go on at `offset`, as a follower must that has fallen behind the leader's start."""
+        """Drop all records and go on at `offset`, as a follower must that has fallen behind the leader's start.
+
+        Where that may be below the recovery point, await `LogStore.allow_truncation` first.
+        """
         self._generation += 1
         self._layout += 1
         self.chain.restart_at(offset)

@@ -358,7 +358,7 @@ class LogStore:
             log.finish_checkpoint(job, job.failure)
 
     async def allow_truncation(self, log: Log, offset: int) -> None:
-        """Lower the recovery point on disk, so that `Log.truncate_to` may drop the records from `offset` on.
+        """Lower the recovery point on disk, so that the log may drop what it has from `offset` on, or go on there.
 
         Records appended in their place later must not pass for checked ones. Whoever truncates does so as soon as this
         returns, and first checks again whether it still may. Raises `StorageError`.
