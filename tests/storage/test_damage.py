@@ -28,7 +28,7 @@ from tests.storage.logs import (
 
 COUNT = 10
 SIZE = len(batch_of("0"))
-CONTENT, LENGTH, MAGIC, BASE_OFFSET, EPOCH = HEADER_SIZE + 3, 9, 16, 6, 13
+CONTENT, LENGTH, MAGIC, BASE_OFFSET, EPOCH, EPOCH_SIGN = HEADER_SIZE + 3, 9, 16, 6, 13, 12
 EPOCHS = LeaderEpochs([EpochEntry(0, 0)])
 LAST_OFFSET = 24
 """How many offsets a batch takes: seed 252 of the simulated clusters believed it, and cut what came behind."""
@@ -89,7 +89,7 @@ def found_in(data: bytearray, end_offset: int = COUNT) -> list[Damage]:
     return looking.found
 
 
-@pytest.mark.parametrize("place", [CONTENT, LENGTH, MAGIC, BASE_OFFSET, EPOCH])
+@pytest.mark.parametrize("place", [CONTENT, LENGTH, MAGIC, BASE_OFFSET, EPOCH, EPOCH_SIGN])
 @pytest.mark.parametrize("offset", [0, 4, COUNT - 1])
 def test_one_bad_batch_is_found_and_those_around_it_are_not(log: Log, offset: int, place: int) -> None:
     data = content(log)
