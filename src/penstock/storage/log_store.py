@@ -4,6 +4,7 @@
     <data>/meta.properties                     see `directory_files`
     <data>/.kafka_cleanshutdown                only after a clean stop
     <data>/*-offset-checkpoint                 see `checkpoints`
+    <data>/damage-checkpoint                   see `damage_checkpoint`
     <data>/<topic>-<partition>/                a log
     <data>/<topic>-<partition>.<hex>-delete/   a log that was deleted and is being removed
     <data>/<topic>-<partition>.<hex>-stray/    the log of another topic that had the same name; never touched
@@ -17,7 +18,7 @@ import contextlib
 import logging
 import os
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from penstock.config.topic import TopicConfig
@@ -25,6 +26,7 @@ from penstock.observability.clock import Clock, SystemClock
 from penstock.observability.offload import InlineOffload, Offload
 from penstock.storage import directory_files
 from penstock.storage.checkpoints import HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS, PartitionName
+from penstock.storage.damage_checkpoint import DamageCheckpoint, Damages
 from penstock.storage.directory_files import Meta
 from penstock.storage.directory_usage import DirectoryUsage, measure
 from penstock.storage.file_cache import FileCache
@@ -36,6 +38,7 @@ from penstock.storage.log_values import LoadedLog
 from penstock.storage.offset_checkpoints import OffsetCheckpoints
 from penstock.storage.producer_state import EXPIRATION_MS_DEFAULT
 from penstock.storage.recovery import Checkpointed, create_log, load_log
+from penstock.storage.unopened_check import UnopenedCheck
 
 OPEN_FILES_MAX_DEFAULT = 1000
 _IDLE_SWEEPS_TO_RELEASE = 2
@@ -82,6 +85,7 @@ class LogStore:
         if self._unopened and not self.was_clean:
             files.sync_dir(directory)  # a kill may have left the names of new logs in memory only
         self._offsets = OffsetCheckpoints(files, directory, self._unopened)
+        self._damage = DamageCheckpoint(files, directory, self._unopened)
         self._due: dict[Log, None] = {}  # in the order they came: a simulation repeats itself
         self._tasks: set[asyncio.Task[None]] = set()
         self._saving = asyncio.Lock()
@@ -144,6 +148,11 @@ class LogStore:
         """All partitions that have a log here, open or not."""
         return self._unopened | self._logs.keys()
 
+    @property
+    def damage(self) -> Damages:
+        """All damage that is known, by partition, in logs that are open and in others."""
+        return self._damage.known
+
     def topic_id(self, topic: str, partition: int) -> bytes | None:
         """The id of the topic that a log here belongs to, if its directory names one."""
         return directory_files.read_topic_id(self._files, self._path(PartitionName(topic, partition)))
@@ -200,6 +209,7 @@ class LogStore:
         path = self._path(name)
         try:
             self._offsets.make_way_for(name)
+            self._damage.make_way_for(name)
             self._files.make_dirs(path)
             directory_files.write_topic_id(self._files, path, topic_id)
             loaded = create_log(self._cache, path, config, producer_expiration_ms=self.producer_expiration_ms)
@@ -229,6 +239,28 @@ class LogStore:
         is_new = loaded.log_end_offset == 0 or not (self.was_clean or checkpointed.recovery_point)
         return self._log(name, config, loaded, is_new=is_new)
 
+    async def is_unopened_suspect(
+        self, topic: str, partition: int, rest: Callable[[], Awaitable[None]]
+    ) -> bool:
+        """Whether a log that was not used since a clean stop has damage, or cannot be checked without being opened.
+
+        It stays closed. `rest` as in `Log.check`. Raises `OSError`.
+        """
+        name = PartitionName(topic, partition)
+        end_offset = self._offsets.recovery_points.get(name)
+        if name not in self._unopened:
+            return False
+        if not self.was_clean or end_offset is None:
+            return True
+        check = UnopenedCheck(
+            self._files,
+            self._path(name),
+            log_start_offset=self._offsets.log_starts.get(name, 0),
+            end_offset=end_offset,
+            offload=self._offload,
+        )
+        return await check.finds_damage(lambda: name in self._unopened, rest)
+
     def delete(self, topic: str, partition: int) -> None:
         """Take the log of this partition out of the directory; its files are removed in the background."""
         name = PartitionName(topic, partition)
@@ -240,6 +272,7 @@ class LogStore:
             return
         self._unopened.discard(name)
         self._offsets.forget(name)
+        self._damage.forget(name)
         path = self._path(name)
         target = f"{path}.{uuid.uuid4().hex}{_DELETE}"
         try:
@@ -259,10 +292,11 @@ class LogStore:
         target = f"{path}.{uuid.uuid4().hex}{_STRAY}"
         self._files.rename(path, target)
         self._offsets.forget(name)
+        self._damage.forget(name)
         _log.warning("%s %s: it is kept as %s, remove it when it is not needed", path, reason, target)
 
     def _log(self, name: PartitionName, config: TopicConfig, loaded: LoadedLog, *, is_new: bool) -> Log:
-        return Log(
+        log = Log(
             name.topic,
             name.partition,
             self._path(name),
@@ -272,6 +306,20 @@ class LogStore:
             discard=self._discard,
             is_new=is_new,
         )
+        sizes = {segment.base_offset: segment.size_bytes for segment in log.segments}
+        log.damaged.remember(self.damage.get(name, ()), sizes, log.log_start_offset, log.log_end_offset)
+        log.damaged.on_change = partial(self._note_damage, name, log)
+        self._note_damage(name, log)
+        return log
+
+    def _note_damage(self, name: PartitionName, log: Log) -> None:
+        """New damage is written down at once, the end of old damage with the next checkpoint."""
+        if self._damage.note(name, log.damaged):
+            self._in_background(self._damage.prepare(self._is_unsynced))
+
+    def _is_unsynced(self, name: PartitionName) -> bool:
+        log = self._logs.get(name)
+        return log is not None and log.has_unsynced
 
     def _path(self, name: PartitionName) -> str:
         return f"{self.directory}/{name.directory}"
@@ -400,6 +448,8 @@ class LogStore:
             except OSError as error:
                 _log.warning("cannot write the checkpoints of %s: %s", self.directory, error.strerror)
                 return False
+            if not self._damage.is_saved:
+                await self._offload.run(self._damage.prepare(self._is_unsynced))
             return True
 
     async def save_high_watermarks(self, high_watermarks: Mapping[PartitionName, int]) -> None:

@@ -42,8 +42,7 @@ class MendableLog(DurableLog):
         finally:
             self._cache.unpin(handle)
         if layout == self._layout:  # else it is looked at again another time
-            others = [each for each in self.damaged if each.segment != segment.base_offset]
-            self.damaged = sorted([*others, *check.found], key=lambda each: each.base_offset)
+            self.damaged.set_found(segment.base_offset, check.found)
 
     def mend(self, damage: Damage, batches: Buffer) -> bool:
         """Put the batches of another replica where damaged ones stand, if they are the same that stood there.

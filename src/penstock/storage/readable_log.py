@@ -6,6 +6,7 @@ from functools import partial
 from penstock.config.topic import TopicConfig
 from penstock.observability.offload import Offload
 from penstock.storage.cold_read import ColdRead
+from penstock.storage.damaged_ranges import DamagedRanges
 from penstock.storage.files import FileSystem
 from penstock.storage.leader_epochs import EpochEntry
 from penstock.storage.log_errors import LogCorrupt, OffsetOutOfRange, StorageFailure
@@ -69,8 +70,7 @@ class ReadableLog:
         self.clean_offset = loaded.clean_offset
         """Where the last compaction ended: the next begins there. None until the cleaner has looked it up."""
         self.damage = loaded.damage
-        self.damaged = list(loaded.damaged)
-        """What has rotted, as far as it is known, by offset: it is not given to anybody."""
+        self.damaged = DamagedRanges(loaded.damaged)
         self.on_suspicion: Callable[[], None] = _ignore
         """Called when a read has found bytes that are not what was written."""
         self.failure: StorageFailure | None = None

@@ -190,7 +190,7 @@ LOG_SCRUB_INTERVAL_MS = UPKEEP.long(
     "penstock.log.scrub.interval.ms",
     604_800_000,
     "How long after one pass over all records, which looks for bytes that have rotted on the disk, the next begins; 0 "
-    "never. The first begins ten minutes after the start at the latest.",
+    "never. The first begins ten minutes after the start at the latest. A change applies at once.",
     at_least=0,
     live=Live.CLUSTER_WIDE,
 )
