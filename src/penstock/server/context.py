@@ -6,6 +6,7 @@ from collections.abc import Collection
 from penstock.cluster.controller import Controller
 from penstock.cluster.controller.active import ActiveController
 from penstock.cluster.controller_access import ControllerAccess
+from penstock.cluster.coordination.elsewhere import CoordinatorsElsewhere
 from penstock.cluster.producer_ids import ProducerIds
 from penstock.cluster.quorum import Quorum
 from penstock.cluster.replicas import Replicas
@@ -46,6 +47,7 @@ class Services:
         "clock",
         "cluster_id",
         "controller",
+        "coordinators",
         "fetch_sessions",
         "groups",
         "is_ready",
@@ -78,6 +80,7 @@ class Services:
         replicas: Replicas,
         producer_ids: ProducerIds,
         fetch_sessions: FetchSessions,
+        coordinators: CoordinatorsElsewhere,
         groups: GroupCoordinator,
         share_state: ShareStateCoordinator,
         persister: ClusterPersister,
@@ -102,6 +105,7 @@ class Services:
         self.replicas = replicas
         self.producer_ids = producer_ids
         self.fetch_sessions = fetch_sessions
+        self.coordinators = coordinators
         self.groups = groups
         self.share_state = share_state
         self.persister = persister
