@@ -15,6 +15,7 @@ from penstock.observability.clock import Clock
 from penstock.observability.offload import Offload
 from penstock.security.cluster_secret import ClusterSecret
 from penstock.server.authorizing import make_authorizer
+from penstock.server.auto_creation import AutoCreation
 from penstock.server.broker_apis import Strangers
 from penstock.server.context import Services
 from penstock.server.fetch_sessions import FetchSessions
@@ -84,6 +85,7 @@ def make_services(
         markers=markers,
         admissions=Admissions(guards, verifier),
         authorizer=make_authorizer(controller),
+        auto_creation=AutoCreation(controller.auto_create_topic),
         secret=secret,
         strangers=Strangers(liveness),
         metrics=metrics,

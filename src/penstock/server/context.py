@@ -19,6 +19,7 @@ from penstock.security.cluster_secret import ClusterSecret
 from penstock.security.operations import Operation
 from penstock.security.principal import Principal
 from penstock.security.resources import CLUSTER_NAME, ResourceType
+from penstock.server.auto_creation import AutoCreation
 from penstock.server.broker_apis import Strangers
 from penstock.server.connection_host import Peer
 from penstock.server.fetch_sessions import FetchSessions
@@ -42,6 +43,7 @@ class Services:
         "active",
         "admissions",
         "authorizer",
+        "auto_creation",
         "broker_principals",
         "checks",
         "clock",
@@ -89,6 +91,7 @@ class Services:
         markers: LocalMarkers,
         admissions: Admissions,
         authorizer: Authorizer,
+        auto_creation: AutoCreation,
         secret: ClusterSecret,
         strangers: Strangers,
         metrics: BrokerMetrics,
@@ -114,6 +117,7 @@ class Services:
         self.markers = markers
         self.admissions = admissions
         self.authorizer = authorizer
+        self.auto_creation = auto_creation
         self.secret = secret
         self.strangers = strangers
         self.metrics = metrics
