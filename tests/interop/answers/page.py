@@ -25,7 +25,8 @@ _FOOT: Final = """
   which stays empty: `cordoned.log.dirs` has no effect.
 - `metadata.version` 26 to 29 change no record, neither here nor in Kafka.
 - FindCoordinator waits, for five seconds at most, until the broker that it names has loaded the partition; then it
-  answers COORDINATOR_NOT_AVAILABLE. In Kafka a client may be sent to a broker that answers NOT_COORDINATOR for a moment.
+  answers COORDINATOR_NOT_AVAILABLE. In Kafka a client may be sent to a broker that answers NOT_COORDINATOR for a
+  moment.
 - A broker asks for a proof of the cluster's secret before it answers what only brokers may ask
   ([security](security.md)).
 - Settings that only one of the two has, and settings that are taken without effect, are listed in
