@@ -171,10 +171,12 @@ class CoordinatorPartitions(Generic[S]):
             self._drop(number)
         await asyncio.gather(*loads, return_exceptions=True)
 
-    async def until_loaded(self) -> None:
-        """Wait for all that are being loaded now."""
-        if self._loads:
-            await asyncio.wait(self._loads.values())
+    async def until_loaded(self, number: int | None = None) -> None:
+        """Wait for the load of one partition, or of all that are being loaded now."""
+        wanted = self._loads.values() if number is None else [self._loads.get(number)]
+        loads = [each for each in wanted if each is not None]
+        if loads:
+            await asyncio.wait(loads)
 
     def apply(self, delta: MetadataDelta) -> None:
         if not self._is_active:
