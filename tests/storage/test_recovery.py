@@ -209,3 +209,30 @@ def test_a_log_that_ends_below_its_start_begins_anew_there(log: Log) -> None:
     again = reopened(log)
     assert (again.log_start_offset, again.log_end_offset) == (9, 9)
     assert append(again, "9 new").base_offset == 9
+
+
+def test_a_segment_of_one_large_batch_is_not_said_to_lack_its_indexes(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    log = new_log(str(tmp_path))
+    append(log, "x" * 200_000)
+    checkpoint(log)
+    log.close()
+    with caplog.at_level(logging.WARNING):
+        assert reopened(log, was_clean=True).segments[0].indexes().offsets.last_position == 0
+    assert caplog.text == ""
+
+
+def test_indexes_that_are_missing_are_rebuilt_with_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    log = new_log(str(tmp_path))
+    for _ in range(3):
+        append(log, "x" * 100_000)
+    checkpoint(log)
+    log.close()
+    for path in tmp_path.glob("*index"):
+        path.unlink()
+    with caplog.at_level(logging.WARNING):
+        assert reopened(log, was_clean=True).segments[0].indexes().offsets.last_position > 0
+    assert "Rebuilt the indexes of" in caplog.text

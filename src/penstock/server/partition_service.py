@@ -81,6 +81,7 @@ class PartitionService:
         upkeep = Upkeep(self._store, services.replicas, services.controller, cleaner, self._clock)
         self._cleanup.push_async_callback(upkeep.stop)
         upkeep.start()
+        self._cleanup.push_async_callback(services.auto_creation.stop)
         # Stopped before the server: who waits for a group gets an answer.
         self._cleanup.push_async_callback(services.groups.stop)
         services.groups.start()

@@ -240,10 +240,14 @@ class Segment:
         self._max_timestamp = None
 
     def rebuilt_indexes(self) -> SegmentIndexes:
-        """Indexes made anew from the batches. Waits for the disk. Changes nothing."""
-        if self.size_bytes > _REBUILD_WORTH_A_WARNING_BYTES:
-            _log.warning("rebuilding the indexes of %s from its %d bytes", self.log_path, self.size_bytes)
-        return rebuild_indexes(self.index_source(), self.file().read)
+        """Indexes made anew from the batches. Waits for the disk. Changes nothing.
+
+        A segment of one large batch has no entries, so that there are no files, and nothing was lost.
+        """
+        indexes = rebuild_indexes(self.index_source(), self.file().read)
+        if len(indexes.offsets) and self.size_bytes > _REBUILD_WORTH_A_WARNING_BYTES:
+            _log.warning("Rebuilt the indexes of %s from its %d bytes", self.log_path, self.size_bytes)
+        return indexes
 
     def max_timestamp(self) -> int:
         """The greatest timestamp of any record, -1 when there is none. May wait for the disk."""

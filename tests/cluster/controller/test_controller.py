@@ -50,7 +50,7 @@ def test_the_first_start_makes_a_cluster_and_registers_the_broker() -> None:
     async def scenario(controller: Controller, sink: MemorySink) -> None:
         image = controller.image
         assert image.features.finalized == {
-            "metadata.version": 25,
+            "metadata.version": 30,
             "transaction.version": 2,
             "group.version": 1,
             "eligible.leader.replicas.version": 1,

@@ -106,3 +106,30 @@ def test_a_level_that_one_broker_cannot_work_with_is_refused() -> None:
     assert refusal(image, FeatureUpdate(name="g", level=2)) == (
         "Invalid update version 2 for feature g. Broker 4 only supports versions 0-1"
     )
+
+
+def test_the_quorums_own_level_is_known_and_never_lowered() -> None:
+    image = MetadataImage("c")
+    assert image.features.levels == {"kraft.version": 1}
+    assert decide_update_features(image, CONFIG, [FeatureUpdate(name="kraft.version", level=1)]).records == []
+    down = FeatureUpdate(name="kraft.version", level=0, upgrade_type=UpgradeType.SAFE_DOWNGRADE)
+    _, result = decide_update_features(image, CONFIG, [down])
+    assert result.error is ErrorCode.INVALID_UPDATE_VERSION
+
+
+def test_metadata_is_not_downgraded_below_a_form_of_its_records() -> None:
+    supported = {"metadata.version": (25, 30)}
+    image = image_with(supported)
+    commit(image, [FeatureLevelRecord(name="metadata.version", feature_level=30)])
+    down = FeatureUpdate(name="metadata.version", level=29, upgrade_type=UpgradeType.SAFE_DOWNGRADE)
+    _, result = decide_update_features(image, CONFIG, [down])
+    assert result.error is ErrorCode.INVALID_UPDATE_VERSION
+    assert result.message is not None
+    assert "might delete metadata information" in result.message
+
+
+def test_a_new_cluster_does_not_claim_what_it_does_not_have() -> None:
+    image = MetadataImage("c")
+    commit(image, decide_bootstrap(image, CONFIG).records)
+    assert "streams.version" not in image.features.levels
+    assert image.features.metadata_version == 30

@@ -102,7 +102,7 @@ def test_what_another_broker_leads_is_dropped_and_comes_back_with_the_leadership
         assert await client.commit(topic, {0: 8}) == {0: "NOT_COORDINATOR"}
 
         await _led_by(live, number, leader=1, epoch=2)
-        await shards.until_loaded(number)
+        await shards.until_ready("g")
         assert await client.heartbeat() == "NONE"
         assert (await client.committed(topic, 0))[0][0] == 7
 

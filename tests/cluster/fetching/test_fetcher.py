@@ -1,6 +1,7 @@
 """A follower on a real log, and a leader that the test plays."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -242,6 +243,39 @@ def test_a_log_with_another_history_is_cut_where_its_epoch_ends(tmp_path: Path) 
         assert wanted(await stage.asked(3)) == [(0, 2, 3)]
 
     run(tmp_path, scenario)
+
+
+def test_a_truncation_is_logged_when_it_cuts_something(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.holds(records(0, "a", epoch=1), records(1, "b", "c", epoch=2))
+        stage.fetcher.follow(stage.replica)
+        await stage.asked(1)
+        stage.leader.answer(diverging_epoch=EpochEndOffset(epoch=2, end_offset=5))
+        assert wanted(await stage.asked(2)) == []  # as before
+        assert "Truncated" not in caplog.text
+        stage.leader.answer(diverging_epoch=EpochEndOffset(epoch=2, end_offset=1))
+        assert wanted(await stage.asked(3)) == [(0, 1, 1)]
+        assert "Truncated t-0 from offset 3 to 1" in caplog.text
+
+    with caplog.at_level(logging.INFO):
+        run(tmp_path, scenario)
+
+
+def test_a_new_follower_that_begins_where_its_leader_does_truncates_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.leader.start_offset = 40
+        stage.fetcher.follow(stage.replica)
+        await stage.asked(1)
+        stage.leader.answer(error_code=ErrorCode.OFFSET_OUT_OF_RANGE)
+        assert wanted(await stage.asked(2)) == [(0, 40, -1)]
+
+    with caplog.at_level(logging.INFO):
+        run(tmp_path, scenario)
+    assert "Truncated" not in caplog.text
 
 
 def test_a_follower_below_its_leaders_start_begins_anew_there(tmp_path: Path) -> None:

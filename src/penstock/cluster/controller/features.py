@@ -9,6 +9,12 @@ from penstock.cluster.controller.decision import Decision, Refusal
 from penstock.cluster.controller.min_isr_default import settle_min_isr
 from penstock.cluster.metadata.errors import MetadataError
 from penstock.cluster.metadata.image import MetadataImage
+from penstock.cluster.metadata.state import (
+    CORDONED_DIRECTORIES_LEVEL,
+    KRAFT_VERSION,
+    METADATA_VERSION,
+    NOT_SWITCHED_ON,
+)
 from penstock.config.broker import BrokerConfig
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.metadata_records import FeatureLevelRecord, MetadataRecord
@@ -45,7 +51,8 @@ def decide_bootstrap(
     if image.features.finalized:
         _check_workable(image)
         return Decision([], None)
-    chosen = {name: high for name, (_low, high) in image.features.supported.items()} | dict(levels or {})
+    supported = image.features.supported.items()
+    chosen = {name: high for name, (_, high) in supported if name not in NOT_SWITCHED_ON} | dict(levels or {})
     records: list[MetadataRecord] = [
         FeatureLevelRecord(name=name, feature_level=level) for name, level in chosen.items() if level > 0
     ]
@@ -74,14 +81,14 @@ def decide_update_features(
     records: list[MetadataRecord] = [
         FeatureLevelRecord(name=update.name, feature_level=update.level)
         for update in updates
-        if update.level != image.features.finalized.get(update.name, 0)
+        if update.level != image.features.levels.get(update.name, 0)
     ]
     wanted = {update.name: update.level for update in updates}
     return Decision([*records, *settle_min_isr(image, config, wanted)], FeaturesUpdated())
 
 
 def _check(image: MetadataImage, update: FeatureUpdate) -> None:
-    current = image.features.finalized.get(update.name, 0)
+    current = image.features.levels.get(update.name, 0)
     reason: str | None = None
     if update.upgrade_type not in tuple(UpgradeType):
         reason = "The controller does not support the given upgrade type."
@@ -94,6 +101,10 @@ def _check(image: MetadataImage, update: FeatureUpdate) -> None:
             "Can't downgrade the version of this feature without setting the upgrade type to either safe or unsafe "
             "downgrade."
         )
+    elif update.name == KRAFT_VERSION and update.level < current:
+        reason = "Can't downgrade the version of this feature."
+    elif update.name == METADATA_VERSION and update.level < CORDONED_DIRECTORIES_LEVEL <= current:
+        reason = "Refusing to perform the requested downgrade because it might delete metadata information."
     elif update.level > current and update.upgrade_type != UpgradeType.UPGRADE:
         reason = "Can't downgrade to a newer version."
     if reason is not None:

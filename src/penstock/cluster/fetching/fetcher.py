@@ -279,14 +279,15 @@ class Fetcher:
         end_offset = replica.log.log_end_offset
         offset = position.truncation_offset(truncate, own_epoch, own_end_offset, end_offset)
         await replica.truncate(self._store, offset, leader_epoch=followed.leader_epoch)
-        log.info(
-            "Truncated %s-%d from offset %d to %d: diverged from its leader in epoch %d",
-            replica.topic,
-            replica.partition,
-            end_offset,
-            replica.log.log_end_offset,
-            truncate.epoch,
-        )
+        if replica.log.log_end_offset < end_offset:  # a follower that is only behind has nothing to cut
+            log.info(
+                "Truncated %s-%d from offset %d to %d: diverged from its leader in epoch %d",
+                replica.topic,
+                replica.partition,
+                end_offset,
+                replica.log.log_end_offset,
+                truncate.epoch,
+            )
 
     async def _start_over(self, followed: _Followed) -> None:
         assert self._channel is not None, "an answer came through it"
@@ -299,13 +300,14 @@ class Fetcher:
             self._rest(followed, f"its leader has neither offset {end_offset} nor a newer start")
             return
         await replica.start_over(self._store, start, leader_epoch=followed.leader_epoch)
-        log.info(
-            "Truncated %s-%d fully: its leader does not have its end offset %d; fetching from log start offset %d",
-            replica.topic,
-            replica.partition,
-            end_offset,
-            start,
-        )
+        if not is_empty:
+            log.info(
+                "Truncated %s-%d fully: its leader does not have its end offset %d; fetching from log start offset %d",
+                replica.topic,
+                replica.partition,
+                end_offset,
+                start,
+            )
 
     def _rest(self, followed: _Followed, reason: str) -> None:
         replica = followed.replica
