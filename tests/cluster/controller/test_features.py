@@ -128,8 +128,8 @@ def test_metadata_is_not_downgraded_below_a_form_of_its_records() -> None:
     assert "might delete metadata information" in result.message
 
 
-def test_a_new_cluster_does_not_claim_what_it_does_not_have() -> None:
+def test_a_new_cluster_has_the_features_of_kafka_4_3() -> None:
     image = MetadataImage("c")
     commit(image, decide_bootstrap(image, CONFIG).records)
-    assert "streams.version" not in image.features.levels
+    assert image.features.levels["streams.version"] == 1
     assert image.features.metadata_version == 30

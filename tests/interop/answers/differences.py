@@ -46,15 +46,9 @@ INTENDED: Final = (
     Difference(
         _APIS, r"ApiVersions v\d of (88|89)|StreamsGroup(Heartbeat|Describe) v0 plain", "",
         "StreamsGroupHeartbeat, StreamsGroupDescribe", "served", "not listed; the connection is closed",
-        "There are no groups of Kafka Streams (KIP-1071). Streams runs with the classic protocol.",
+        "There are no groups of Kafka Streams (KIP-1071), though `streams.version` is 1 as in Kafka. Streams runs with the "
+        "classic protocol.",
         ("… → CLOSED", "… → MISSING"),
-    ),
-    Difference(
-        _FEATURES, r"ApiVersions v[34] finalized streams.version", "",
-        "`streams.version`", "1 in a new cluster", "0, which is not listed",
-        "There are no groups of Kafka Streams. It can be set to 1, so that `kafka-features.sh upgrade "
-        "--release-version 4.3` works, and has no effect.",
-        ("… → MISSING",),
     ),
     Difference(
         _FEATURES, r"ApiVersions v[34] supported metadata.version", "min_version",

@@ -45,10 +45,10 @@ directories (KIP-1066); what lies between changes no record. Transactions: 0 wri
 in one that can carry more, and 2 has producers raise their epoch at every end (KIP-890). Groups: 0 has classic ones
 only, 1 those of KIP-848 too. Eligible leaders: 1 remembers who may lead when nobody is in sync (KIP-966). Share groups
 (KIP-932) are there from 1 on. The quorum is always at kraft.version 1, which its own records say (KIP-853). There are
-no groups for Kafka Streams: streams.version is known so that tools can set all features of a release, and has no
-effect.
+no groups for Kafka Streams: streams.version is there because tools set all features of a release, and has no effect;
+clients look for the APIs.
 """
-NOT_SWITCHED_ON = frozenset({KRAFT_VERSION, STREAMS_VERSION})
+NOT_SWITCHED_ON = frozenset({KRAFT_VERSION})
 """Features that neither a new cluster nor an upgrade is given a level of."""
 
 
