@@ -43,7 +43,10 @@ soak: install  ## kill brokers under load for SOAK_SECONDS (default 300), then t
 	SOAK_SECONDS=$${SOAK_SECONDS:-300} $(BIN)/python -m pytest -n 2 -m soak -s --timeout 0 tests
 	HISTORIES=$${HISTORIES:-3000} $(BIN)/python -m pytest -n 2 --timeout 0 \
 	    tests/groups/classic/test_model.py tests/groups/consumer/test_model.py tests/groups/share/test_model.py \
-	    tests/transactions/test_model.py
+	    tests/transactions/test_model.py tests/cluster/controller/test_eligible_model.py
+	EXAMPLES=$${EXAMPLES:-100} $(BIN)/python -m pytest -n 2 --timeout 0 \
+	    tests/protocol/test_messages.py tests/protocol/test_hostile_frames.py tests/protocol/test_against_kio.py \
+	    tests/protocol/test_against_kafka_python.py
 
 sim: install  ## simulated clusters under seeds (SEEDS=0..2000; CLUSTER_SEEDS and QUORUM_SEEDS for whole brokers and real logs)
 	$(BIN)/python -m penstock.testing.simulation --level raft --seeds $${SEEDS:-0..2000}

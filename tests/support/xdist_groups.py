@@ -19,7 +19,10 @@ from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 _GROUP = re.compile(r"\bpytest\.mark\.xdist_group\(\"(\w+)\"\)")
 # Groups come before all of these, everything else comes after.
-_LONG = ("crash", "failover", "testing", "interop", "examples", "malicious", "cli")
+_LONG = (
+    *("crash", "failover", "testing", "interop", "examples", "malicious", "cli"),
+    *("storage", "transactions", "protocol"),  # of few files that take ten seconds each
+)
 
 
 class GroupScheduling(LoadScopeScheduling):  # type: ignore[misc]  # of no type, as above
