@@ -10,7 +10,7 @@ from tests.crash.killing import Killer, create_topic, read_all, soak_seconds, ve
 from tests.support.broker import BrokerProcess
 from tests.support.plugin import running_broker
 
-KILLS = 15
+KILLS = 8
 KEYS = 97
 BUSY = {
     "log.initial.task.delay.ms": "0",

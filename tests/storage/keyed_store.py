@@ -1,6 +1,7 @@
 """A store with one compacted log on a failing disk, its cleaner, and a reader of what is in it."""
 
 import asyncio
+import atexit
 from collections.abc import Coroutine
 from random import Random
 from typing import Any, TypeVar
@@ -26,6 +27,8 @@ T = TypeVar("T")
 TOPIC_ID = bytes(16)
 NOW_MS = 1_700_000_000_000
 HOUR_MS = 3_600_000
+_runner = asyncio.Runner()  # one loop for thousands of stores
+atexit.register(_runner.close)
 
 
 class Partition:
@@ -97,7 +100,7 @@ class KeyedStore:
         return self.logs["t"]
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run(work)
+        return _runner.run(work)
 
     def crash(self, keep: Keep = Keep.NOTHING) -> None:
         self.disk = self.disk.crash(keep)
