@@ -46,8 +46,8 @@ INTENDED: Final = (
     Difference(
         _APIS, r"ApiVersions v\d of (88|89)|StreamsGroup(Heartbeat|Describe) v0 plain", "",
         "StreamsGroupHeartbeat, StreamsGroupDescribe", "served", "not listed; the connection is closed",
-        "There are no groups of Kafka Streams (KIP-1071), though `streams.version` is 1 as in Kafka. Streams runs with the "
-        "classic protocol.",
+        "There are no groups of Kafka Streams (KIP-1071), though `streams.version` is 1 as in Kafka. Streams runs with "
+        "the classic protocol.",
         ("… → CLOSED", "… → MISSING"),
     ),
     Difference(
