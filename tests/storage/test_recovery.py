@@ -7,7 +7,18 @@ import pytest
 from penstock.protocol.records.control import EndTxnMarker, build_end_txn_batch
 from penstock.storage.log import Log, Origin
 from penstock.storage.log_errors import LogCorrupt
-from tests.storage.logs import NOW_MS, all_values, append, batch_of, checkpoint, new_log, reopened, sync
+from tests.storage.logs import (
+    NOW_MS,
+    all_values,
+    append,
+    batch_of,
+    checkpoint,
+    new_log,
+    read,
+    reopened,
+    sync,
+    values_in,
+)
 
 
 @pytest.fixture
@@ -107,13 +118,17 @@ def test_a_segment_destroyed_below_the_recovery_point_is_left_alone_and_said_so(
     assert os.path.getsize(path) >= log.segments[-1].size_bytes
 
 
-def test_a_durable_file_that_was_cut_short_is_reported(log: Log) -> None:
+def test_after_a_crash_the_end_of_a_log_that_was_durable_and_is_gone_is_missing(log: Log) -> None:
     checkpoint(log)
     path, position = position_of(log, 9)
     os.truncate(path, position)
     again = reopened(log)
-    assert numbers(again) == list(range(9))
     assert "everything below 10 was durable" in again.damage[0]
+    assert [value.split()[0] for value in values_in(read(again, 8))] == ["8"]
+    with pytest.raises(LogCorrupt, match="offsets 9 to 9"):
+        read(again, 9)
+    assert append(again, "10 new").base_offset == 10, "no other record gets the offset of a lost one"
+    assert values_in(read(again, 10)) == ["10 new"]
 
 
 @pytest.mark.parametrize("suffix", [".index", ".timeindex"])

@@ -226,12 +226,18 @@ class Broker:
             self.services, store, metadata, peers, access, clock=self._clock, liveness=self._liveness
         )
         self._cleanup.push_async_callback(partitions.stop)
-        await partitions.start(self._cleaner(store, replicas, reads))
+        await partitions.start(
+            self._cleaner(store, replicas, reads), partial(self._register_lost_records, store, metadata)
+        )
         self.services.is_ready = True
         if quorum.is_alone:
             await server.start()
         self._cleanup.push_async_callback(lifecycle.leave)
         await lifecycle.start()
+
+    async def _register_lost_records(self, store: LogStore, metadata: MetadataLog) -> None:
+        store.broker_epoch = await self._lifecycle.register_lost_records()
+        await metadata.reached(store.broker_epoch)
 
     async def _open_store(self, reads: ThreadOffload, listener: str) -> LogStore:
         meta = directory_files.read_meta(self._files, self._directory())

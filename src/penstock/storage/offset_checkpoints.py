@@ -40,6 +40,11 @@ class OffsetCheckpoints:
         self._may_hold: dict[str, dict[int, AbstractSet[PartitionName]]] = {
             name: {0: offsets.keys()} for name, offsets in found.items()
         }
+        self.without_log: _Offsets = {}
+        """How far the logs went that are not there any more, unless their topics were deleted."""
+        for offsets in (found[RECOVERY_POINTS], found[HIGH_WATERMARKS]):
+            for partition in offsets.keys() - set(partitions):
+                self.without_log[partition] = max(offsets[partition], self.without_log.get(partition, 0))
         kept = {
             name: {partition: offset for partition, offset in offsets.items() if partition in partitions}
             for name, offsets in found.items()
@@ -63,6 +68,7 @@ class OffsetCheckpoints:
         """There is no such log any more."""
         for _, offsets in self._all():
             offsets.pop(partition, None)
+        self.without_log.pop(partition, None)
 
     def make_way_for(self, partition: PartitionName) -> None:
         """Before a new log of this name is made: see that the files say nothing of an old one.

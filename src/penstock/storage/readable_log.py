@@ -38,8 +38,10 @@ class ReadableLog:
         "durable_offset",
         "epochs",
         "failure",
+        "first_missing_offset",
         "idle_sweeps",
         "log_start_offset",
+        "losses",
         "on_suspicion",
         "partition",
         "producers",
@@ -71,6 +73,10 @@ class ReadableLog:
         self.damage = loaded.damage
         self.damaged = list(loaded.damaged)
         """What has rotted, as far as it is known, by offset: it is not given to anybody."""
+        self.losses = loaded.losses
+        """What was missing when the log was opened."""
+        self.first_missing_offset = loaded.losses[0].damage.base_offset if loaded.losses else None
+        """The first record that was durable and was gone when the log was opened, as long as it is."""
         self.on_suspicion: Callable[[], None] = _ignore
         """Called when a read has found bytes that are not what was written."""
         self.failure: StorageFailure | None = None
@@ -158,6 +164,7 @@ class ReadableLog:
                 at_least_one=at_least_one,
                 check_crc=check_crc,
                 begin=self._end_of_damage(offset) if self.damaged else 0,
+                end=self._begin_of_damage(offset) if self.damaged else None,
             )
         except NotCached:
             return COLD
@@ -181,7 +188,7 @@ class ReadableLog:
                 return LogSlice(b"", offset)
             layout = self._layout
             cut = None
-            begin = self._end_of_damage(offset)
+            begin, end = self._end_of_damage(offset), self._begin_of_damage(offset)
             for number in range(self.chain.number_of(offset), len(self.chain.segments)):
                 segment = self.chain.segments[number]
                 if segment.base_offset >= limit:
@@ -195,8 +202,9 @@ class ReadableLog:
                     at_least_one=at_least_one,
                     end_offset=self.chain.end_of(number),
                     begin=begin,
+                    end=end,
                 )
-                begin = 0
+                begin, end = 0, None
                 try:
                     cut = await self._offload.run(cold.run)
                 except LogCorrupt:
@@ -239,6 +247,14 @@ class ReadableLog:
             if each.segment == segment and each.next_offset <= offset
         ]
         return max(ends, default=0)
+
+    def _begin_of_damage(self, offset: int) -> int | None:
+        """Where the first damage behind `offset` begins in the segment that this lies in: the file may end there."""
+        segment = self.chain.segments[self.chain.number_of(offset)].base_offset
+        begins = [
+            each.position for each in self.damaged if each.segment == segment and each.base_offset > offset
+        ]
+        return min(begins, default=None)
 
     # -- looking up -----------------------------------------------------------------------------------
 

@@ -100,6 +100,12 @@ class StoredRaftLog:
     async def verify(self) -> None:
         """Look for damage in all of the log. Raises `LogCorrupt`, which says where it is and what to do."""
         log = self._log
+        for loss in log.losses:
+            lost = loss.damage
+            raise LogCorrupt(
+                f"{loss.path} is damaged at byte {lost.position}: it {loss.what}. The metadata records of offsets "
+                f"{lost.base_offset} to {lost.next_offset - 1} are missing. {REMEDY}"
+            )
         for segment in list(log.segments):
             # The epochs that were saved may be those of records that a crash has taken, and others have replaced.
             await log.check(segment, _without_rest, by_epochs=False)
