@@ -324,7 +324,7 @@ class Log(MendableLog):
         self._generation += 1
         self._layout += 1
         self.chain.restart_at(offset)
-        self._set_damaged([])
+        self.damaged = []
         self.log_start_offset = offset
         self.durable_offset = offset
         self.clean_offset = 0
@@ -342,7 +342,7 @@ class Log(MendableLog):
             self.on_checkpoint_due()
         if self.epochs.truncate_from_end(end_offset):
             self._epochs_are_saved = False
-        self._set_damaged([each for each in self.damaged if each.next_offset <= end_offset])
+        self.damaged = [each for each in self.damaged if each.next_offset <= end_offset]
 
     def advance_log_start(self, offset: int) -> None:
         """Forget the records below `offset`; segments that lie wholly below are deleted, now or when it is safe."""
@@ -354,7 +354,7 @@ class Log(MendableLog):
 
     def _start_at(self, offset: int) -> None:
         self.log_start_offset = offset
-        self._set_damaged([each for each in self.damaged if each.next_offset > offset])
+        self.damaged = [each for each in self.damaged if each.next_offset > offset]
         if self.epochs.truncate_from_start(offset):
             self._epochs_are_saved = False
         self.producers.advance_log_start(offset)
@@ -381,7 +381,7 @@ class Log(MendableLog):
         """
         self._layout += 1
         self.chain.replace(base_offset, size_bytes, replaced)
-        self._set_damaged([each for each in self.damaged if each.segment not in replaced])
+        self.damaged = [each for each in self.damaged if each.segment not in replaced]
 
     # -- the end --------------------------------------------------------------------------------------
 

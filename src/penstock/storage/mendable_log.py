@@ -42,19 +42,10 @@ class MendableLog(DurableLog):
         finally:
             self._cache.unpin(handle)
         if layout == self._layout:  # else it is looked at again another time
-            # Missing bytes of which the number is not known cannot be met.
-            others = [
-                each for each in self.damaged if each.segment != segment.base_offset or each.size_bytes == 0
-            ]
-            self._set_damaged(sorted([*others, *check.found], key=lambda each: each.base_offset))
-
-    def _set_damaged(self, damaged: list[Damage]) -> None:
-        self.damaged = damaged
-        missing = self.first_missing_offset
-        if missing is not None and not any(
-            each.base_offset <= missing < each.next_offset for each in damaged
-        ):
-            self.first_missing_offset = None
+            # A check does not meet missing bytes of which the number is not known.
+            missing = [each for each in self.damaged if each.size_bytes == 0]
+            others = [each for each in self.damaged if each.segment != segment.base_offset]
+            self.damaged = sorted({*others, *check.found, *missing}, key=lambda each: each.base_offset)
 
     def mend(self, damage: Damage, batches: Buffer) -> bool:
         """Put the batches of another replica where damaged ones stand, if they are the same that stood there.
@@ -70,7 +61,7 @@ class MendableLog(DurableLog):
         if is_hiding:  # where a batch ends could not be told, so indexes may end there
             segment.install_indexes(segment.rebuilt_indexes(), replace=True)
         self._learn_epochs(batches)
-        self._set_damaged([each for each in self.damaged if each != damage])
+        self.damaged.remove(damage)
         return True
 
     def _learn_epochs(self, batches: Buffer) -> None:

@@ -38,7 +38,6 @@ class ReadableLog:
         "durable_offset",
         "epochs",
         "failure",
-        "first_missing_offset",
         "idle_sweeps",
         "log_start_offset",
         "losses",
@@ -75,8 +74,6 @@ class ReadableLog:
         """What has rotted, as far as it is known, by offset: it is not given to anybody."""
         self.losses = loaded.losses
         """What was missing when the log was opened."""
-        self.first_missing_offset = loaded.losses[0].damage.base_offset if loaded.losses else None
-        """The first record that was durable and was gone when the log was opened, as long as it is."""
         self.on_suspicion: Callable[[], None] = _ignore
         """Called when a read has found bytes that are not what was written."""
         self.failure: StorageFailure | None = None
@@ -119,6 +116,12 @@ class ReadableLog:
     def files(self) -> FileSystem:
         """The file system, for paths of this log. Raises `LogClosed` once the log is closed."""
         return self._cache.files
+
+    @property
+    def first_missing_offset(self) -> int | None:
+        """The first record that was missing when the log was opened, and still is."""
+        missing = (loss.damage.base_offset for loss in self.losses if loss.damage in self.damaged)
+        return next(missing, None)
 
     @property
     def generation(self) -> int:
