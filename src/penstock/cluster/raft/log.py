@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterable
 from functools import partial
 
 from penstock.cluster.raft.log_shape import LogShape
-from penstock.cluster.raft.records import voter_sets_in
+from penstock.cluster.raft.records import leader_in, voter_sets_in
 from penstock.cluster.raft.snapshots import REMEDY, SnapshotFiles, snapshot_batches
 from penstock.cluster.raft.values import LogPosition
 from penstock.cluster.raft.voters import VoterHistory, VoterSet
@@ -140,6 +140,14 @@ class StoredRaftLog:
                 for offset, voters in voter_sets_in(buffer, pos, header):
                     history.add(offset, voters)
         return history, size_bytes
+
+    async def founder(self) -> int | None:
+        """The node that has begun this log; None when the log has no beginning. Raises `LogCorrupt`."""
+        if self._log.log_start_offset > 0:
+            return None
+        async for buffer in self.batches(0, self._log.log_end_offset):
+            return next((leader_in(buffer, pos, header) for pos, header in iter_batches(buffer)), None)
+        return None
 
     # -- records --------------------------------------------------------------------------------------
 
