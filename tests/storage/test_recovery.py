@@ -5,8 +5,11 @@ from pathlib import Path
 import pytest
 
 from penstock.protocol.records.control import EndTxnMarker, build_end_txn_batch
+from penstock.storage.file_cache import FileCache
+from penstock.storage.files import File, RealFile, RealFileSystem
 from penstock.storage.log import Log, Origin
 from penstock.storage.log_errors import LogCorrupt
+from penstock.storage.recovery import Checkpointed, load_log
 from tests.storage.logs import (
     NOW_MS,
     all_values,
@@ -129,6 +132,40 @@ def test_after_a_crash_the_end_of_a_log_that_was_durable_and_is_gone_is_missing(
         read(again, 9)
     assert append(again, "10 new").base_offset == 10, "no other record gets the offset of a lost one"
     assert values_in(read(again, 10)) == ["10 new"]
+
+
+class CountedFile(RealFile):
+    """Counts the bytes that are read from all of them."""
+
+    __slots__ = ()
+    read_bytes = 0
+
+    def read(self, size_bytes: int, position: int) -> bytes:
+        data = super().read(size_bytes, position)
+        CountedFile.read_bytes += len(data)
+        return data
+
+
+class CountedFiles(RealFileSystem):
+    def open(self, path: str, *, create: bool = False, writable: bool = True) -> File:
+        file = super().open(path, create=create, writable=writable)
+        assert isinstance(file, RealFile)
+        return CountedFile(file.descriptor)
+
+
+def test_recovery_does_not_read_the_room_that_was_made_for_batches_to_come(tmp_path: Path) -> None:
+    log = new_log(str(tmp_path), segment_bytes=64 << 20, preallocate=True)
+    append(log, "0 first")
+    sync(log)
+    size_bytes = log.segments[0].size_bytes
+    assert os.path.getsize(log.segments[0].log_path) > 64 << 20
+    CountedFile.read_bytes = 0
+    loaded = load_log(
+        FileCache(CountedFiles()), str(tmp_path), log.config, Checkpointed(was_clean=False), NOW_MS
+    )
+    assert (loaded.log_end_offset, loaded.segments[0].size_bytes) == (1, size_bytes)
+    assert os.path.getsize(log.segments[0].log_path) == size_bytes
+    assert CountedFile.read_bytes < 1 << 20
 
 
 @pytest.mark.parametrize("suffix", [".index", ".timeindex"])

@@ -9,7 +9,7 @@ from penstock.config.topic import LONG_MAX, TopicConfig
 from penstock.protocol.records.batch import HEADER_SIZE, crc_is_valid, parse_header
 from penstock.storage.confirmed_scan import Confirmed, ConfirmedScan
 from penstock.storage.damage import Damage, next_sound_batch
-from penstock.storage.files import FileSystem
+from penstock.storage.files import FileSystem, end_of_data
 from penstock.storage.leader_epochs import LeaderEpochs
 from penstock.storage.log_errors import LogCorrupt
 from penstock.storage.log_producers import marker_or_none
@@ -60,7 +60,8 @@ class SegmentRecovery:
         position, next_offset = self._begin(segment, point)
         epoch = self._epochs.epoch_for(next_offset - 1)
         self.checked.append((segment, position))
-        file_size_bytes = segment.size_bytes
+        # Room that was made for batches to come is not read.
+        file_size_bytes = max(position, end_of_data(segment.file(), position))
         segment.shrink_to(position)
         while True:
             scan = ConfirmedScan(
