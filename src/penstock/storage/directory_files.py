@@ -161,13 +161,19 @@ def take_clean_mark(files: FileSystem, directory: str) -> int | None:
 
     The mark is gone for good before anything else changes.
     """
-    path = f"{directory}/{CLEAN_SHUTDOWN}"
+    broker_epoch = read_clean_mark(files, directory)
+    if broker_epoch is not None:
+        files.remove(f"{directory}/{CLEAN_SHUTDOWN}")
+        files.sync_dir(directory)
+    return broker_epoch
+
+
+def read_clean_mark(files: FileSystem, directory: str) -> int | None:
+    """The broker epoch that the last stop was in if it was clean, else None."""
     try:
-        content = read_whole(files, path)
+        content = read_whole(files, f"{directory}/{CLEAN_SHUTDOWN}")
     except FileNotFoundError:
         return None
-    files.remove(path)
-    files.sync_dir(directory)
     try:
         return msgspec.json.decode(content, type=_CleanMark).broker_epoch
     except msgspec.DecodeError:  # Kafka left an empty file before version 3.9
