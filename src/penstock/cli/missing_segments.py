@@ -1,4 +1,4 @@
-"""`penstock log verify` after a clean stop: segments that the broker had when it stopped, and that are gone or shorter."""
+"""`penstock log verify` after a clean stop: finds segments of that time that are gone, or shorter than they were."""
 
 import os
 from collections.abc import Iterator

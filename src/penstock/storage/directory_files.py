@@ -40,6 +40,7 @@ CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
 LOCK: Final = ".lock"
 
 _EPOCH_UNKNOWN: Final = -1
+_FLIPPED_BITS_MAX: Final = 8
 
 
 class _CleanMark(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -66,6 +67,12 @@ def decode_uuid(text: str) -> bytes | None:
     except (ValueError, binascii.Error):
         return None
     return uuid if len(uuid) == 16 else None
+
+
+def is_damaged_uuid(found: bytes, wanted: bytes) -> bool:
+    """Whether a UUID is another with a few flipped bits: two that were drawn differ in about 64."""
+    difference = int.from_bytes(found, "big") ^ int.from_bytes(wanted, "big")
+    return 0 < difference.bit_count() <= _FLIPPED_BITS_MAX
 
 
 def restrict_access(files: FileSystem, directory: str) -> None:

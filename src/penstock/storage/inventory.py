@@ -4,10 +4,10 @@ File `segment-inventory`: it is written before the mark of a clean stop, and cou
 same broker epoch. Two lines, of which the first is the CRC-32 of the second in 8 hexadecimal digits:
 
     5f0c2a91
-    {"version":1,"brokerEpoch":17,"logs":[["orders",0,"hcOe5cG2QSGmCF0bZ2hSRw",0,1042,[[0,70400],[700,34312]]]]}
+    {"version":1,"brokerEpoch":17,"logs":[["orders",0,"hcOe5cG2QSGmCF0bZ2hSRw",0,1042,[[0,70400],[700,34312]],[]]]}
 
-Each log has its topic, partition and topic id, its start and end offset, and its segments: base offset and size in
-bytes.
+Each log has its topic, partition and topic id, its start and end offset, its segments (base offset and size in bytes),
+and what was missing in it (see `damage`).
 """
 
 import logging
@@ -18,6 +18,7 @@ from typing import Final
 import msgspec
 
 from penstock.storage.checkpoints import PartitionName
+from penstock.storage.damage import Damage
 from penstock.storage.files import FileSystem, read_whole, write_atomically
 from penstock.storage.segment import LOG
 
@@ -37,6 +38,8 @@ class LogInventory(msgspec.Struct, frozen=True, array_like=True):
     end_offset: int
     segments: tuple[tuple[int, int], ...]
     """Base offset and size in bytes, ascending."""
+    missing: tuple[Damage, ...] = ()
+    """Records that were missing already."""
 
     @property
     def name(self) -> PartitionName:
@@ -115,7 +118,7 @@ def changed_logs(
     return [
         name
         for name, log in logs.items()
-        if log.end_offset > 0 and _has_changed(files, f"{directory}/{name.directory}", log)
+        if log.missing or (log.end_offset > 0 and _has_changed(files, f"{directory}/{name.directory}", log))
     ]
 
 

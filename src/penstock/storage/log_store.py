@@ -25,7 +25,7 @@ from penstock.config.topic import TopicConfig
 from penstock.observability.clock import Clock, SystemClock
 from penstock.observability.offload import InlineOffload, Offload
 from penstock.storage import directory_files
-from penstock.storage.checkpoints import HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS, PartitionName
+from penstock.storage.checkpoints import CLEANED, HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS, PartitionName
 from penstock.storage.directory_files import Meta
 from penstock.storage.directory_usage import DirectoryUsage, measure
 from penstock.storage.file_cache import FileCache
@@ -88,6 +88,7 @@ class LogStore:
         if self._unopened and not self.was_clean:
             files.sync_dir(directory)  # a kill may have left the names of new logs in memory only
         self._offsets = OffsetCheckpoints(files, directory, self._unopened)
+        self._compacted = self._offsets.read(CLEANED)
         self._due: dict[Log, None] = {}  # in the order they came: a simulation repeats itself
         self._tasks: set[asyncio.Task[None]] = set()
         self._saving = asyncio.Lock()
@@ -122,6 +123,7 @@ class LogStore:
                 ) from error
             meta = directory_files.read_meta(files, directory)
             if meta is None:
+                _require_no_logs(files, directory)
                 meta = Meta(cluster_id=new_cluster_id(), node_id=node_id, directory_id=new_directory_id())
                 directory_files.write_meta(files, directory, meta)
             elif meta.node_id != node_id:
@@ -197,12 +199,15 @@ class LogStore:
         """
         path = self._path(name)
         found_id = directory_files.read_topic_id(self._files, path)
+        is_damaged = found_id is not None and directory_files.is_damaged_uuid(found_id, topic_id)
+        if is_damaged:
+            found_id = None
         owner = found_id if expected is None else directory_files.decode_uuid(expected.topic_id)
         if owner is not None and owner != topic_id:
             self._rename_as_stray(name, f"holds the log of topic id {directory_files.encode_uuid(owner)}")
             return False
         if found_id != topic_id:
-            if expected is not None:
+            if is_damaged or expected is not None:
                 _log.warning(
                     "%s/%s is missing or damaged: written anew", path, directory_files.PARTITION_METADATA
                 )
@@ -254,6 +259,7 @@ class LogStore:
             log_start_offset=self._offsets.log_starts.get(name, 0),
             committed_offset=self._offsets.high_watermarks.get(name, 0) if config.flush_messages == 1 else 0,
             expected=expected,
+            has_gaps=name in self._compacted,
         )
         loaded = load_log(
             self._cache,
@@ -530,6 +536,7 @@ class LogStore:
                 log.log_start_offset,
                 log.log_end_offset,
                 tuple((segment.base_offset, segment.size_bytes) for segment in log.segments),
+                tuple(each.damage for each in log.losses if each.damage in log.damaged),
             )
             for name, log in self._logs.items()
         ]
@@ -542,6 +549,16 @@ class LogStore:
             if job is not None:
                 await self._offload.run(job.run_noting_failure)
                 log.finish_checkpoint(job, job.failure)
+
+
+def _require_no_logs(files: FileSystem, directory: str) -> None:
+    """A new `meta.properties` would make other logs of those that are there. Raises `DirectoryMismatch`."""
+    logs = [name for name in files.list(directory) if PartitionName.parse(name) is not None]
+    if logs:
+        raise DirectoryMismatch(
+            f"{directory}/{directory_files.META} is missing, but {len(logs)} partitions are there ({logs[0]}, …): "
+            "restore it from a backup, or move the partitions away to begin anew"
+        )
 
 
 def _make_durably(files: FileSystem, directory: str) -> None:

@@ -6,7 +6,8 @@ and the same bytes of another replica can be put where they stood. A new segment
 that the old file can be restored from a backup.
 """
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -16,7 +17,7 @@ from penstock.storage.checkpoints import PartitionName
 from penstock.storage.damage import Damage, Loss
 from penstock.storage.file_cache import LogFileCache
 from penstock.storage.inventory import LogInventory
-from penstock.storage.segment import Segment
+from penstock.storage.segment import LOG, Segment
 from penstock.storage.segment_indexes import load_indexes, read_waiting
 from penstock.storage.segment_scan import SegmentScan
 
@@ -64,10 +65,50 @@ def restore_shape(
             next_offset=end_offset,
         )
         losses.append(Loss(path=damaged.log_path, what=what, damage=damage))
+    known = {each.damage.base_offset for each in losses}
+    losses += [
+        Loss(
+            path=f"{directory}/{each.segment:020d}{LOG}",
+            what="lacked them at the last clean stop",
+            damage=each,
+        )
+        for each in expected.missing
+        if each.base_offset not in known and not _is_back(each, segments)
+    ]
+    losses.sort(key=lambda each: each.damage.base_offset)
     if losses and losses[-1].damage.next_offset == expected.end_offset:
         end = expected.end_offset
-        segments[end] = Segment.create(cache, directory, end, index_interval_bytes)
+        if end not in segments:
+            segments[end] = Segment.create(cache, directory, end, index_interval_bytes)
     return Shape(segments=[segments[base] for base in sorted(segments)], losses=losses)
+
+
+def _is_back(missing: Damage, segments: Mapping[int, Segment]) -> bool:
+    """Whether records that were missing are there, because somebody has restored a file."""
+    segment = segments.get(missing.segment)
+    return any(
+        missing.base_offset <= base < missing.next_offset for base in segments if base != missing.segment
+    ) or (segment is not None and _sound_end(segment)[1] > missing.base_offset)
+
+
+def find_gaps(segments: Sequence[Segment], log_start_offset: int) -> list[Loss]:
+    """Records that are missing between segments, of a log that was never compacted. Waits for the disk."""
+    losses = []
+    for segment, following in itertools.pairwise(segments):
+        if following.base_offset <= log_start_offset:
+            continue
+        position, next_offset = _sound_end(segment)
+        if next_offset < following.base_offset:
+            damage = Damage(
+                segment=segment.base_offset,
+                position=position,
+                size_bytes=segment.size_bytes - position,
+                base_offset=next_offset,
+                next_offset=following.base_offset,
+            )
+            what = f"ends at offset {next_offset}, but the next segment begins at {following.base_offset}"
+            losses.append(Loss(path=segment.log_path, what=what, damage=damage))
+    return losses
 
 
 def _sound_end(segment: Segment) -> tuple[int, int]:

@@ -35,7 +35,7 @@ class OffsetCheckpoints:
         """Read the files; `partitions` are those that have a log: what the files say of others is forgotten."""
         self._files = files
         self._directory = directory
-        found = {name: self._read(name) for name in (RECOVERY_POINTS, LOG_STARTS, HIGH_WATERMARKS)}
+        found = {name: self.read(name) for name in (RECOVERY_POINTS, LOG_STARTS, HIGH_WATERMARKS)}
         # For each file the partitions it may hold, by the number of the write that would bring them there.
         self._may_hold: dict[str, dict[int, AbstractSet[PartitionName]]] = {
             name: {0: offsets.keys()} for name, offsets in found.items()
@@ -56,8 +56,8 @@ class OffsetCheckpoints:
         self._prepared_count = 0
         self._newest_written = dict.fromkeys(found, 0)
 
-    def _read(self, name: str) -> _Offsets:
-        """One that cannot be read makes the start slower, never wrong."""
+    def read(self, name: str) -> _Offsets:
+        """The offsets in one of the files. One that cannot be read makes the start slower, never wrong."""
         try:
             return read_offsets(self._files, f"{self._directory}/{name}") or {}
         except CorruptCheckpointFile as error:

@@ -30,7 +30,7 @@ from penstock.storage.inventory import LogInventory
 from penstock.storage.leader_epochs import CorruptCheckpoint, LeaderEpochs, decode_checkpoint
 from penstock.storage.log_errors import LogCorrupt
 from penstock.storage.log_values import LEADER_EPOCHS, LoadedLog
-from penstock.storage.missing import restore_shape
+from penstock.storage.missing import find_gaps, restore_shape
 from penstock.storage.producer_state import EXPIRATION_MS_DEFAULT, ProducerStates
 from penstock.storage.segment import LOG, Segment
 from penstock.storage.segment_recovery import SegmentRecovery, note_epoch
@@ -55,6 +55,8 @@ class Checkpointed(msgspec.Struct, frozen=True, kw_only=True):
     """All below was durable, but is not known to be checked."""
     expected: LogInventory | None = None
     """The log at the last stop, if that was a clean one."""
+    has_gaps: bool = False
+    """Whether compaction may have left gaps."""
 
 
 def create_log(
@@ -286,9 +288,11 @@ class _Loader:
         self._damage += recovery.damage
         self._damaged = recovery.damaged
         self._write_again(first, recovery)
+        newest_snapshot = self._snapshots.newest
         # A snapshot by which gaps were told from losses stays until the recovery point is above them again.
         self._snapshots.remove_above(vouched_until if vouched_until <= end_offset else point)
-        return self._end_behind_losses(end_offset, point)
+        self._find_gaps(log_start, first)
+        return self._end_behind_losses(end_offset, point, newest_snapshot)
 
     def _is_compacted_away(self, end_offset: int, following: Segment) -> bool:
         """Whether records between two segments are missing by right, though they lie above the recovery point.
@@ -325,11 +329,17 @@ class _Loader:
                 "replica or a backup"
             )
 
-    def _end_behind_losses(self, end_offset: int, point: int) -> int:
+    def _find_gaps(self, log_start: int, first: int) -> None:
+        """Look for gaps below the recovery point. Those above it were found while checking."""
+        if self._checkpointed.has_gaps or "compact" in self._config.cleanup_policy:
+            return
+        self._losses += find_gaps(self._segments[: first + 1], log_start)
+
+    def _end_behind_losses(self, end_offset: int, point: int, newest_snapshot: int | None) -> int:
         """Where the log ends: no offset that a lost record had is given to another.
 
-        The checkpoints of recovery points and high watermarks have no checksum. So where there are both, the offsets
-        up to the lower one are missing; of those above it the log of the broker says that they may be.
+        The checkpoints of recovery points and high watermarks have no checksum. So the offsets are missing that all of
+        them vouch for, and the last snapshot of the producers; of others the log of the broker says that they may be.
         """
         committed_offset = self._checkpointed.committed_offset
         durable_offset = max(point, committed_offset)
@@ -337,7 +347,7 @@ class _Loader:
             return end_offset
         last = self._segments[-1]
         what = f"ends at offset {end_offset}, but everything below {durable_offset} was durable"
-        next_offset = min(point, committed_offset) if committed_offset else point
+        next_offset = min(each for each in (point, committed_offset, newest_snapshot) if each)
         if next_offset <= end_offset:
             self._damage.append(f"{last.log_path} {what}")
             _log.error(

@@ -106,6 +106,11 @@ class StoredRaftLog:
                 f"{loss.path} is damaged at byte {lost.position}: it {loss.what}. The metadata records of offsets "
                 f"{lost.base_offset} to {lost.next_offset - 1} are missing. {REMEDY}"
             )
+        if log.log_start_offset > 0 and not self._found:
+            raise LogCorrupt(
+                f"{log.directory} has no snapshot, but the metadata records below offset {log.log_start_offset} are in "
+                f"one only. {REMEDY}"
+            )
         for segment in list(log.segments):
             # The epochs that were saved may be those of records that a crash has taken, and others have replaced.
             await log.check(segment, _without_rest, by_epochs=False)
