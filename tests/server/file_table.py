@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -18,9 +18,11 @@ from penstock.protocol.messages.delete_records import (
     DeleteRecordsTopic,
 )
 from penstock.protocol.messages.fetch import PartitionData
-from penstock.protocol.records.batch import crc_is_valid, iter_batches
+from penstock.protocol.records.batch import HEADER_SIZE, crc_is_valid, iter_batches
 from penstock.protocol.records.record import iter_records
 from penstock.server.broker import StartFailed
+from penstock.storage.checkpoints import HIGH_WATERMARKS, PartitionName, write_offsets
+from penstock.storage.files import RealFileSystem
 from tests.server.live import Client, Live, TopicHandle, batch, running_broker
 
 ORDERS = "orders"
@@ -30,6 +32,7 @@ TRIMMED = "trimmed"
 SEALED, ACTIVE = f"{4:020d}", f"{8:020d}"
 WHOLE = {0: "0", 1: "1", 2: "2", 3: "3", 7: "7", 8: "8", 9: "9"}
 WHOLE_TRIMMED = {0: "OFFSET_OUT_OF_RANGE", 1: "OFFSET_OUT_OF_RANGE", 2: "2", 3: "3"}
+Damage = Callable[[Path], None]
 SETTINGS = {
     "metadata.log.max.record.bytes.between.snapshots": "1500",
     "transaction.state.log.num.partitions": "1",
@@ -57,6 +60,8 @@ async def prepare(data: Path) -> None:
         await client.send(DeleteRecordsRequest(topics=[below], timeout_ms=1000))
         assert await readable(live, client) == (WHOLE, WHOLE_TRIMMED)
         await client.close()
+    high_watermarks = {PartitionName(ORDERS, 0): 10, PartitionName(TRIMMED, 0): 4}
+    write_offsets(RealFileSystem(), str(data / HIGH_WATERMARKS), high_watermarks)  # as a cluster has them
 
 
 def _abort_transaction(bootstrap: str) -> None:
@@ -72,18 +77,38 @@ def _abort_transaction(bootstrap: str) -> None:
 # -- damage ---------------------------------------------------------------------------------------------
 
 
-def flip(path: Path, place: float) -> None:
-    content = bytearray(path.read_bytes())
-    content[min(int(len(content) * place), len(content) - 1)] ^= 0x04
-    path.write_bytes(content)
+def flip(path: Path) -> None:
+    """Flip a bit in the middle of a small file."""
+    _flip(path, path.stat().st_size // 2)
 
 
-def cut(path: Path, place: float) -> None:
-    os.truncate(path, int(path.stat().st_size * place))
+def cut(path: Path) -> None:
+    """Leave the first half of a small file."""
+    os.truncate(path, path.stat().st_size // 2)
 
 
-def remove(path: Path, _place: float) -> None:
+def remove(path: Path) -> None:
     path.unlink()
+
+
+def flip_batch(number: int) -> Damage:
+    """Flip a bit in the records of a batch, counted from 0."""
+    return lambda path: _flip(path, _batches(path)[number] + HEADER_SIZE + 2)
+
+
+def cut_batch(number: int, *, left_bytes: int = 0) -> Damage:
+    """Cut a segment at a batch, or behind the first bytes of it."""
+    return lambda path: os.truncate(path, _batches(path)[number] + left_bytes)
+
+
+def _batches(path: Path) -> list[int]:
+    return [position for position, _ in iter_batches(path.read_bytes())]
+
+
+def _flip(path: Path, position: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[position] ^= 0x04
+    path.write_bytes(content)
 
 
 # -- what becomes of it ---------------------------------------------------------------------------------
@@ -95,7 +120,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     refusal: str | None = None
     """Why the broker did not start."""
     said: tuple[str, ...] = ()
-    """The warnings and errors of the start."""
+    """The warnings and errors, from the start until everything was read."""
     orders: dict[int, str] = {}
     trimmed: dict[int, str] = {}
     scrub: tuple[tuple[int, int], ...] = ()
@@ -107,13 +132,12 @@ async def outcome(data: Path) -> Outcome:
     with _said() as said:
         try:
             async with running_broker(data, SETTINGS) as live:
-                at_start = tuple(said)
                 client = await live.connect()
                 orders, trimmed = await readable(live, client)
                 await client.close()
                 return Outcome(
                     verify=finds_damage,
-                    said=at_start,
+                    said=tuple(said),
                     orders=orders,
                     trimmed=trimmed,
                     scrub=await scrubbed(live),

@@ -4,10 +4,10 @@ File `segment-inventory`: it is written before the mark of a clean stop, and cou
 same broker epoch. Two lines, of which the first is the CRC-32 of the second in 8 hexadecimal digits:
 
     5f0c2a91
-    {"version":1,"brokerEpoch":17,"logs":[["orders",0,"hcOe5cG2QSGmCF0bZ2hSRw",0,1042,[[0,70400],[700,34312]],[]]]}
+    {"version":1,"brokerEpoch":17,"logs":[["orders",0,"hcOe5cG2QSGmCF0bZ2hSRw",0,1042,[[0,70400],[700,34312]],[],[]]]}
 
 Each log has its topic, partition and topic id, its start and end offset, its segments (base offset and size in bytes),
-and what was missing in it (see `damage`).
+what was missing in it (see `damage`), and the checksums of its transaction indexes by base offset.
 """
 
 import logging
@@ -17,6 +17,7 @@ from typing import Final
 
 import msgspec
 
+from penstock.storage.aborted_transactions import Checksums, changed_indexes
 from penstock.storage.checkpoints import PartitionName
 from penstock.storage.damage import Damage
 from penstock.storage.files import FileSystem, read_whole, write_atomically
@@ -40,6 +41,8 @@ class LogInventory(msgspec.Struct, frozen=True, array_like=True):
     """Base offset and size in bytes, ascending."""
     missing: tuple[Damage, ...] = ()
     """Records that were missing already."""
+    aborted: Checksums = ()
+    """Of the transaction indexes."""
 
     @property
     def name(self) -> PartitionName:
@@ -127,6 +130,6 @@ def _has_changed(files: FileSystem, directory: str, log: LogInventory) -> bool:
         return any(
             files.size(f"{directory}/{base_offset:020d}{LOG}") < size_bytes
             for base_offset, size_bytes in log.segments
-        )
+        ) or bool(changed_indexes(files, directory, log.aborted))
     except FileNotFoundError:
         return True

@@ -25,6 +25,7 @@ from penstock.config.topic import TopicConfig
 from penstock.observability.clock import Clock, SystemClock
 from penstock.observability.offload import InlineOffload, Offload
 from penstock.storage import directory_files
+from penstock.storage.aborted_transactions import index_checksums
 from penstock.storage.checkpoints import CLEANED, HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS, PartitionName
 from penstock.storage.directory_files import Meta
 from penstock.storage.directory_usage import DirectoryUsage, measure
@@ -537,6 +538,9 @@ class LogStore:
                 log.log_end_offset,
                 tuple((segment.base_offset, segment.size_bytes) for segment in log.segments),
                 tuple(each.damage for each in log.losses if each.damage in log.damaged),
+                index_checksums(
+                    self._files, self._path(name), (segment.base_offset for segment in log.segments)
+                ),
             )
             for name, log in self._logs.items()
         ]

@@ -23,6 +23,7 @@ import msgspec
 from penstock.config.topic import TopicConfig
 from penstock.protocol.records.errors import CorruptRecords
 from penstock.storage import compaction_swap
+from penstock.storage.aborted_transactions import changed_indexes, rebuild_indexes_of
 from penstock.storage.damage import Damage, Loss
 from penstock.storage.file_cache import FileCache, LogFileCache
 from penstock.storage.files import FileSystem, read_whole
@@ -151,6 +152,7 @@ class _Loader:
         if self._checkpointed.was_clean and point is not None and self._ends_at(point):
             end_offset = point
             self._restore_producers(log_start, end_offset)
+            self._restore_aborted(log_start, end_offset)
         else:
             point = max(point or 0, self._segments[0].base_offset)
             end_offset = self._recover(log_start, point)
@@ -254,6 +256,13 @@ class _Loader:
             end_offset=end_offset,
             now_ms=self._now_ms,
         )
+
+    def _restore_aborted(self, log_start: int, end_offset: int) -> None:
+        expected = self._checkpointed.expected
+        if expected is not None and expected.aborted:
+            changed = changed_indexes(self._files, self._directory, expected.aborted)
+            if changed:
+                rebuild_indexes_of(changed, self._segments, log_start_offset=log_start, end_offset=end_offset)
 
     # -- after a crash --------------------------------------------------------------------------------
 
