@@ -136,20 +136,10 @@ def active_segment_rows() -> Iterator[Row]:
             file=ACTIVE_LOG,
             damage=f"cut {place}",
             do=do,
-            when=(CLEAN,),
             verify=True,
             says=f"ERROR orders-0 has lost offsets {first} to 9: .*{ACTIVE}.log .*restore the file",
             readers=errors(first, 9),
             scrub=((first, 9),),
-        )
-        yield Row(
-            file=ACTIVE_LOG,
-            damage=f"cut {place}",
-            do=do,
-            when=(CRASH,),
-            verify=True,
-            says=f"ERROR orders-0 is offline: .*{ACTIVE}.log is damaged at byte .*: restore the file",
-            readers=errors(0, 9, "KAFKA_STORAGE_ERROR"),
         )
     for do, what, first in ((cut_batch(1), "cut middle, between batches", 9), (remove, "remove", 8)):
         for when in ALWAYS:

@@ -114,11 +114,15 @@ def test_damage_below_the_recovery_point_is_reported_and_kept(log: Log) -> None:
 def test_a_segment_destroyed_below_the_recovery_point_is_left_alone_and_said_so(log: Log) -> None:
     checkpoint(log)
     path, _ = position_of(log, 8)
-    edit(path, 0, bytes(200))
+    edit(path, 0, bytes(range(200)))
     os.unlink(log.segments[-1].path(".index"))
-    with pytest.raises(LogCorrupt, match="restore the file"):
-        reopened(log)
+    again = reopened(log)
+    assert "is damaged at byte 0" in again.damage[0]
     assert os.path.getsize(path) >= log.segments[-1].size_bytes
+    with pytest.raises(LogCorrupt, match="offsets 8 to 9"):
+        read(again, 8)
+    assert append(again, "10 new").base_offset == 10
+    assert values_in(read(again, 10)) == ["10 new"]
 
 
 def test_after_a_crash_the_end_of_a_log_that_was_durable_and_is_gone_is_missing(log: Log) -> None:

@@ -296,6 +296,7 @@ class _Loader:
             end_offset = recovery.check(segment, self._begin_of_next(number))
         self._damage += recovery.damage
         self._damaged = recovery.damaged
+        self._losses += recovery.losses
         self._write_again(first, recovery)
         newest_snapshot = self._snapshots.newest
         # A snapshot by which gaps were told from losses stays until the recovery point is above them again.
@@ -380,6 +381,7 @@ class _Loader:
 
     def _note_losses(self) -> None:
         self._damage += [f"{each.path} {each.what}" for each in self._losses]
+        self._losses.sort(key=lambda each: each.damage.base_offset)
         self._damaged = sorted(
             [*self._damaged, *(each.damage for each in self._losses)], key=lambda each: each.base_offset
         )
