@@ -140,7 +140,7 @@ def report(name: PartitionName, losses: Sequence[Loss]) -> str:
     files = "; ".join(f"{each.path} {each.what}" for each in losses)
     end_offset = losses[-1].damage.next_offset
     return (
-        f"{name.directory} has lost offsets {offsets}: {files}. Readers of these offsets get CORRUPT_MESSAGE, all "
+        f"{name.directory} has lost offsets {offsets}: {files}. Readers of these offsets get an error, all "
         "others are served. Replicas on other brokers repair it; without any, stop the broker and restore the file(s) "
         f"from a backup, or accept the loss: penstock topic truncate {name.topic} --partition {name.partition} "
         f"--before {end_offset}"
