@@ -16,6 +16,7 @@ from tests.storage.logs import (
     append,
     batch_of,
     checkpoint,
+    config_of,
     new_log,
     read,
     reopened,
@@ -265,3 +266,27 @@ def test_a_log_that_ends_below_its_start_begins_anew_there(log: Log) -> None:
     again = reopened(log)
     assert (again.log_start_offset, again.log_end_offset) == (9, 9)
     assert append(again, "9 new").base_offset == 9
+
+
+def test_after_a_crash_a_segment_that_is_gone_between_others_is_missing(log: Log) -> None:
+    checkpoint(log)
+    os.unlink(log.segments[1].log_path)
+    again = reopened(log)
+    assert [each.damage.base_offset for each in again.losses] == [4]
+    with pytest.raises(LogCorrupt, match="offsets 4 to 7"):
+        read(again, 5)
+    assert [int(value.split()[0]) for value in values_in(read(again, 8))] == [8, 9]
+
+
+@pytest.mark.parametrize(("offsets", "is_loss"), [((0, 2), False), ((0, 1), True)])
+def test_gaps_of_a_log_that_was_compacted_once_are_no_loss(
+    tmp_path: Path, offsets: tuple[int, ...], is_loss: bool
+) -> None:
+    """Its topic has another policy by now, and nothing but the offsets of its records tells."""
+    for base, numbers in ((0, offsets), (8, (8, 9))):
+        content = b"".join(bytes(batch_of(str(each), base_offset=each)) for each in numbers)
+        (tmp_path / f"{base:020d}.log").write_bytes(content)
+    checkpointed = Checkpointed(was_clean=False, recovery_point=10)
+    loaded = load_log(FileCache(RealFileSystem()), str(tmp_path), config_of(), checkpointed, NOW_MS)
+    assert loaded.log_end_offset == 10
+    assert bool(loaded.losses) == is_loss
