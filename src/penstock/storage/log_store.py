@@ -271,8 +271,7 @@ class LogStore:
             producer_expiration_ms=self.producer_expiration_ms,
             leaves_syncs=self._leaves_syncs,
         )
-        if loaded.losses:
-            self.has_lost_records = True
+        self.has_lost_records = self.has_lost_records or loaded.has_lost_records
         # A log that never had a record was never synced, not even by a clean stop: the first sync includes its names.
         # Nor, for all we know, was one that has no recovery point, if it was a kill that ended its first sync.
         is_new = loaded.log_end_offset == 0 or not (self.was_clean or checkpointed.recovery_point)

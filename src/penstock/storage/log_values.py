@@ -73,6 +73,8 @@ class LoadedLog(msgspec.Struct, kw_only=True):
     damaged: tuple[Damage, ...] = ()
     """Where in that, and what is missing."""
     losses: tuple[Loss, ...] = ()
+    has_lost_records: bool = False
+    """Whether there are losses, or the checkpoints say that there may be."""
 
 
 class TimestampOffset(msgspec.Struct, frozen=True, gc=False):

@@ -111,6 +111,31 @@ def find_gaps(segments: Sequence[Segment], log_start_offset: int) -> list[Loss]:
     return losses
 
 
+def find_shortfall(
+    last: Segment, end_offset: int, point: int, committed_offset: int, newest_snapshot: int | None
+) -> Loss | str | None:
+    """What a log lacks that ends before its recovery point or high watermark, after a crash.
+
+    Their checkpoints have no checksum. So the offsets are missing that both vouch for, and the newest snapshot of the
+    producers. Where they do not agree, the result is what is wrong.
+    """
+    durable_offset = max(point, committed_offset)
+    if end_offset >= durable_offset:
+        return None
+    what = f"ends at offset {end_offset}, but everything below {durable_offset} was durable"
+    next_offset = min(each for each in (point, committed_offset, newest_snapshot) if each)
+    if next_offset <= end_offset:
+        return f"{last.log_path} {what}"
+    damage = Damage(
+        segment=last.base_offset,
+        position=last.size_bytes,
+        size_bytes=0,  # how many there were is not known
+        base_offset=end_offset,
+        next_offset=next_offset,
+    )
+    return Loss(path=last.log_path, what=what, damage=damage)
+
+
 def _is_compacted(segment: Segment) -> bool:
     """Whether offsets are missing within it, as compaction leaves it. The policy of its topic may be another by now."""
     scan = SegmentScan(segment.file().read, 0, segment.size_bytes, segment.base_offset, check_crc=False)

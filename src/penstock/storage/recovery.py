@@ -31,7 +31,7 @@ from penstock.storage.inventory import LogInventory
 from penstock.storage.leader_epochs import CorruptCheckpoint, LeaderEpochs, decode_checkpoint
 from penstock.storage.log_errors import LogCorrupt
 from penstock.storage.log_values import LEADER_EPOCHS, LoadedLog
-from penstock.storage.missing import find_gaps, restore_shape
+from penstock.storage.missing import find_gaps, find_shortfall, restore_shape
 from penstock.storage.producer_state import EXPIRATION_MS_DEFAULT, ProducerStates
 from penstock.storage.segment import LOG, Segment
 from penstock.storage.segment_recovery import SegmentRecovery, note_epoch
@@ -128,6 +128,7 @@ class _Loader:
         self._damage: list[str] = []
         self._damaged: list[Damage] = []
         self._losses: list[Loss] = []
+        self._has_lost_records = False
         self._cut_reason: str | None = None
         self._has_news = False
         """Whether a segment was removed."""
@@ -180,6 +181,7 @@ class _Loader:
             damage=tuple(self._damage),
             damaged=tuple(self._damaged),
             losses=tuple(self._losses),
+            has_lost_records=self._has_lost_records,
             names_are_synced=self._checkpointed.was_clean and not self._losses,
         )
 
@@ -346,40 +348,25 @@ class _Loader:
         self._losses += find_gaps(self._segments[: first + 1], log_start)
 
     def _end_behind_losses(self, end_offset: int, point: int, newest_snapshot: int | None) -> int:
-        """Where the log ends: no offset that a lost record had is given to another.
-
-        The checkpoints of recovery points and high watermarks have no checksum. So the offsets are missing that all of
-        them vouch for, and the last snapshot of the producers; of others the log of the broker says that they may be.
-        """
+        """Where the log ends: no offset that a lost record had is given to another."""
         committed_offset = self._checkpointed.committed_offset
-        durable_offset = max(point, committed_offset)
-        if end_offset >= durable_offset:
+        shortfall = find_shortfall(self._segments[-1], end_offset, point, committed_offset, newest_snapshot)
+        if shortfall is None:
             return end_offset
-        last = self._segments[-1]
-        what = f"ends at offset {end_offset}, but everything below {durable_offset} was durable"
-        next_offset = min(each for each in (point, committed_offset, newest_snapshot) if each)
-        if next_offset <= end_offset:
-            self._damage.append(f"{last.log_path} {what}")
-            _log.error(
-                "%s %s, unless the checkpoint is damaged. New records get these offsets again",
-                last.log_path,
-                what,
-            )
+        self._has_lost_records = True
+        if not isinstance(shortfall, Loss):
+            self._damage.append(shortfall)
+            _log.error("%s, unless the checkpoint is damaged. New records get these offsets again", shortfall)
             return end_offset
-        damage = Damage(
-            segment=last.base_offset,
-            position=last.size_bytes,
-            size_bytes=0,
-            base_offset=end_offset,
-            next_offset=next_offset,
-        )
-        self._losses.append(Loss(path=last.log_path, what=what, damage=damage))
+        self._losses.append(shortfall)
+        next_offset = shortfall.damage.next_offset
         self._segments.append(
             Segment.create(self._cache, self._directory, next_offset, self._config.index_interval_bytes)
         )
         return next_offset
 
     def _note_losses(self) -> None:
+        self._has_lost_records = True
         self._damage += [f"{each.path} {each.what}" for each in self._losses]
         self._losses.sort(key=lambda each: each.damage.base_offset)
         self._damaged = sorted(
