@@ -172,3 +172,15 @@ async def test_a_topic_that_is_made_again_under_its_old_name_has_lost_nothing(
         assert (await client.produce(again, batch(b"new"))).base_offset == 0
         await client.close()
     assert [r for r in caplog.records if r.levelno == logging.ERROR] == []
+
+
+async def test_a_broker_that_lost_records_registers_as_one_that_may_lack_them(tmp_path: Path) -> None:
+    """The leader epoch of all its partitions changes, by which consumers and followers find out (KIP-320)."""
+    topic = await fill(tmp_path)
+    (tmp_path / f"{topic.name}-0" / segment(8)).unlink()
+    async with running_broker(tmp_path) as live:
+        image = live.services.controller.image
+        partition = image.partition(topic.name, 0)
+        assert partition is not None
+        assert (partition.leader, partition.leader_epoch) == (1, 1)
+        assert image.brokers[1].epoch == live.services.access.broker_epoch

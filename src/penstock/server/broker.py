@@ -236,7 +236,7 @@ class Broker:
         await lifecycle.start()
 
     async def _register_lost_records(self, store: LogStore, metadata: MetadataLog) -> None:
-        store.broker_epoch = await self._lifecycle.register_lost_records()
+        store.broker_epoch = await self._lifecycle.register_lost_records(new_uuid(self._random))
         await metadata.reached(store.broker_epoch)
 
     async def _open_store(self, reads: ThreadOffload, listener: str) -> LogStore:
