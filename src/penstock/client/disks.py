@@ -4,6 +4,7 @@ from typing import Any, Final
 
 import msgspec
 
+from penstock.client.damage import NAME as DAMAGE
 from penstock.config.disk_reserve import AUTOMATIC, NAME, megabytes, reserve_bytes, resume_bytes
 from penstock.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from penstock.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
@@ -52,9 +53,10 @@ def log_dirs_request() -> DescribeLogDirsRequest:
     return DescribeLogDirsRequest(topics=[])
 
 
-def reserve_request(broker: int) -> DescribeConfigsRequest:
+def state_request(broker: int) -> DescribeConfigsRequest:
+    """Asks for the reserve, and for damaged records (`client/damage`)."""
     wanted = DescribeConfigsResource(
-        resource_type=_BROKER, resource_name=str(broker), configuration_keys=[NAME]
+        resource_type=_BROKER, resource_name=str(broker), configuration_keys=[NAME, DAMAGE]
     )
     return DescribeConfigsRequest(resources=[wanted])
 

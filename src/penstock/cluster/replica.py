@@ -542,7 +542,10 @@ class Replica:
             await self.truncate(store, missing, leader_epoch=leader_epoch)
 
     async def start_over(self, store: LogStore, offset: int, *, leader_epoch: int) -> None:
-        """Drop all records and go on at `offset`, the log start of the leader of this epoch. Raises `LogError`."""
+        """Drop all records and go on at `offset`, where the leader of this epoch has its first batch.
+
+        Waits for the disk, and raises `LogError`, as `truncate` does.
+        """
         self._require_follower(leader_epoch)
         await store.allow_truncation(self.log, offset)
         self._require_follower(leader_epoch)

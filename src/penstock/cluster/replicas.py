@@ -19,6 +19,7 @@ from penstock.config.topic import TopicConfig
 from penstock.observability.clock import Clock
 from penstock.protocol.errors import ErrorCode
 from penstock.storage.checkpoints import PartitionName
+from penstock.storage.damage_checkpoint import Damages
 from penstock.storage.directory_usage import DirectoryUsage
 from penstock.storage.disk_space import DiskSpace
 from penstock.storage.flusher import Flusher
@@ -86,6 +87,11 @@ class Replicas:
     @property
     def disk(self) -> DiskSpace:
         return self.surroundings.disk
+
+    @property
+    def damage(self) -> Damages:
+        """The damaged records in the logs here, of which no reader gets any."""
+        return self._store.damage
 
     async def measure(self, replicas: Iterable[Replica]) -> DirectoryUsage:
         """The room in the data directory and how much of it these take. Raises `OSError`."""

@@ -88,5 +88,5 @@ def make_services(
         quotas=QuotaKeeper(lambda: controller.config, clock),
         checks=checks,
         memory=MemoryBudget(memory_limit(config[network.QUEUED_MAX_REQUEST_BYTES])),
-        telemetry=Telemetry(clock, randomness),
+        telemetry=Telemetry(clock, randomness, bytes_max=config[network.TELEMETRY_MAX_BYTES]),
     )

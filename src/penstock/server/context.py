@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 from penstock.cluster.controller import Controller
 from penstock.cluster.controller.active import ActiveController
@@ -32,6 +33,9 @@ from penstock.transactions.admission import Admissions
 from penstock.transactions.coordinator import TransactionCoordinator
 from penstock.transactions.markers import LocalMarkers
 
+if TYPE_CHECKING:
+    from penstock.server.listener_changes import ListenerChanges
+
 
 class Services:
     """The parts of one broker that handlers use; put together by `Broker`."""
@@ -49,6 +53,7 @@ class Services:
         "fetch_sessions",
         "groups",
         "is_ready",
+        "listeners",
         "markers",
         "memory",
         "metrics",
@@ -119,6 +124,7 @@ class Services:
         self.checks = checks
         self.broker_principals: Collection[Principal] = ()  # who is a broker on the listener of brokers
         self.is_ready = False
+        self.listeners: ListenerChanges
         self.quorum: Quorum
         self.access: ControllerAccess
         self.active: ActiveController

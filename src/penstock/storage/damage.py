@@ -16,6 +16,7 @@ from penstock.protocol.records.batch import (
     LOG_OVERHEAD,
     MAGIC,
     MAGIC_POSITION,
+    NO_LEADER_EPOCH,
     BatchHeader,
     crc_is_valid,
     iter_batches_strict,
@@ -111,7 +112,9 @@ class SegmentCheck:
 
     def _is_of_its_epoch(self, header: BatchHeader) -> bool:
         epoch = self._epochs.epoch_for(header.base_offset)
-        return epoch is None or header.leader_epoch < 0 or header.leader_epoch == epoch
+        return header.leader_epoch == NO_LEADER_EPOCH or (
+            header.leader_epoch >= 0 if epoch is None else header.leader_epoch == epoch
+        )
 
     def _step_back(self) -> bool:
         """Offsets are not part of the checksum: when this batch fits behind the one before last, the last is bad."""

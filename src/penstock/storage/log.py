@@ -314,17 +314,20 @@ class Log(MendableLog):
         return end_offset
 
     def lower_recovery_point(self, offset: int) -> None:
-        """Let recovery look again at the segment that holds `offset` and all after it."""
+        """Let recovery look again at the segment that holds `offset`, or will hold it, and all after it."""
         base_offset = self.chain.segments[self.chain.number_of(offset)].base_offset
         self.recovery_point = min(self.recovery_point, base_offset, offset)
         self._generation += 1  # a checkpoint that is being written no longer counts
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
-        """Drop all records and go on at `offset`, as a follower must that has fallen behind the leader's start."""
+        """Drop all records and go on at `offset`, as a follower must that has fallen behind the leader's start.
+
+        Where that may be below the recovery point, await `LogStore.allow_truncation` first.
+        """
         self._generation += 1
         self._layout += 1
         self.chain.restart_at(offset)
-        self.damaged = []
+        self.damaged.clear()
         self.log_start_offset = offset
         self.durable_offset = offset
         self.clean_offset = 0
@@ -342,7 +345,7 @@ class Log(MendableLog):
             self.on_checkpoint_due()
         if self.epochs.truncate_from_end(end_offset):
             self._epochs_are_saved = False
-        self.damaged = [each for each in self.damaged if each.next_offset <= end_offset]
+        self.damaged.truncate_to(end_offset)
 
     def advance_log_start(self, offset: int) -> None:
         """Forget the records below `offset`; segments that lie wholly below are deleted, now or when it is safe."""
@@ -354,7 +357,7 @@ class Log(MendableLog):
 
     def _start_at(self, offset: int) -> None:
         self.log_start_offset = offset
-        self.damaged = [each for each in self.damaged if each.next_offset > offset]
+        self.damaged.start_at(offset)
         if self.epochs.truncate_from_start(offset):
             self._epochs_are_saved = False
         self.producers.advance_log_start(offset)
@@ -381,7 +384,7 @@ class Log(MendableLog):
         """
         self._layout += 1
         self.chain.replace(base_offset, size_bytes, replaced)
-        self.damaged = [each for each in self.damaged if each.segment not in replaced]
+        self.damaged.drop_segments(replaced)
 
     # -- the end --------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@
     <data>/.kafka_cleanshutdown                only after a clean stop
     <data>/segment-inventory                   see `inventory`
     <data>/*-offset-checkpoint                 see `checkpoints`
+    <data>/damage-checkpoint                   see `damage_checkpoint`
     <data>/<topic>-<partition>/                a log
     <data>/<topic>-<partition>.<hex>-delete/   a log that was deleted and is being removed
     <data>/<topic>-<partition>.<hex>-stray/    the log of another topic that had the same name; never touched
@@ -18,7 +19,7 @@ import contextlib
 import logging
 import os
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from penstock.config.topic import TopicConfig
@@ -27,6 +28,7 @@ from penstock.observability.offload import InlineOffload, Offload
 from penstock.storage import directory_files
 from penstock.storage.aborted_transactions import index_checksums
 from penstock.storage.checkpoints import CLEANED, HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS, PartitionName
+from penstock.storage.damage_checkpoint import DamageCheckpoint, Damages
 from penstock.storage.directory_files import Meta
 from penstock.storage.directory_usage import DirectoryUsage, measure
 from penstock.storage.file_cache import FileCache
@@ -39,6 +41,7 @@ from penstock.storage.log_values import LoadedLog
 from penstock.storage.offset_checkpoints import OffsetCheckpoints
 from penstock.storage.producer_state import EXPIRATION_MS_DEFAULT
 from penstock.storage.recovery import Checkpointed, create_log, load_log
+from penstock.storage.unopened_check import UnopenedCheck
 
 OPEN_FILES_MAX_DEFAULT = 1000
 _IDLE_SWEEPS_TO_RELEASE = 2
@@ -90,6 +93,7 @@ class LogStore:
             files.sync_dir(directory)  # a kill may have left the names of new logs in memory only
         self._offsets = OffsetCheckpoints(files, directory, self._unopened)
         self._compacted = self._offsets.read(CLEANED)
+        self._damage = DamageCheckpoint(files, directory, self._unopened)
         self._due: dict[Log, None] = {}  # in the order they came: a simulation repeats itself
         self._tasks: set[asyncio.Task[None]] = set()
         self._saving = asyncio.Lock()
@@ -152,6 +156,11 @@ class LogStore:
     def partitions(self) -> set[PartitionName]:
         """All partitions that have a log here, open or not."""
         return self._unopened | self._logs.keys()
+
+    @property
+    def damage(self) -> Damages:
+        """All damage that is known, by partition, in logs that are open and in others."""
+        return self._damage.known
 
     def topic_id(self, topic: str, partition: int) -> bytes | None:
         """The id of the topic that a log here belongs to, if its directory names one."""
@@ -241,6 +250,7 @@ class LogStore:
             )
         try:
             self._offsets.make_way_for(name)
+            self._damage.make_way_for(name)
             self._make_directory(name, topic_id)
             loaded = create_log(self._cache, path, config, producer_expiration_ms=self.producer_expiration_ms)
         except OSError as error:
@@ -285,6 +295,28 @@ class LogStore:
         """All logs that should be there have been opened, or compared: a new one is new."""
         self._offsets.without_log.clear()
 
+    async def is_unopened_suspect(
+        self, topic: str, partition: int, rest: Callable[[], Awaitable[None]]
+    ) -> bool:
+        """Whether a log that was not used since a clean stop has damage, or cannot be checked without being opened.
+
+        It stays closed. `rest` as in `Log.check`. Raises `OSError`.
+        """
+        name = PartitionName(topic, partition)
+        end_offset = self._offsets.recovery_points.get(name)
+        if name not in self._unopened:
+            return False
+        if not self.was_clean or end_offset is None:
+            return True
+        check = UnopenedCheck(
+            self._files,
+            self._path(name),
+            log_start_offset=self._offsets.log_starts.get(name, 0),
+            end_offset=end_offset,
+            offload=self._offload,
+        )
+        return await check.finds_damage(lambda: name in self._unopened, rest)
+
     def delete(self, topic: str, partition: int) -> None:
         """Take the log of this partition out of the directory; its files are removed in the background."""
         name = PartitionName(topic, partition)
@@ -296,6 +328,7 @@ class LogStore:
             return
         self._unopened.discard(name)
         self._offsets.forget(name)
+        self._damage.forget(name)
         path = self._path(name)
         target = f"{path}.{uuid.uuid4().hex}{_DELETE}"
         try:
@@ -315,10 +348,11 @@ class LogStore:
         target = f"{path}.{uuid.uuid4().hex}{_STRAY}"
         self._files.rename(path, target)
         self._offsets.forget(name)
+        self._damage.forget(name)
         _log.warning("%s %s: it is kept as %s, remove it when it is not needed", path, reason, target)
 
     def _log(self, name: PartitionName, config: TopicConfig, loaded: LoadedLog, *, is_new: bool) -> Log:
-        return Log(
+        log = Log(
             name.topic,
             name.partition,
             self._path(name),
@@ -328,6 +362,20 @@ class LogStore:
             discard=self._discard,
             is_new=is_new,
         )
+        sizes = {segment.base_offset: segment.size_bytes for segment in log.segments}
+        log.damaged.remember(self.damage.get(name, ()), sizes, log.log_start_offset, log.log_end_offset)
+        log.damaged.on_change = partial(self._note_damage, name, log)
+        self._note_damage(name, log)
+        return log
+
+    def _note_damage(self, name: PartitionName, log: Log) -> None:
+        """New damage is written down at once, the end of old damage with the next checkpoint."""
+        if self._damage.note(name, log.damaged):
+            self._in_background(self._damage.prepare(self._is_unsynced))
+
+    def _is_unsynced(self, name: PartitionName) -> bool:
+        log = self._logs.get(name)
+        return log is not None and log.has_unsynced
 
     def _path(self, name: PartitionName) -> str:
         return f"{self.directory}/{name.directory}"
@@ -414,7 +462,7 @@ class LogStore:
             log.finish_checkpoint(job, job.failure)
 
     async def allow_truncation(self, log: Log, offset: int) -> None:
-        """Lower the recovery point on disk, so that `Log.truncate_to` may drop the records from `offset` on.
+        """Lower the recovery point on disk, so that the log may drop what it has from `offset` on, or go on there.
 
         Records appended in their place later must not pass for checked ones. Whoever truncates does so as soon as this
         returns, and first checks again whether it still may. Raises `StorageError`.
@@ -458,6 +506,8 @@ class LogStore:
             except OSError as error:
                 _log.warning("cannot write the checkpoints of %s: %s", self.directory, error.strerror)
                 return False
+            if not self._damage.is_saved:
+                await self._offload.run(self._damage.prepare(self._is_unsynced))
             return True
 
     async def save_high_watermarks(self, high_watermarks: Mapping[PartitionName, int]) -> None:

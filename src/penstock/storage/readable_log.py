@@ -6,6 +6,7 @@ from functools import partial
 from penstock.config.topic import TopicConfig
 from penstock.observability.offload import Offload
 from penstock.storage.cold_read import ColdRead
+from penstock.storage.damaged_ranges import DamagedRanges
 from penstock.storage.files import FileSystem
 from penstock.storage.leader_epochs import EpochEntry
 from penstock.storage.log_errors import LogCorrupt, OffsetOutOfRange, StorageFailure
@@ -70,8 +71,7 @@ class ReadableLog:
         self.clean_offset = loaded.clean_offset
         """Where the last compaction ended: the next begins there. None until the cleaner has looked it up."""
         self.damage = loaded.damage
-        self.damaged = list(loaded.damaged)
-        """What has rotted, as far as it is known, by offset: it is not given to anybody."""
+        self.damaged = DamagedRanges(loaded.damaged)
         self.losses = loaded.losses
         """What was missing when the log was opened."""
         self.on_suspicion: Callable[[], None] = _ignore

@@ -33,7 +33,7 @@ from penstock.storage.log_errors import LogCorrupt
 from penstock.storage.log_values import LEADER_EPOCHS, LoadedLog
 from penstock.storage.missing import find_gaps, find_shortfall, restore_shape
 from penstock.storage.producer_state import EXPIRATION_MS_DEFAULT, ProducerStates
-from penstock.storage.segment import LOG, Segment
+from penstock.storage.segment import LOG, Segment, is_segment
 from penstock.storage.segment_recovery import SegmentRecovery, note_epoch
 from penstock.storage.segment_scan import SegmentScan
 from penstock.storage.snapshot_files import SnapshotFiles
@@ -206,7 +206,7 @@ class _Loader:
         interval_bytes = self._config.index_interval_bytes
         expected = self._checkpointed.expected
         listed = {} if expected is None else dict(expected.segments)
-        bases = sorted(int(name[: -len(LOG)]) for name in names if _is_segment(name))
+        bases = sorted(int(name[: -len(LOG)]) for name in names if is_segment(name))
         for number, base in enumerate(bases):
             size_bytes = self._files.size(f"{self._directory}/{base:020d}{LOG}")
             segment = Segment(self._cache, self._directory, base, size_bytes, interval_bytes)
@@ -416,10 +416,6 @@ class _Loader:
         self._files.sync_dir(self._directory)
         loaded.unsynced = ()
         loaded.durable_offset = loaded.log_end_offset
-
-
-def _is_segment(name: str) -> bool:
-    return name.endswith(LOG) and name[: -len(LOG)].isdecimal()
 
 
 def _number_of(segments: Sequence[Segment], offset: int) -> int:

@@ -42,6 +42,11 @@ _REBUILD_WORTH_A_WARNING_BYTES = 1 << 16
 _log = logging.getLogger(__name__)
 
 
+def is_segment(name: str) -> bool:
+    """Whether a file of this name in the directory of a log holds its records."""
+    return name.endswith(LOG) and name[: -len(LOG)].isdecimal()
+
+
 class Segment:
     """Only the event loop calls it. An idle one holds neither an open file nor an index."""
 

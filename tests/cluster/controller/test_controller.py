@@ -56,7 +56,10 @@ def test_the_first_start_makes_a_cluster_and_registers_the_broker() -> None:
             "eligible.leader.replicas.version": 1,
             "share.version": 1,
         }
-        assert image.brokers[1].epoch == 5  # the offset of its registration, after the features
+        assert image.cluster_settings() == {"min.insync.replicas": "1"}
+        assert (
+            image.brokers[1].epoch == 6
+        )  # the offset of its registration, after the features and that setting
         assert controller.controller_id == 1
 
     run(scenario)

@@ -28,7 +28,7 @@ from penstock.protocol.records.batch import set_base_offset_and_epoch
 from penstock.storage.files import RealFileSystem, Usage
 from penstock.storage.flusher import Flusher
 from penstock.storage.log_store import LogStore
-from tests.storage.logs import batch_of
+from tests.storage.logs import batch_of, read, values_in
 
 T = TypeVar("T")
 
@@ -253,6 +253,43 @@ def test_a_follower_below_its_leaders_start_begins_anew_there(tmp_path: Path) ->
         stage.leader.answer(error_code=ErrorCode.OFFSET_OUT_OF_RANGE)
         assert wanted(await stage.asked(2)) == [(0, 40, -1)]
         assert stage.replica.log.log_start_offset == 40
+
+    run(tmp_path, scenario)
+
+
+def test_a_follower_catches_up_with_a_leader_whose_log_starts_inside_a_batch(tmp_path: Path) -> None:
+    """DeleteRecords moves the start to any record; the leader still sends the whole batch that holds it."""
+
+    async def scenario(stage: Stage) -> None:
+        stage.holds(records(0, "a"))
+        stage.leader.start_offset = 12
+        stage.fetcher.follow(stage.replica)
+        await stage.asked(1)
+        stage.leader.answer(error_code=ErrorCode.OFFSET_OUT_OF_RANGE)
+        assert wanted(await stage.asked(2)) == [(0, 12, -1)]
+        fetched = records(10, "k", "l", "m", epoch=2) + records(13, "n")
+        stage.leader.answer(records=fetched, high_watermark=14, log_start_offset=12)
+        assert wanted(await stage.asked(3)) == [(0, 14, 3)]
+        assert (stage.replica.log.log_start_offset, stage.replica.high_watermark) == (12, 14)
+        assert values_in(read(stage.replica.log, 12)) == ["k", "l", "m", "n"]
+
+    run(tmp_path, scenario)
+
+
+def test_a_log_is_not_moved_to_a_batch_in_an_epoch_in_which_it_leads(tmp_path: Path) -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.replica.log.truncate_fully_and_start_at(12)
+        await stage.store.checkpoint()
+        stage.fetcher.follow(stage.replica)
+        await stage.asked(1)
+        stage.disk.is_free.clear()
+        stage.leader.answer(records=records(10, "k", "l", "m"), high_watermark=13, log_start_offset=12)
+        while stage.replica.log.recovery_point != 10:  # which is being written down
+            await asyncio.sleep(0)
+        stage.take_over(stage.replica, epoch=4)
+        stage.disk.is_free.set()
+        await stage.taken()
+        assert (stage.replica.log.log_start_offset, stage.replica.log.log_end_offset) == (12, 12)
 
     run(tmp_path, scenario)
 

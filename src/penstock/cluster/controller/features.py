@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from penstock.cluster.controller.decision import Decision, Refusal
+from penstock.cluster.controller.min_isr_default import settle_min_isr
 from penstock.cluster.metadata.errors import MetadataError
 from penstock.cluster.metadata.image import MetadataImage
+from penstock.config.broker import BrokerConfig
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.metadata_records import FeatureLevelRecord, MetadataRecord
 
@@ -33,7 +35,9 @@ class FeaturesUpdated(msgspec.Struct, frozen=True, kw_only=True):
     message: str | None = None
 
 
-def decide_bootstrap(image: MetadataImage, levels: Mapping[str, int] | None = None) -> Decision[None]:
+def decide_bootstrap(
+    image: MetadataImage, config: BrokerConfig, levels: Mapping[str, int] | None = None
+) -> Decision[None]:
     """Give a new cluster every feature at its highest level, or at that of `levels`: its first records.
 
     An existing cluster keeps what it has, and raises `MetadataError` when this version cannot work with it.
@@ -45,7 +49,7 @@ def decide_bootstrap(image: MetadataImage, levels: Mapping[str, int] | None = No
     records: list[MetadataRecord] = [
         FeatureLevelRecord(name=name, feature_level=level) for name, level in chosen.items() if level > 0
     ]
-    return Decision(records, None)
+    return Decision([*records, *settle_min_isr(image, config, chosen)], None)
 
 
 def _check_workable(image: MetadataImage) -> None:
@@ -59,7 +63,7 @@ def _check_workable(image: MetadataImage) -> None:
 
 
 def decide_update_features(
-    image: MetadataImage, updates: Sequence[FeatureUpdate]
+    image: MetadataImage, config: BrokerConfig, updates: Sequence[FeatureUpdate]
 ) -> Decision[FeaturesUpdated]:
     """Raise or lower levels, within what every registered broker supports."""
     try:
@@ -72,7 +76,8 @@ def decide_update_features(
         for update in updates
         if update.level != image.features.finalized.get(update.name, 0)
     ]
-    return Decision(records, FeaturesUpdated())
+    wanted = {update.name: update.level for update in updates}
+    return Decision([*records, *settle_min_isr(image, config, wanted)], FeaturesUpdated())
 
 
 def _check(image: MetadataImage, update: FeatureUpdate) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, TypeVar
 
 from penstock.cluster.coordination.errors import CoordinatorError
-from penstock.cluster.coordination.partition import CoordinatorPartition, Replayed
+from penstock.cluster.coordination.loading import Replayed, describe_gaps
+from penstock.cluster.coordination.partition import CoordinatorPartition
 from penstock.cluster.coordination.placement import home_of
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.image import MetadataImage
@@ -22,6 +23,7 @@ from penstock.storage.log_errors import LogError
 log = logging.getLogger(__name__)
 
 _STOP_S_MAX = 5.0
+_REPAIR_CHECK_MS = 1_000
 
 S = TypeVar("S", bound=Replayed)
 T = TypeVar("T")
@@ -56,6 +58,8 @@ class CoordinatorPartitions(Generic[S]):
         self._write_timeout_ms = write_timeout_ms
         self._led: dict[int, CoordinatorPartition[S]] = {}
         self._loads: dict[int, asyncio.Task[None]] = {}
+        self._repairs: dict[int, asyncio.Task[None]] = {}
+        """Wait for damaged records to be repaired, by the partition that was loaded without them."""
         self._turn = asyncio.Semaphore(1)  # loads go one by one: serving comes first
         self._is_active = False
 
@@ -179,13 +183,45 @@ class CoordinatorPartitions(Generic[S]):
         try:
             if isinstance(self._replicas.leader_of(self.topic, partition.number), Replica):
                 await partition.load(self._turn)
-        except (LogError, CorruptRecords, OSError):
-            log.exception("cannot load %s-%d: its groups have no coordinator", self.topic, partition.number)
+        except (LogError, CorruptRecords, OSError) as error:
+            log.error(  # noqa: TRY400 - what happened is in the message
+                "Cannot load %s-%d from %s: %s. Nothing that it coordinates is served: check the file, restore it from "
+                "another replica or a backup, and restart the broker",
+                self.topic,
+                partition.number,
+                partition.replica.log.directory,
+                error,
+            )
         finally:
             if self._loads.get(partition.number) is asyncio.current_task():
                 del self._loads[partition.number]
         if partition.is_loaded:
+            if partition.gaps:
+                self._report_gaps(partition)
             self._on_loaded(partition)
+
+    def _report_gaps(self, partition: CoordinatorPartition[S]) -> None:
+        log.error(
+            "Loaded %s-%d without damaged records: %s",
+            self.topic,
+            partition.number,
+            describe_gaps(partition.replica, partition.gaps),
+        )
+        self._repairs[partition.number] = asyncio.get_running_loop().create_task(
+            self._load_again_when_repaired(partition), name=f"repair {self.topic}-{partition.number}"
+        )
+
+    async def _load_again_when_repaired(self, partition: CoordinatorPartition[S]) -> None:
+        """Another replica may have been down when the partition was loaded."""
+        while all(gap.damage in partition.replica.log.damaged for gap in partition.gaps):
+            await self._clock.sleep(_REPAIR_CHECK_MS)
+        self._repairs.pop(partition.number)
+        if self._is_active and self._led.get(partition.number) is partition:
+            log.warning(
+                "%s-%d is loaded again: its damaged records were repaired", self.topic, partition.number
+            )
+            self._drop(partition.number)
+            self._follow(partition.number)
 
     def _reload(self, partition: CoordinatorPartition[S]) -> None:
         """Its log refused a write: what the log has is what counts."""
@@ -203,6 +239,9 @@ class CoordinatorPartitions(Generic[S]):
         load = self._loads.pop(number, None)
         if load is not None:
             load.cancel()
+        repair = self._repairs.pop(number, None)
+        if repair is not None:
+            repair.cancel()
         was_loaded = partition.is_loaded
         partition.end()
         if was_loaded:

@@ -233,7 +233,7 @@ class Fetcher:
                     continue  # the partition moved on while the answer was under way
                 reaction = position.react(data)
                 if isinstance(reaction, Append):
-                    stored = self._append(followed, reaction)
+                    stored = await self._append(followed, reaction)
                     if stored is not None:
                         storing.append((followed, reaction, stored))
                 else:
@@ -246,9 +246,12 @@ class Fetcher:
             else:
                 self._take_over(followed, reaction)
 
-    def _append(self, followed: _Followed, answer: Append) -> Completion[None] | None:
+    async def _append(self, followed: _Followed, answer: Append) -> Completion[None] | None:
         replica = followed.replica
         try:
+            start = position.start_before(answer.records, _view(replica))
+            if start is not None:
+                await self._start_at_batch(followed, start)
             appended = replica.append_fetched(
                 answer.records, self._clock.now_ms(), leader_epoch=followed.leader_epoch
             )
@@ -262,6 +265,20 @@ class Fetcher:
         if stored is None:
             self._take_over(followed, answer)
         return stored
+
+    async def _start_at_batch(self, followed: _Followed, base_offset: int) -> None:
+        """Until `_take_over` the log starts a few records before its leader's."""
+        replica = followed.replica
+        start_offset = replica.log.log_start_offset
+        await replica.start_over(self._store, base_offset, leader_epoch=followed.leader_epoch)
+        log.info(
+            "Moved the start of the empty log of %s-%d from offset %d to %d: "
+            "its leader's log start offset is inside the batch that begins there",
+            replica.topic,
+            replica.partition,
+            start_offset,
+            base_offset,
+        )
 
     def _take_over(self, followed: _Followed, answer: Append) -> None:
         try:

@@ -115,7 +115,7 @@ class StoredRaftLog:
             # The epochs that were saved may be those of records that a crash has taken, and others have replaced.
             await log.check(segment, _without_rest, by_epochs=False)
         if log.damaged:
-            first = log.damaged[0]
+            first = next(iter(log.damaged))
             path = next(each.log_path for each in log.segments if each.base_offset == first.segment)
             raise LogCorrupt(
                 f"{path} is damaged at byte {first.position}: the {first.size_bytes} bytes there are not the metadata "

@@ -126,6 +126,9 @@ def _by_id(ctx: RequestContext, request: MetadataRequest, topic_id: bytes) -> Me
 
 def _topic(ctx: RequestContext, request: MetadataRequest, topic: Topic) -> MetadataResponseTopic:
     image = ctx.broker.controller.image
+    unreachable = {
+        each.broker_id for each in image.brokers.values() if each.endpoint(ctx.peer.listener) is None
+    }
     return MetadataResponseTopic(
         name=topic.name,
         topic_id=topic.topic_id,
@@ -133,9 +136,9 @@ def _topic(ctx: RequestContext, request: MetadataRequest, topic: Topic) -> Metad
         error_code=0,
         partitions=[
             MetadataResponsePartition(
-                error_code=ErrorCode.NONE if p.leader >= 0 else ErrorCode.LEADER_NOT_AVAILABLE,
+                error_code=_leader_error(ctx, p.leader, unreachable),
                 partition_index=index,
-                leader_id=p.leader,
+                leader_id=-1 if p.leader in unreachable else p.leader,
                 leader_epoch=p.leader_epoch,
                 replica_nodes=list(p.replicas),
                 isr_nodes=list(p.isr),
@@ -145,6 +148,13 @@ def _topic(ctx: RequestContext, request: MetadataRequest, topic: Topic) -> Metad
         ],
         topic_authorized_operations=_topic_operations(ctx, request, topic.name),
     )
+
+
+def _leader_error(ctx: RequestContext, leader: int, unreachable: Collection[int]) -> ErrorCode:
+    """A listener that was opened while a broker ran is not in its registration, in Kafka too."""
+    if leader < 0 or (leader in unreachable and ctx.version < 6):
+        return ErrorCode.LEADER_NOT_AVAILABLE
+    return ErrorCode.LISTENER_NOT_FOUND if leader in unreachable else ErrorCode.NONE
 
 
 def _topic_operations(ctx: RequestContext, request: MetadataRequest, name: str) -> int:

@@ -92,20 +92,17 @@ class SimulatedOffload(LoopOffload):
 class SimulatedServer(Server):
     """Listens at names that only the simulation knows."""
 
-    async def listen(self, endpoints: list[Endpoint]) -> list[Endpoint]:
+    async def _listen(self, endpoint: Endpoint) -> Endpoint:
         loop = asyncio.get_running_loop()
         assert isinstance(loop, SimulatedLoop)
-        bound = []
-        for endpoint in endpoints:
-            server: Any = await loop.create_server(
-                partial(Connection, self._host, endpoint.name),
-                current_node.get(),
-                endpoint.port,
-                start_serving=False,
-            )
-            self._servers.append(server)
-            bound.append(msgspec.structs.replace(endpoint, host=server.address[0], port=server.address[1]))
-        return bound
+        server: Any = await loop.create_server(
+            partial(Connection, self._host, endpoint.name),
+            current_node.get(),
+            endpoint.port,
+            start_serving=False,
+        )
+        self._servers[endpoint.name] = server
+        return msgspec.structs.replace(endpoint, host=server.address[0], port=server.address[1])
 
 
 class _Ordered(set[Tracked]):
