@@ -165,6 +165,7 @@ def verify(
     A broker may be running on the directory.
     """
     from penstock.cli.log_check import Damage, PartitionCheck
+    from penstock.cli.missing_segments import find_missing
 
     partitions = find_partitions(directory, topic, partition)
     is_used = is_in_use(directory)
@@ -176,6 +177,8 @@ def verify(
         batch_count += check.batch_count
         size_bytes += check.size_bytes
         segment_count += len(found.segments)
+    for path, position, offset, reason in find_missing(directory, topic, partition):
+        damages.append(Damage(file=path, position=position, offset=offset, reason=reason))
     counts = {
         "partitions": len(partitions),
         "segments": segment_count,

@@ -31,6 +31,7 @@ from penstock.observability.clock import Clock
 from penstock.observability.completion import Completion
 from penstock.protocol.errors import ErrorCode
 from penstock.storage.append import Checked
+from penstock.storage.checkpoints import PartitionName
 from penstock.storage.damage import Damage
 from penstock.storage.disk_space import DiskSpace
 from penstock.storage.files import Buffer
@@ -45,6 +46,7 @@ from penstock.storage.log_errors import (
     is_out_of_space,
 )
 from penstock.storage.log_store import LogStore
+from penstock.storage.missing import report
 from penstock.storage.transaction_permit import TransactionPermit
 
 _log = logging.getLogger(__name__)
@@ -165,6 +167,8 @@ class Replica:
             opened.on_suspicion = self._suspect
             if not self.is_replicated:
                 opened.producers.trust()
+            if opened.losses:
+                _log.error("%s", report(PartitionName(self.topic, self.partition), opened.losses))
             if opened.damaged or opened.producers.doubtful_from is not None:
                 self._suspect()
             if self.is_leader:
@@ -530,6 +534,12 @@ class Replica:
         end_offset = self.log.truncate_to(offset, now_ms=self._surroundings.clock.now_ms())
         # After an unclean election even records that had been committed may be gone.
         self._truncated(min(self.high_watermark, end_offset))
+
+    async def rebuild(self, store: LogStore, *, leader_epoch: int) -> None:
+        """Drop all records from the first missing one on: the leader of this epoch has them. Raises `LogError`."""
+        missing = self.log.first_missing_offset
+        if missing is not None:
+            await self.truncate(store, missing, leader_epoch=leader_epoch)
 
     async def start_over(self, store: LogStore, offset: int, *, leader_epoch: int) -> None:
         """Drop all records and go on at `offset`, where the leader of this epoch has its first batch.

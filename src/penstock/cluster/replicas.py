@@ -199,9 +199,22 @@ class Replicas:
                 self._store.set_aside(name)
 
     async def recover(self) -> None:
-        """Open the logs of all partitions, if the last stop was not a clean one, with their syncs side by side."""
+        """Open the logs of all partitions, if the last stop was not a clean one, with their syncs side by side.
+
+        After a clean stop, only those that are not as it left them.
+        """
+        changed = await self._store.find_changed()
+        if self._store.was_clean:
+            for replica in self:
+                if PartitionName(replica.topic, replica.partition) in changed:
+                    self._open(replica)
+        else:
+            await self._recover_all()
+        self._store.end_comparison()
+
+    async def _recover_all(self) -> None:
         replicas = list(self)
-        if self._store.was_clean or not replicas:
+        if not replicas:
             return
         log.info("the last stop was not a clean one: looking through %d partition(s)", len(replicas))
         clock = self.surroundings.clock

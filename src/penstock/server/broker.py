@@ -233,7 +233,9 @@ class Broker:
             self.services, store, metadata, peers, access, clock=self._clock, liveness=self._liveness
         )
         self._cleanup.push_async_callback(partitions.stop)
-        await partitions.start(self._cleaner(store, replicas, reads))
+        await partitions.start(
+            self._cleaner(store, replicas, reads), partial(self._register_lost_records, store, metadata)
+        )
         self.services.is_ready = True
         if quorum.is_alone:
             await server.start()
@@ -241,6 +243,10 @@ class Broker:
         await self.services.listeners.follow()
         self._cleanup.push_async_callback(lifecycle.leave)
         await lifecycle.start()
+
+    async def _register_lost_records(self, store: LogStore, metadata: MetadataLog) -> None:
+        store.broker_epoch = await self._lifecycle.register_lost_records(new_uuid(self._random))
+        await metadata.reached(store.broker_epoch)
 
     async def _follow_listeners(self, delta: MetadataDelta) -> None:
         if (ResourceType.BROKER, str(self._config.node_id)) in delta.configs_changed:

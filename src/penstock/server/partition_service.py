@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 from penstock.cluster.controller_access import ControllerAccess
@@ -67,8 +67,11 @@ class PartitionService:
         """What changed while the partitions were recovered: whoever decided it, for others too, does not wait."""
         self._cleanup = contextlib.AsyncExitStack()
 
-    async def start(self, cleaner: Cleaner) -> None:
-        """Take up what the metadata assigns to this broker, and follow it from here on."""
+    async def start(self, cleaner: Cleaner, on_lost_records: Callable[[], Awaitable[None]]) -> None:
+        """Take up what the metadata assigns to this broker, and follow it from here on.
+
+        `on_lost_records` is called when logs lack what they had: before they are led or followed.
+        """
         services = self._services
         services.replicas.surroundings.on_in_sync_change = self._in_sync.note
         services.replicas.surroundings.on_suspicion = self._scrubber.suspect
@@ -77,6 +80,8 @@ class PartitionService:
         services.telemetry.follow(self._metadata.image.settings_of(ResourceType.CLIENT_METRICS))
         self._metadata.subscribe(self._follow)
         await services.replicas.recover()
+        if self._store.has_lost_records:
+            await on_lost_records()
         self._check_known_damage()
         upkeep = Upkeep(self._store, services.replicas, services.controller, cleaner, self._clock)
         self._cleanup.push_async_callback(upkeep.stop)

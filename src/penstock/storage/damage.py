@@ -51,6 +51,15 @@ class Damage(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+class Loss(msgspec.Struct, frozen=True, kw_only=True):
+    """Records that were durable and are gone: damage of which nothing is left."""
+
+    path: str
+    what: str
+    """What is wrong with the file."""
+    damage: Damage
+
+
 class SegmentCheck:
     """Checks one segment in small slices, so that others get their turn in between."""
 

@@ -3,6 +3,7 @@
     <data>/.lock                               held while a broker uses the directory
     <data>/meta.properties                     see `directory_files`
     <data>/.kafka_cleanshutdown                only after a clean stop
+    <data>/segment-inventory                   see `inventory`
     <data>/*-offset-checkpoint                 see `checkpoints`
     <data>/damage-checkpoint                   see `damage_checkpoint`
     <data>/<topic>-<partition>/                a log
@@ -25,13 +26,15 @@ from penstock.config.topic import TopicConfig
 from penstock.observability.clock import Clock, SystemClock
 from penstock.observability.offload import InlineOffload, Offload
 from penstock.storage import directory_files
-from penstock.storage.checkpoints import HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS, PartitionName
+from penstock.storage.aborted_transactions import index_checksums
+from penstock.storage.checkpoints import CLEANED, HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS, PartitionName
 from penstock.storage.damage_checkpoint import DamageCheckpoint, Damages
 from penstock.storage.directory_files import Meta
 from penstock.storage.directory_usage import DirectoryUsage, measure
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import FileSystem
 from penstock.storage.flusher import Flusher
+from penstock.storage.inventory import LogInventory, SegmentInventory
 from penstock.storage.log import Log
 from penstock.storage.log_errors import DirectoryInUse, DirectoryMismatch, StorageError
 from penstock.storage.log_values import LoadedLog
@@ -81,10 +84,15 @@ class LogStore:
         self.was_clean = previous_epoch is not None
         self.broker_epoch = -1 if previous_epoch is None else previous_epoch
         """What this broker is registered with: until it is anew, what it was when it last stopped cleanly."""
+        self._inventory = SegmentInventory(files, directory, previous_epoch)
+        self._topic_ids: dict[PartitionName, bytes] = {}
+        self.has_lost_records = False
+        """Whether records of a log that was opened were durable, and are gone."""
         self._unopened = set(self._find_logs())
         if self._unopened and not self.was_clean:
             files.sync_dir(directory)  # a kill may have left the names of new logs in memory only
         self._offsets = OffsetCheckpoints(files, directory, self._unopened)
+        self._compacted = self._offsets.read(CLEANED)
         self._damage = DamageCheckpoint(files, directory, self._unopened)
         self._due: dict[Log, None] = {}  # in the order they came: a simulation repeats itself
         self._tasks: set[asyncio.Task[None]] = set()
@@ -120,6 +128,7 @@ class LogStore:
                 ) from error
             meta = directory_files.read_meta(files, directory)
             if meta is None:
+                _require_no_logs(files, directory)
                 meta = Meta(cluster_id=new_cluster_id(), node_id=node_id, directory_id=new_directory_id())
                 directory_files.write_meta(files, directory, meta)
             elif meta.node_id != node_id:
@@ -176,22 +185,44 @@ class LogStore:
         log = self._logs.get(name)
         if log is not None:
             return log
-        path = self._path(name)
-        is_new = name not in self._unopened
-        if not is_new:
-            found_id = directory_files.read_topic_id(self._files, path)
-            if found_id is not None and found_id != topic_id:
-                self._rename_as_stray(
-                    name, f"holds the log of topic id {directory_files.encode_uuid(found_id)}"
-                )
-                is_new = True
-            elif found_id is None:  # lost by a power cut before the first record was synced
-                directory_files.write_topic_id(self._files, path, topic_id)
-        log = self._create(name, topic_id, config) if is_new else self._open(name, config)
+        expected = self._inventory.take(name)
+        if expected is not None:
+            self._offsets.without_log.pop(name, None)
+        is_there = name in self._unopened and self._belongs_to(name, topic_id, expected)
+        if expected is not None and expected.topic_id != directory_files.encode_uuid(topic_id):
+            expected = None
+        if not is_there and expected is not None and expected.end_offset > 0:
+            self._make_directory(name, topic_id)  # to say what it has lost
+            is_there = True
+        log = self._open(name, config, expected) if is_there else self._create(name, topic_id, config)
         self._unopened.discard(name)
         self._logs[name] = log
+        self._topic_ids[name] = topic_id
         log.on_checkpoint_due = partial(self._note_due, log)
         return log
+
+    def _belongs_to(self, name: PartitionName, topic_id: bytes, expected: LogInventory | None) -> bool:
+        """Whether a directory holds the log of this topic. If not, it is set aside.
+
+        The last clean stop knows it for sure. Else its `partition.metadata` does, which a power cut can take before the
+        first record is synced.
+        """
+        path = self._path(name)
+        found_id = directory_files.read_topic_id(self._files, path)
+        is_damaged = found_id is not None and directory_files.is_damaged_uuid(found_id, topic_id)
+        if is_damaged:
+            found_id = None
+        owner = found_id if expected is None else directory_files.decode_uuid(expected.topic_id)
+        if owner is not None and owner != topic_id:
+            self._rename_as_stray(name, f"holds the log of topic id {directory_files.encode_uuid(owner)}")
+            return False
+        if found_id != topic_id:
+            if is_damaged or expected is not None:
+                _log.warning(
+                    "%s/%s is missing or damaged: written anew", path, directory_files.PARTITION_METADATA
+                )
+            directory_files.write_topic_id(self._files, path, topic_id)
+        return True
 
     @contextlib.contextmanager
     def leaving_syncs(self) -> Iterator[None]:
@@ -207,23 +238,39 @@ class LogStore:
     def _create(self, name: PartitionName, topic_id: bytes, config: TopicConfig) -> Log:
         """Not synced here: the first sync of the log includes its directory and this one."""
         path = self._path(name)
+        lost_offset = self._offsets.without_log.pop(name, 0)
+        if lost_offset > 0:
+            self.has_lost_records = True
+            _log.error(
+                "%s is missing, but held records up to offset %d: it is made anew and begins at offset 0. Replicas on "
+                "other brokers repair it; without any, stop the broker and restore the directory from a backup. If the "
+                "topic was deleted and made again meanwhile, nothing is lost",
+                path,
+                lost_offset - 1,
+            )
         try:
             self._offsets.make_way_for(name)
             self._damage.make_way_for(name)
-            self._files.make_dirs(path)
-            directory_files.write_topic_id(self._files, path, topic_id)
+            self._make_directory(name, topic_id)
             loaded = create_log(self._cache, path, config, producer_expiration_ms=self.producer_expiration_ms)
         except OSError as error:
             raise StorageError(f"cannot make the log {path}: {error.strerror}", error) from error
         return self._log(name, config, loaded, is_new=True)
 
-    def _open(self, name: PartitionName, config: TopicConfig) -> Log:
+    def _make_directory(self, name: PartitionName, topic_id: bytes) -> None:
+        path = self._path(name)
+        self._files.make_dirs(path)
+        directory_files.write_topic_id(self._files, path, topic_id)
+
+    def _open(self, name: PartitionName, config: TopicConfig, expected: LogInventory | None) -> Log:
         path = self._path(name)
         checkpointed = Checkpointed(
             was_clean=self.was_clean,
             recovery_point=self._offsets.recovery_points.get(name),
             log_start_offset=self._offsets.log_starts.get(name, 0),
             committed_offset=self._offsets.high_watermarks.get(name, 0) if config.flush_messages == 1 else 0,
+            expected=expected,
+            has_gaps=name in self._compacted,
         )
         loaded = load_log(
             self._cache,
@@ -234,10 +281,19 @@ class LogStore:
             producer_expiration_ms=self.producer_expiration_ms,
             leaves_syncs=self._leaves_syncs,
         )
+        self.has_lost_records = self.has_lost_records or loaded.has_lost_records
         # A log that never had a record was never synced, not even by a clean stop: the first sync includes its names.
         # Nor, for all we know, was one that has no recovery point, if it was a kill that ended its first sync.
         is_new = loaded.log_end_offset == 0 or not (self.was_clean or checkpointed.recovery_point)
         return self._log(name, config, loaded, is_new=is_new)
+
+    async def find_changed(self) -> set[PartitionName]:
+        """The partitions whose logs were not opened yet and are not as the last stop left them."""
+        return {*await self._offload.run(self._inventory.changed), *self._offsets.without_log}
+
+    def end_comparison(self) -> None:
+        """All logs that should be there have been opened, or compared: a new one is new."""
+        self._offsets.without_log.clear()
 
     async def is_unopened_suspect(
         self, topic: str, partition: int, rest: Callable[[], Awaitable[None]]
@@ -412,6 +468,8 @@ class LogStore:
         returns, and first checks again whether it still may. Raises `StorageError`.
         """
         name = PartitionName(log.topic, log.partition)
+        if offset < self._offsets.high_watermarks.get(name, 0):  # after an unclean election
+            await self.save_high_watermarks({name: offset})
         while offset < log.recovery_point or offset < self._offsets.recovery_points.get(name, 0):
             log.require_open()  # else the recovery point may be that of another log, which has the name now
             log.lower_recovery_point(offset)
@@ -509,7 +567,33 @@ class LogStore:
             for log, point in zip(logs, saved, strict=True)
         )
         if is_clean and (self.was_clean or not self._unopened):
+            try:
+                self._write_inventory()
+            except OSError as error:
+                _log.warning(
+                    "cannot write the inventory of %s (%s): the next start would not notice missing segments",
+                    self.directory,
+                    error.strerror,
+                )
             directory_files.leave_clean_mark(self._files, self.directory, self.broker_epoch)
+
+    def _write_inventory(self) -> None:
+        opened = [
+            LogInventory(
+                name.topic,
+                name.partition,
+                directory_files.encode_uuid(self._topic_ids[name]),
+                log.log_start_offset,
+                log.log_end_offset,
+                tuple((segment.base_offset, segment.size_bytes) for segment in log.segments),
+                tuple(each.damage for each in log.losses if each.damage in log.damaged),
+                index_checksums(
+                    self._files, self._path(name), (segment.base_offset for segment in log.segments)
+                ),
+            )
+            for name, log in self._logs.items()
+        ]
+        self._inventory.write(self.broker_epoch, opened, self._unopened)
 
     async def _close_each(self, logs: Iterator[Log]) -> None:
         """Not all at once: each holds its files open meanwhile."""
@@ -518,6 +602,16 @@ class LogStore:
             if job is not None:
                 await self._offload.run(job.run_noting_failure)
                 log.finish_checkpoint(job, job.failure)
+
+
+def _require_no_logs(files: FileSystem, directory: str) -> None:
+    """A new `meta.properties` would make other logs of those that are there. Raises `DirectoryMismatch`."""
+    logs = [name for name in files.list(directory) if PartitionName.parse(name) is not None]
+    if logs:
+        raise DirectoryMismatch(
+            f"{directory}/{directory_files.META} is missing, but {len(logs)} partitions are there ({logs[0]}, …): "
+            "restore it from a backup, or move the partitions away to begin anew"
+        )
 
 
 def _make_durably(files: FileSystem, directory: str) -> None:

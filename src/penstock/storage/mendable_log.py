@@ -42,7 +42,11 @@ class MendableLog(DurableLog):
         finally:
             self._cache.unpin(handle)
         if layout == self._layout:  # else it is looked at again another time
-            self.damaged.set_found(segment.base_offset, check.found)
+            # A check does not meet missing bytes of which the number is not known.
+            missing = [
+                each for each in self.damaged if each.segment == segment.base_offset and each.size_bytes == 0
+            ]
+            self.damaged.set_found(segment.base_offset, [*check.found, *missing])
 
     def mend(self, damage: Damage, batches: Buffer) -> bool:
         """Put the batches of another replica where damaged ones stand, if they are the same that stood there.

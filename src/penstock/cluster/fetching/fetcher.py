@@ -7,7 +7,7 @@ not the leader, the disk refuses) rests or waits for the metadata; the others go
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from typing import Protocol
 
@@ -67,6 +67,11 @@ class _Followed:
         """Whether there was no space for what its leader gave last."""
         self.resting_until_ms = 0.0
 
+    @property
+    def lacks_records(self) -> bool:
+        """Whether records are missing that it had: a start looks for them, and opens the log if there are any."""
+        return self.replica.is_open and self.replica.log.first_missing_offset is not None
+
 
 class Fetcher:
     def __init__(
@@ -120,6 +125,7 @@ class Fetcher:
     async def _turn(self) -> None:
         self._news.clear()
         asking = dict(self._followed)
+        await self._rebuild(asking.values())
         wanted = self._wanted()
         if not wanted:
             await self._pause()
@@ -145,6 +151,26 @@ class Fetcher:
             return
         self._session.answered(response.session_id)
         await self._take(response, asking)
+
+    async def _rebuild(self, asking: Iterable[_Followed]) -> None:
+        """Let logs that lack records which they had go on from where they are missing."""
+        now_ms = self._clock.monotonic_ms()
+        for followed in [each for each in asking if each.lacks_records and each.resting_until_ms <= now_ms]:
+            replica = followed.replica
+            end_offset = replica.log.log_end_offset
+            try:
+                await replica.rebuild(self._store, leader_epoch=followed.leader_epoch)
+            except (LogError, OSError) as error:
+                self._rest(followed, f"its log cannot be rebuilt ({error})")
+                continue
+            log.warning(
+                "Truncated %s-%d from offset %d to %d: the missing records are fetched from its leader, broker %d",
+                replica.topic,
+                replica.partition,
+                end_offset,
+                replica.log.log_end_offset,
+                replica.leader_id,
+            )
 
     async def _poll(self, wanted: dict[PartitionKey, FetchPartition]) -> FetchResponse:
         if self._channel is None:
