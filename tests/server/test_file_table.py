@@ -158,7 +158,8 @@ def active_segment_rows() -> Iterator[Row]:
 def derived_rows() -> Iterator[Row]:
     """Files of a partition that are made anew from its segments."""
     for name in (f"{SEALED}.index", f"{SEALED}.timeindex", "leader-epoch-checkpoint", f"{10:020d}.snapshot"):
-        for damage, do in (("flip", flip), ("cut", cut), ("remove", remove)):
+        is_text = name == "leader-epoch-checkpoint"
+        for damage, do in (("flip", flip_first_byte if is_text else flip), ("cut", cut), ("remove", remove)):
             yield Row(file=f"{ORDERS}-0/{name}", damage=damage, do=do)
 
 
