@@ -55,6 +55,7 @@ def test_the_first_start_makes_a_cluster_and_registers_the_broker() -> None:
             "group.version": 1,
             "eligible.leader.replicas.version": 1,
             "share.version": 1,
+            "streams.version": 1,
         }
         assert image.cluster_settings() == {"min.insync.replicas": "1"}
         assert (
