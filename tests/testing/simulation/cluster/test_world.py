@@ -1,13 +1,16 @@
 """Whole clusters under fixed seeds: nothing acknowledged is lost, nodes agree, and all comes back after faults."""
 
+from collections import Counter
 from functools import lru_cache
 
 import pytest
 
+from penstock.server.broker_apis import BROKER_APIS
 from penstock.testing.simulation.cluster.plan import SOLO
 from penstock.testing.simulation.cluster.world import SimulatedCluster, run_cluster
 
 SEEDS = [*range(6), 9]
+UNREGISTER_BROKER = 64
 
 
 @lru_cache(maxsize=len(SEEDS))
@@ -36,6 +39,12 @@ def test_all_kinds_of_clients_get_on_meanwhile() -> None:
     assert sum(each.commits.committed_count for each in histories) > 200
     assert sum(each.commits.refused_count for each in histories) > 20
     assert sum(run_of(seed).usage.pruner.count for seed in SEEDS) > 10
+
+
+@pytest.mark.xdist_group("fixed seeds")
+def test_a_hostile_node_sends_every_request_that_is_for_brokers_only_and_is_refused() -> None:
+    refused = sum((run_of(seed).history.strangers.refused for seed in SEEDS), Counter[int]())
+    assert set(refused) == {*BROKER_APIS, UNREGISTER_BROKER}
 
 
 @pytest.mark.xdist_group("fixed seeds")
