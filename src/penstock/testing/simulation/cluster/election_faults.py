@@ -72,16 +72,19 @@ class ElectionFaults:
         names = [each.name for each in self._machines if each is not first]
         self._loop.network.isolate([first.name], names)
         await self._becomes(lambda: all(_has_more(first, each) for each in partitions))
-        if self._random.random() < _CHECKPOINT_CHANCE:  # so that the cut has to wait for the disk
+        parted = [each for each in partitions if _has_more(first, each)]
+        if parted and self._random.random() < _CHECKPOINT_CHANCE:  # so that the cut has to wait for the disk
             await self._in_time(first.checkpoint())
-        await self._lead(controller, partitions, second)
+        await self._lead(controller, parted, second)
         is_done = self._loop.slow_checkpoints[first.name] = asyncio.Event()
         try:
             self._loop.network.mend([first.name], names)
             self._loop.retry_connections(first.name)
-            cut = await self._in_time(self._history.replicas.next_truncation(first.node_id))
+            cut = (
+                await self._in_time(self._history.replicas.next_truncation(first.node_id)) if parted else None
+            )
             if cut is not None:
-                await self._lead_by_turns(controller, partitions, cut, (first, second))
+                await self._lead_by_turns(controller, parted, cut, (first, second))
         finally:
             del self._loop.slow_checkpoints[first.name]
             is_done.set()
@@ -101,12 +104,15 @@ class ElectionFaults:
         chosen = self._random.choice([[cut], behind, behind, list(partitions)])
         for leader in self._random.choice([leaders[:1], leaders, leaders, leaders * 2]):
             await self._lead(controller, chosen, leader)
-            (other,) = {*leaders} - {leader}
-            await self._becomes(lambda follower=other: not any(_leads(follower, each) for each in chosen))
+            await self._follow(leaders[leader is leaders[0]], chosen)
             if self._random.random() < 0.7:
                 await self._commit(leader, chosen)
             else:
                 await asyncio.sleep(self._random.uniform(0, 0.2))
+
+    async def _follow(self, follower: Machine, partitions: Sequence[PartitionName]) -> None:
+        """Wait until a node knows that it does not lead."""
+        await self._becomes(lambda: not any(_leads(follower, each) for each in partitions))
 
     async def _commit(self, leader: Machine, partitions: Sequence[PartitionName]) -> None:
         """Wait until all that a leader has is committed."""

@@ -13,7 +13,6 @@ from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.raft.log import METADATA_TOPIC_ID
 from penstock.protocol import apis
 from penstock.protocol.headers import encode_request_header
-from penstock.protocol.messages import create_topics, delete_topics
 from penstock.protocol.request_header import RequestHeader
 from penstock.security.principal import Principal, encode_principal
 from penstock.testing.simulation.broker import SimulatedBroker
@@ -167,13 +166,10 @@ class Forger:
         }
 
     def _envelope(self) -> Fields:
-        request: Any = self._random.choice(
+        key, fields = self._random.choice(
             [
-                create_topics.CreateTopicsRequest(
-                    topics=[create_topics.CreatableTopic(name=f"{HOSTILE}-topic", num_partitions=1)],
-                    timeout_ms=1000,
-                ),
-                delete_topics.DeleteTopicsRequest(topic_names=[ORDERS], timeout_ms=1000),
+                (19, {"topics": [{"name": f"{HOSTILE}-topic", "num_partitions": 1}], "timeout_ms": 1000}),
+                (20, {"topic_names": [ORDERS], "timeout_ms": 1000}),
             ]
         )
         principals = [
@@ -183,7 +179,7 @@ class Forger:
             None,
         ]
         return {
-            "request_data": _frame(request),
+            "request_data": _frame(key, fields),
             "request_principal": self._random.choice(principals),
             "client_host_address": self._random.choice([bytes([127, 0, 0, 1]), b""]),
         }
@@ -256,7 +252,7 @@ class Forger:
         newest = apis.APIS[1].versions[-1]
         waiting = {"max_wait_ms": 100, "min_bytes": self._random.choice([0, 1])}
         if self._random.random() < 0.2:
-            topics = [{"topic": name, "partitions": [partition]}]
+            topics: list[Fields] = [{"topic": name, "partitions": [partition]}]
             return Forgery(1, 12, _request(1, {**waiting, "replica_id": replica_id, "topics": topics}))
         if self._random.random() < 0.5:
             topics = [{"topic_id": self._topic_id(name), "partitions": [partition]}]
@@ -319,13 +315,12 @@ def _request(key: int, fields: Fields) -> Any:
     return msgspec.convert(fields, getattr(codec, f"{apis.APIS[key].name}Request"))
 
 
-def _frame(request: Any) -> bytes:
-    """As a client would send it, without its size."""
-    key = {create_topics.CreateTopicsRequest: 19, delete_topics.DeleteTopicsRequest: 20}[type(request)]
+def _frame(key: int, fields: Fields) -> bytes:
+    """CreateTopics or DeleteTopics as a client would send it, without its size."""
     version = 5
     out = bytearray()
     encode_request_header(
         out, RequestHeader(api_key=key, api_version=version, correlation_id=1, client_id=HOSTILE)
     )
-    apis.codec(key).encode_request_into(out, request, version)
+    apis.codec(key).encode_request_into(out, _request(key, fields), version)
     return bytes(out)

@@ -36,7 +36,7 @@ def pausing(loop: SimulatedLoop) -> Iterator[None]:
             await slow.wait()
 
     pace.breathe = breathe  # type: ignore[method-assign,assignment]  # put back below
-    LogStore.allow_truncation = allow_truncation_in_time  # type: ignore[method-assign]
+    LogStore.allow_truncation = allow_truncation_in_time  # type: ignore[method-assign,assignment]
     try:
         yield
     finally:
