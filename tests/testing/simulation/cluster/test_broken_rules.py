@@ -21,6 +21,7 @@ from penstock.storage.log import Log
 from penstock.testing.simulation.cluster.checkers import strangers
 from penstock.testing.simulation.cluster.world import run_cluster
 from penstock.testing.simulation.raft.checker import Violation
+from tests.testing.simulation.cluster.mutants import run_mutated
 
 SEEDS = range(12)
 FAULT_COUNT = 4
@@ -121,3 +122,16 @@ def test_a_hostile_node_notices_when_requests_for_brokers_are_served_to_everybod
 ) -> None:
     monkeypatch.setattr(route, "BROKER_APIS", {})
     assert violation_of(monkeypatch, "heal_network").invariant == strangers.INVARIANT
+
+
+@pytest.mark.parametrize(
+    ("mutant", "fault"),
+    [
+        ("3-coordinator-appends-as-follower", "strand"),
+        ("4a-leader-is-truncated", "flip_leader"),
+        ("4b-truncation-of-an-earlier-following", "flip_leader"),
+    ],
+)
+def test_an_act_on_what_was_known_before_a_wait_is_noticed(mutant: str, fault: str) -> None:
+    """The fault meets the moment of the wait: see `mutants`, where all faults may come."""
+    assert any(run_mutated(mutant, [fault], seed)[1] is not None for seed in SEEDS)

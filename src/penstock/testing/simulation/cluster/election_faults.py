@@ -29,6 +29,7 @@ _ANSWER_S_MAX = 0.5
 _FILLERS_MAX = 20
 _CHECKPOINT_CHANCE = 0.8
 _LOOKS = 50
+_HOLD_CLIENTS_CHANCE = 0.8
 
 
 class ElectionFaults:
@@ -166,8 +167,8 @@ class ElectionFaults:
     async def _strand(self, machine: Machine) -> None:
         """Cut a node off from who leads the quorum until a snapshot has to bring it up to date.
 
-        That has much to tell: among it, that others lead what this node leads. Clients and followers see it all the
-        time, and the election comes at the last moment.
+        That has much to tell: among it, that others lead what this node leads. Its followers see it all the time. What
+        clients send it mostly arrives when it hears of that, and finds coordinators none of whose writes is under way.
         """
         controller = self._controller()
         if machine is controller:
@@ -177,11 +178,14 @@ class ElectionFaults:
         admin = self._admin_at(controller)
         await self._lead(controller, INTERNAL, machine)
         await asyncio.sleep(self._random.uniform(0.05, 0.5))
+        if self._random.random() < _HOLD_CLIENTS_CHANCE:
+            self._loop.network.isolate([machine.name], [CLIENT])
+            await self._commit(
+                machine, INTERNAL
+            )  # without the controller, which follows, nothing would be committed
         self._loop.network.isolate([machine.name], [controller.name])
         await self._in_time(admin.grow())
         second = self._random.choice([each for each in self._machines if each is not machine])
-        if self._random.random() < 0.7:  # what clients send meanwhile comes when the node hears of it all
-            self._loop.network.isolate([machine.name], [CLIENT])
         await self._hand_over(controller, INTERNAL, second)
         behind, offset = _known_offset(machine), _known_offset(controller)
         for _ in range(_FILLERS_MAX):
@@ -191,6 +195,7 @@ class ElectionFaults:
         self._loop.network.mend([machine.name], [controller.name])
         self._loop.retry_connections(machine.name)
         await self._in_time(self._history.metadata.next_install(machine.name))
+        await self._follow(machine, INTERNAL)  # what comes before that would be under way when it follows
         self._loop.network.mend([machine.name], [CLIENT])
         self._loop.retry_connections(machine.name)
 

@@ -20,16 +20,18 @@ class StrangerChecker:
 
     def is_answered(self, key: int, request: Any, answer: Any) -> None:
         """To a request that is for brokers only: each error in the answer says that it is not for this client."""
-        if codes_of(answer) == {ErrorCode.CLUSTER_AUTHORIZATION_FAILED}:
+        codes = codes_of(answer)
+        if codes == {ErrorCode.CLUSTER_AUTHORIZATION_FAILED}:
             self.refused[key] += 1
         else:
-            self._fail(f"{APIS[key].name} is answered with {answer}, to {request}")
+            self._fail(f"{APIS[key].name} is answered with {_names(codes)}: {request}")
 
     def is_told(self, key: int, request: Any, answer: Any) -> None:
         """To a request that administrators may send, but not with what it says: it fails, for whatever reason."""
         if ErrorCode.NONE in codes_of(answer):
-            self._fail(f"{APIS[key].name} is done: {answer}, to {request}")
-        self.refused[key] += 1
+            self._fail(f"{APIS[key].name} is done: {request}")
+        else:
+            self.refused[key] += 1
 
     def is_connected_to(self, node: str) -> None:
         self._fail(f"{node} connects to a node that only a forged request names")
@@ -40,6 +42,10 @@ class StrangerChecker:
 
     def _fail(self, detail: str) -> None:
         self._verdict.fail(INVARIANT, detail)
+
+
+def _names(codes: set[ErrorCode]) -> str:
+    return ", ".join(sorted(each.name for each in codes)) or "no error"
 
 
 def codes_of(answer: Any) -> set[ErrorCode]:
