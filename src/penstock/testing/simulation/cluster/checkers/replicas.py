@@ -168,7 +168,9 @@ class ReplicaChecker:
         start = replica.log.log_start_offset
         if start <= before or self._is_excused(replica):
             return
-        if replica.topic not in self.deletable and start > self._deleted.get(_key(replica), 0):
+        if replica.topic in self.deletable and replica.is_leader:
+            self.deletes(replica, start)
+        elif replica.topic not in self.deletable and start > self._deleted.get(_key(replica), 0):
             self._fail("log start", replica, f"starts at {start} on node {node_of(replica)}: nobody asked")
         if replica.is_leader and start > replica.high_watermark:
             self._fail("log start", replica, f"starts at {start}, and {replica.high_watermark} are committed")
