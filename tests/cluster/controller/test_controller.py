@@ -58,7 +58,7 @@ def test_the_first_start_makes_a_cluster_and_registers_the_broker() -> None:
             "streams.version": 1,
         }
         assert image.cluster_settings() == {"min.insync.replicas": "1"}
-        assert image.brokers[1].epoch == 7  # the offset of its registration, after the features and that setting
+        assert image.brokers[1].epoch == 7  # registered after the features and that setting
         assert controller.controller_id == 1
 
     run(scenario)
