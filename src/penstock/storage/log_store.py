@@ -363,7 +363,8 @@ class LogStore:
             is_new=is_new,
         )
         sizes = {segment.base_offset: segment.size_bytes for segment in log.segments}
-        log.damaged.remember(self.damage.get(name, ()), sizes, log.log_start_offset, log.log_end_offset)
+        known = [each for each in self.damage.get(name, ()) if not log.is_whole(each)]
+        log.damaged.remember(known, sizes, log.log_start_offset, log.log_end_offset)
         log.damaged.on_change = partial(self._note_damage, name, log)
         self._note_damage(name, log)
         return log
