@@ -320,6 +320,7 @@ class LogStore:
     def delete(self, topic: str, partition: int) -> None:
         """Take the log of this partition out of the directory; its files are removed in the background."""
         name = PartitionName(topic, partition)
+        self._inventory.take(name)  # it may come back to this broker
         log = self._logs.pop(name, None)
         if log is not None:
             log.abandon("its topic was deleted")
@@ -340,6 +341,7 @@ class LogStore:
 
     def set_aside(self, name: PartitionName) -> None:
         """Take a log out of the way that no topic here has: its topic was deleted just before a crash, say."""
+        self._inventory.take(name)
         self._rename_as_stray(name, "belongs to no topic that this broker has")
         self._unopened.discard(name)
 
@@ -568,14 +570,7 @@ class LogStore:
             for log, point in zip(logs, saved, strict=True)
         )
         if is_clean and (self.was_clean or not self._unopened):
-            try:
-                self._write_inventory()
-            except OSError as error:
-                _log.warning(
-                    "cannot write the inventory of %s (%s): the next start would not notice missing segments",
-                    self.directory,
-                    error.strerror,
-                )
+            self._write_inventory()  # if the disk does not take it, the one of an older stop must not count: no mark
             directory_files.leave_clean_mark(self._files, self.directory, self.broker_epoch)
 
     def _write_inventory(self) -> None:
