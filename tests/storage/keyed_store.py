@@ -59,6 +59,7 @@ class KeyedStore:
         self.settings = CleanerSettings()
         self.clock = ManualClock(NOW_MS)
         self.disk = FaultyDisk(Random(seed), clock=self.clock)
+        self.broker_epoch = 0
         self.topics: dict[str, TopicConfig] = {"t": msgspec.convert(settings, TopicConfig)}
         self.open()
 
@@ -71,6 +72,8 @@ class KeyedStore:
             new_directory_id=lambda: bytes(16),
             clock=self.clock,
         )
+        self.broker_epoch += 1
+        self.store.broker_epoch = self.broker_epoch
         self.logs = {
             topic: self.store.open_or_create(topic, TOPIC_ID, 0, config)
             for topic, config in self.topics.items()

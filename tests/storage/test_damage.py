@@ -315,9 +315,14 @@ def test_a_rotten_batch_at_the_end_of_a_segment_is_no_torn_write(log: Log, place
 
 def test_recovery_cuts_what_was_not_committed_and_what_nothing_follows(log: Log) -> None:
     rot(log, 7)
-    assert reopened_with(log, committed_offset=7).log_end_offset == 7
+    again = reopened_with(log, committed_offset=7)
+    assert (again.log_end_offset, list(again.damaged)) == (7, [])
     rot(log, 6)
-    assert reopened_with(log, committed_offset=7).log_end_offset == 6
+    again = reopened_with(log, committed_offset=7)
+    assert [(each.base_offset, each.next_offset) for each in again.damaged] == [(6, 7)]
+    assert append(again, "next").base_offset == 7, "no other record gets the offset of a committed one"
+    with pytest.raises(LogCorrupt):
+        read(again, 6)
 
 
 @pytest.mark.parametrize("place", [CONTENT, LENGTH, LAST_OFFSET, BASE_OFFSET])

@@ -76,23 +76,36 @@ class SegmentCheck:
     )
 
     def __init__(
-        self, read: Read, segment: int, size_bytes: int, end_offset: int, epochs: LeaderEpochs
+        self,
+        read: Read,
+        segment: int,
+        size_bytes: int,
+        end_offset: int,
+        epochs: LeaderEpochs,
+        *,
+        begin: tuple[int, int] | None = None,
     ) -> None:
-        """`segment` is its base offset, `end_offset` that of the next one, or of the log. `epochs` do not change."""
+        """`segment` is its base offset, `end_offset` that of the next one, or of the log. `epochs` do not change.
+
+        `begin` is a position other than 0 to begin at, with the offset that belongs there.
+        """
         self._read = read
         self._epochs = epochs
         self._segment = segment
         self._size_bytes = size_bytes
         self._end_offset = end_offset
-        self._position = 0
-        self._next_offset = segment
-        self._before = (0, segment)
+        self._before = begin or (0, segment)
         """Where the last batch began, and which offset belonged there."""
+        self._position, self._next_offset = self._before
         self.found: list[Damage] = []
 
     @property
     def is_complete(self) -> bool:
         return self._position >= self._size_bytes
+
+    @property
+    def next_offset(self) -> int:
+        return self._next_offset
 
     def run(self) -> None:
         """Check the next slice. Waits for the disk."""

@@ -6,7 +6,8 @@ File `damage-checkpoint`, text in the manner of Kafka's checkpoints, replaced as
     1                             number of entries
     orders 0 0 4096 75 42 43      topic, partition, segment (base offset), position, bytes, first offset, next offset
 
-It says what no reader may get before the log was checked again: a log with entries is checked when it is opened.
+It says what no reader may get before the log was checked again: a log with entries is checked when it is opened, the
+ranges themselves before anything is read.
 An entry that is no longer true costs that check; one that is missing is found again by the next scrub. A file that
 cannot be read is therefore logged and taken for empty.
 """

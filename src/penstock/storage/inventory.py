@@ -12,7 +12,7 @@ what was missing in it (see `damage`), and the checksums of its transaction inde
 
 import logging
 import zlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -38,7 +38,7 @@ class LogInventory(msgspec.Struct, frozen=True, array_like=True):
     start_offset: int
     end_offset: int
     segments: tuple[tuple[int, int], ...]
-    """Base offset and size in bytes, ascending."""
+    """Base offset and size in bytes, ascending. Compaction may leave a segment empty: it need not be there."""
     missing: tuple[Damage, ...] = ()
     """Records that were missing already."""
     aborted: Checksums = ()
@@ -51,6 +51,20 @@ class LogInventory(msgspec.Struct, frozen=True, array_like=True):
     def end_of(self, number: int) -> int:
         """The offset at which a segment ended."""
         return self.segments[number + 1][0] if number + 1 < len(self.segments) else self.end_offset
+
+    def without(self, replaced: Sequence[range]) -> "LogInventory":
+        """Without the segments in whose place compaction has put one since, each with base offsets in a range."""
+
+        def is_kept(base_offset: int) -> bool:
+            return not any(base_offset in each for each in replaced)
+
+        kept = [each for each in self.segments if is_kept(each[0])]
+        return msgspec.structs.replace(
+            self,
+            segments=tuple(sorted([*kept, *((each.start, 0) for each in replaced)])),
+            missing=tuple(each for each in self.missing if is_kept(each.segment)),
+            aborted=tuple(each for each in self.aborted if is_kept(each[0])),
+        )
 
 
 class _Content(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -91,7 +105,12 @@ class SegmentInventory:
 
 
 def read_inventory(files: FileSystem, directory: str, broker_epoch: int) -> dict[PartitionName, LogInventory]:
-    """The logs at the clean stop in this epoch; nothing when an earlier version or Kafka has stopped there."""
+    """The logs at the clean stop in this epoch; nothing when an earlier version or Kafka has stopped there.
+
+    Nor when the epoch is not known: the mark may be anyone's then.
+    """
+    if broker_epoch < 0:
+        return {}
     path = f"{directory}/{INVENTORY}"
     try:
         content = _decode(read_whole(files, path))
@@ -130,6 +149,7 @@ def _has_changed(files: FileSystem, directory: str, log: LogInventory) -> bool:
         return any(
             files.size(f"{directory}/{base_offset:020d}{LOG}") < size_bytes
             for base_offset, size_bytes in log.segments
+            if size_bytes > 0
         ) or bool(changed_indexes(files, directory, log.aborted))
     except FileNotFoundError:
         return True

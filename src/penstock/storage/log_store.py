@@ -320,6 +320,7 @@ class LogStore:
     def delete(self, topic: str, partition: int) -> None:
         """Take the log of this partition out of the directory; its files are removed in the background."""
         name = PartitionName(topic, partition)
+        self._inventory.take(name)  # it may come back to this broker
         log = self._logs.pop(name, None)
         if log is not None:
             log.abandon("its topic was deleted")
@@ -340,6 +341,7 @@ class LogStore:
 
     def set_aside(self, name: PartitionName) -> None:
         """Take a log out of the way that no topic here has: its topic was deleted just before a crash, say."""
+        self._inventory.take(name)
         self._rename_as_stray(name, "belongs to no topic that this broker has")
         self._unopened.discard(name)
 
@@ -363,7 +365,8 @@ class LogStore:
             is_new=is_new,
         )
         sizes = {segment.base_offset: segment.size_bytes for segment in log.segments}
-        log.damaged.remember(self.damage.get(name, ()), sizes, log.log_start_offset, log.log_end_offset)
+        known = [each for each in self.damage.get(name, ()) if not log.is_whole(each)]
+        log.damaged.remember(known, sizes, log.log_start_offset, log.log_end_offset)
         log.damaged.on_change = partial(self._note_damage, name, log)
         self._note_damage(name, log)
         return log
@@ -567,14 +570,7 @@ class LogStore:
             for log, point in zip(logs, saved, strict=True)
         )
         if is_clean and (self.was_clean or not self._unopened):
-            try:
-                self._write_inventory()
-            except OSError as error:
-                _log.warning(
-                    "cannot write the inventory of %s (%s): the next start would not notice missing segments",
-                    self.directory,
-                    error.strerror,
-                )
+            self._write_inventory()  # if the disk does not take it, the one of an older stop must not count: no mark
             directory_files.leave_clean_mark(self._files, self.directory, self.broker_epoch)
 
     def _write_inventory(self) -> None:

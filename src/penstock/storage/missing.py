@@ -39,12 +39,15 @@ def restore_shape(
     """Compare the segments that were found with those of the last clean stop. Waits for the disk."""
     segments = {each.base_offset: each for each in found}
     losses = []
+    is_end_gone = False
     for number, (base_offset, size_bytes) in enumerate(expected.segments):
         end_offset = expected.end_of(number)
         segment = segments.get(base_offset)
-        is_deleted = end_offset <= expected.start_offset and number + 1 < len(expected.segments)
-        if is_deleted or (segment is not None and segment.size_bytes >= size_bytes):
+        if segment is not None and segment.size_bytes >= size_bytes:
             continue
+        is_end_gone = number + 1 == len(expected.segments)
+        if size_bytes == 0 or end_offset <= expected.start_offset:
+            continue  # all its records were deleted, or compacted away
         if segment is None:
             position, next_offset = 0, base_offset
             what = "is missing"
@@ -76,10 +79,11 @@ def restore_shape(
         if each.base_offset not in known and not _is_back(each, segments)
     ]
     losses.sort(key=lambda each: each.damage.base_offset)
-    if losses and losses[-1].damage.next_offset == expected.end_offset:
+    if is_end_gone or (losses and losses[-1].damage.next_offset == expected.end_offset):
         end = expected.end_offset
         if end not in segments:
             segments[end] = Segment.create(cache, directory, end, index_interval_bytes)
+            cache.files.sync_dir(directory)
     return Shape(segments=[segments[base] for base in sorted(segments)], losses=losses)
 
 

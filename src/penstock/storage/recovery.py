@@ -120,6 +120,7 @@ class _Loader:
         producers: ProducerStates,
     ) -> None:
         self._cache = cache
+        self._expected = checkpointed.expected
         self._files: FileSystem = cache.files
         self._directory = directory
         self._config = config
@@ -142,7 +143,7 @@ class _Loader:
         names = self._settled_names()
         self._snapshots = SnapshotFiles(self._files, self._directory, names)
         self._find_segments(names)
-        expected = self._checkpointed.expected
+        expected = self._expected
         log_start = max(
             self._checkpointed.log_start_offset,
             self._segments[0].base_offset,
@@ -193,9 +194,11 @@ class _Loader:
         if not any(name.endswith(_LEFTOVERS) for name in names):
             return names
         try:
-            compaction_swap.resolve(self._files, self._directory)
+            replaced = compaction_swap.resolve(self._files, self._directory)
         except CorruptRecords as error:
             raise LogCorrupt(f"an interrupted compaction cannot be completed: {error}") from error
+        if self._expected is not None:
+            self._expected = self._expected.without(replaced)
         for name in names:
             if name.endswith(_TEMPORARY):
                 self._files.remove(f"{self._directory}/{name}")
@@ -204,7 +207,7 @@ class _Loader:
     def _find_segments(self, names: Sequence[str]) -> None:
         """All segments; an empty one between others was left by an interrupted roll, and would hide records."""
         interval_bytes = self._config.index_interval_bytes
-        expected = self._checkpointed.expected
+        expected = self._expected
         listed = {} if expected is None else dict(expected.segments)
         bases = sorted(int(name[: -len(LOG)]) for name in names if is_segment(name))
         for number, base in enumerate(bases):
@@ -260,7 +263,7 @@ class _Loader:
         )
 
     def _restore_aborted(self, log_start: int, end_offset: int) -> None:
-        expected = self._checkpointed.expected
+        expected = self._expected
         if expected is not None and expected.aborted:
             changed = changed_indexes(self._files, self._directory, expected.aborted)
             if changed:
