@@ -302,6 +302,20 @@ def test_a_leader_epoch_that_has_rotted_is_not_believed(log: Log) -> None:
     assert again.epochs.entries == [(0, 0)]
 
 
+@pytest.mark.parametrize("epoch", [1, 1 << 22])  # what it becomes is higher than all, or lower
+def test_a_leader_epoch_is_not_believed_when_its_batch_is_damaged_and_others_contradict_it(
+    log: Log, epoch: int
+) -> None:
+    for number in range(4):
+        append(log, str(number), epoch=epoch)
+    sync(log)
+    rot(log, COUNT + 1)
+    rot(log, COUNT + 1, EPOCH)
+    again = reopened_with(log, committed_offset=COUNT + 4)
+    assert (again.log_end_offset, list(again.damaged)) == (COUNT + 4, [damage(COUNT + 1, COUNT + 1)])
+    assert again.epochs.entries == [(0, 0), (epoch, COUNT)]
+
+
 @pytest.mark.parametrize("place", [CONTENT, LENGTH, MAGIC, BASE_OFFSET])
 def test_a_rotten_batch_at_the_end_of_a_segment_is_no_torn_write(log: Log, place: int) -> None:
     log.roll(now_ms=NOW_MS)

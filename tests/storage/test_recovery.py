@@ -1,3 +1,4 @@
+import asyncio
 import logging
 import os
 from pathlib import Path
@@ -233,6 +234,42 @@ def test_leader_epochs_are_known_again(tmp_path: Path) -> None:
     assert reopened(log).epochs.entries == [(3, 0), (5, 1)]
     (tmp_path / "leader-epoch-checkpoint").write_bytes(b"nonsense")
     assert reopened(log).epochs.entries == [(3, 0), (5, 1)]
+
+
+def test_leader_epochs_that_were_saved_after_the_recovery_point_do_not_hide_where_older_ones_begin(
+    log: Log,
+) -> None:
+    checkpoint(log)
+    append(log, "a", epoch=1)
+    checkpoint(log)
+    append(log, "b", epoch=1)
+    recovery_point = log.recovery_point
+    log.begin_epoch(2)  # its leader has written nothing yet
+    checkpoint(log)  # and the power fails before the new recovery point is on disk
+    again = reopened(log, recovery_point=recovery_point)
+    assert again.epochs.entries == [(0, 0), (1, 10)]
+    assert_nothing_is_damaged(again)
+
+
+def test_leader_epochs_that_a_truncation_took_do_not_hide_where_older_ones_begin(log: Log) -> None:
+    append(log, "a", epoch=1)
+    checkpoint(log)
+    log.lower_recovery_point(10)
+    log.truncate_to(10, now_ms=NOW_MS)
+    append(log, "b", epoch=0)  # from a leader whose log is longer in this epoch
+    sync(log)  # and the power fails before the epochs are saved again
+    again = reopened(log)
+    assert again.epochs.entries == [(0, 0)]
+    assert_nothing_is_damaged(again)
+
+
+def assert_nothing_is_damaged(log: Log) -> None:
+    async def check() -> None:
+        for segment in log.segments:
+            await log.check(segment, lambda: asyncio.sleep(0))
+
+    asyncio.run(check())
+    assert list(log.damaged) == []
 
 
 def test_an_empty_segment_left_by_an_interrupted_roll_hides_nothing(log: Log) -> None:

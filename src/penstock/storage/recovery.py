@@ -276,6 +276,9 @@ class _Loader:
         first = _number_of(self._segments, point)
         if first > 0 and self._segments[first].base_offset == point:
             self._cut_rest(self._segments[first - 1], point)
+        # A checkpoint writes the epochs before the recovery point, and a truncation lowers that alone. So epochs from
+        # the recovery point on are read from the batches: saved ones would push out those that still hold.
+        self._epochs.truncate_from_end(point)
         self._restore_producers(log_start, point)
         recovery = SegmentRecovery(
             self._files,

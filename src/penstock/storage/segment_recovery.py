@@ -6,9 +6,9 @@ See `recovery` for the rules.
 import logging
 
 from penstock.config.topic import LONG_MAX, TopicConfig
-from penstock.protocol.records.batch import HEADER_SIZE, crc_is_valid, parse_header
+from penstock.protocol.records.batch import HEADER_SIZE, BatchHeader, crc_is_valid, parse_header
 from penstock.storage.confirmed_scan import Confirmed, ConfirmedScan
-from penstock.storage.damage import Damage, Loss, next_sound_batch
+from penstock.storage.damage import Damage, Loss, next_sound_batch, sound_header
 from penstock.storage.files import FileSystem, end_of_data
 from penstock.storage.leader_epochs import LeaderEpochs
 from penstock.storage.log_producers import marker_or_none
@@ -89,8 +89,9 @@ class SegmentRecovery:
             is_rot = next_offset < self._committed_offset and behind is not None
             if not (next_offset < point or is_rot):
                 break
-            if scan.bad_header is not None and next_offset >= point:
-                note_epoch(self._epochs, scan.bad_header.leader_epoch, next_offset)  # it may begin there
+            if behind is not None and scan.bad_header is not None and next_offset >= point:
+                following = sound_header(segment.file().read, behind[0], file_size_bytes)
+                self._note_bad_epoch(scan.bad_header, next_offset, following)
             if behind is None and scan.bad_header is None:
                 position, next_offset = self._step_over_end(segment, scan, file_size_bytes)
             else:
@@ -154,6 +155,13 @@ class SegmentRecovery:
         completed = self._producers.replay(header, marker)
         if completed is not None and completed.is_aborted:
             segment.note_aborted(AbortedTransaction.of(completed))
+
+    def _note_bad_epoch(self, bad_header: BatchHeader, offset: int, following: BatchHeader | None) -> None:
+        """A leader epoch may begin with a damaged batch. It has rotted, too, unless the batches around it allow it."""
+        latest_epoch = self._epochs.latest_epoch
+        epoch_min = -1 if latest_epoch is None else latest_epoch
+        if following is not None and epoch_min <= bad_header.leader_epoch <= following.leader_epoch:
+            note_epoch(self._epochs, bad_header.leader_epoch, offset)
 
     def _step_over_damage(
         self, segment: Segment, scan: ConfirmedScan, behind: tuple[int, int] | None
