@@ -528,9 +528,15 @@ class Replica:
 
         Waits for the disk. Whoever leads or follows another leader by then keeps its records.
         """
+        await self._allow_truncation(store, offset, leader_epoch)
+        self._truncate_to(offset)
+
+    async def _allow_truncation(self, store: LogStore, offset: int, leader_epoch: int) -> None:
         self._require_follower(leader_epoch)
         await store.allow_truncation(self.log, offset)
         self._require_follower(leader_epoch)
+
+    def _truncate_to(self, offset: int) -> None:
         end_offset = self.log.truncate_to(offset, now_ms=self._surroundings.clock.now_ms())
         # After an unclean election even records that had been committed may be gone.
         self._truncated(min(self.high_watermark, end_offset))
@@ -538,17 +544,18 @@ class Replica:
     async def rebuild(self, store: LogStore, *, leader_epoch: int) -> None:
         """Drop all records from the first missing one on: the leader of this epoch has them. Raises `LogError`."""
         missing = self.log.first_missing_offset
-        if missing is not None:
-            await self.truncate(store, missing, leader_epoch=leader_epoch)
+        if missing is None:
+            return
+        await self._allow_truncation(store, missing, leader_epoch)
+        if self.log.first_missing_offset == missing:  # else they were repaired meanwhile
+            self._truncate_to(missing)
 
     async def start_over(self, store: LogStore, offset: int, *, leader_epoch: int) -> None:
         """Drop all records and go on at `offset`, where the leader of this epoch has its first batch.
 
         Waits for the disk, and raises `LogError`, as `truncate` does.
         """
-        self._require_follower(leader_epoch)
-        await store.allow_truncation(self.log, offset)
-        self._require_follower(leader_epoch)
+        await self._allow_truncation(store, offset, leader_epoch)
         self.log.truncate_fully_and_start_at(offset)
         self._truncated(offset)
 

@@ -163,6 +163,8 @@ class Fetcher:
             except (LogError, OSError) as error:
                 self._rest(followed, f"its log cannot be rebuilt ({error})")
                 continue
+            if replica.log.log_end_offset == end_offset:
+                continue  # the missing records were repaired meanwhile
             log.warning(
                 "Truncated %s-%d from offset %d to %d: the missing records are fetched from its leader, broker %d",
                 replica.topic,
