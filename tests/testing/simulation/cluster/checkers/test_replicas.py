@@ -27,7 +27,11 @@ class FakeReplica:
         self.is_leader = leader == node_id
         self.state = None
         self.log = SimpleNamespace(
-            log_start_offset=0, log_end_offset=len(records), read=self.read, files=None
+            log_start_offset=0,
+            log_end_offset=len(records),
+            first_missing_offset=None,
+            read=self.read,
+            files=None,
         )
 
     def read(self, offset: int, _size_bytes: int, *, offset_limit: int) -> LogSlice:
