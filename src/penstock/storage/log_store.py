@@ -564,13 +564,15 @@ class LogStore:
         """Save what the next start wants to know and leave the mark, if all is there that it stands for."""
         saved = [log.recovery_point for log in logs]
         await self.save_offsets()
+        if self._unopened and not self.was_clean:
+            return
+        await self._offload.run(self._write_inventory)  # counts only with the mark that follows it
         # Nobody is to append while that is written. Should anybody, the next start must look at it.
         is_clean = all(
             log.failure is None and log.log_end_offset == point and log.producers.doubtful_from is None
             for log, point in zip(logs, saved, strict=True)
         )
-        if is_clean and (self.was_clean or not self._unopened):
-            self._write_inventory()  # if the disk does not take it, the one of an older stop must not count: no mark
+        if is_clean:
             directory_files.leave_clean_mark(self._files, self.directory, self.broker_epoch)
 
     def _write_inventory(self) -> None:

@@ -121,9 +121,8 @@ class PartitionLoad(Generic[S]):
         if damage is None:
             if offset in self._tried:
                 raise error
-            self._tried.add(
-                offset
-            )  # the damage is further on, and a read ends before what is known to be damaged
+            # The damage is further on: a read ends before a range that is known to be damaged.
+            self._tried.add(offset)
             return offset
         if self._replica.is_replicated and await self._is_repaired(damage):
             return offset

@@ -158,9 +158,8 @@ class CoordinatorPartitions(Generic[S]):
         topic = self._image.topics.get(self.topic)
         if topic is not None:
             for number, partition in topic.partitions.items():
-                if (
-                    self._replicas.get(self.topic, number) is not None
-                ):  # `apply` has yet to be called for others
+                # `apply` has yet to be called for the others.
+                if self._replicas.get(self.topic, number) is not None:
                     self._followed[number] = (topic.topic_id, partition.leader_epoch)
                 self._follow(number)
 
