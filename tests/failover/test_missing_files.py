@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient
 
 from tests.failover.writer import read_all
 from tests.support.cluster import ClusterProcesses, eventually, running_cluster
@@ -92,11 +91,7 @@ def test_a_broker_that_was_in_sync_alone_and_lost_records_does_not_lead_before_t
     cluster.nodes[last].launch()
     cluster.nodes[second].launch()
     cluster.nodes[third].start()
-    admin = AdminClient({"bootstrap.servers": cluster.nodes[third].bootstrap, "log_level": 0})
-
-    def leader() -> int:
-        return int(admin.list_topics(TOPIC, timeout=10).topics[TOPIC].partitions[0].leader)
-
-    eventually(lambda: leader() not in (last, -1), "another leads")
+    known_to = cluster.nodes[third].bootstrap
+    eventually(lambda: cluster.leader_of(TOPIC, bootstrap=known_to) not in (last, -1), "another leads")
     eventually(lambda: starts(cluster, last) > started, "it serves again")
     check_rebuilt(cluster, last, whole)
