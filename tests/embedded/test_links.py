@@ -9,8 +9,8 @@ import pytest
 from penstock.client.connection import Connection
 from penstock.embedded import links as links_module
 from penstock.embedded.links import Links, NodeNetwork, SlowDispatch
-from penstock.observability.completion import Completion
-from penstock.server.connection_host import Answer, Exclusive, Peer
+from penstock.observability.completion import Reply
+from penstock.server.connection_host import Answer, Peer
 
 ME, OTHER = 1, 2
 
@@ -161,27 +161,26 @@ async def _later() -> Answer:
     return [b"later"]
 
 
-def _completed() -> Completion[Answer]:
-    completion = Completion[Answer]()
-    completion.resolve([b"completed"])
-    return completion
+def _resolved() -> Reply[Answer]:
+    reply = Reply[Answer]()
+    reply.resolve([b"resolved"])
+    return reply
 
 
 @pytest.mark.parametrize(
     ("make", "expected"),
     [
         (lambda: [b"at once"], b"at once"),
-        (_later, b"later"),
-        (_completed, b"completed"),
-        (lambda: Exclusive(_later()), b"later"),
+        (_resolved, b"resolved"),
+        (lambda: Reply.of(_later()), b"later"),
     ],
 )
 def test_a_slow_node_answers_every_kind_of_request(make: Callable[[], Any], expected: bytes) -> None:
     async def ask() -> Answer:
         dispatched = SlowDispatch(Answering(make), lambda: 0.001).dispatch(bytearray(), cast("Peer", None))
-        assert isinstance(dispatched, Exclusive)
-        answer: Answer = await dispatched.answer
-        return answer
+        assert isinstance(dispatched, Reply)
+        assert dispatched.is_exclusive
+        return await dispatched
 
     assert asyncio.run(ask()) == [expected]
 

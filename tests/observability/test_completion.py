@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from penstock.observability.completion import Completion
+from penstock.observability.completion import Cancelled, Completion, Reply
 
 
 def test_whoever_waits_is_called_when_it_is_resolved() -> None:
@@ -51,11 +51,46 @@ def test_awaiting_raises_what_it_failed_with() -> None:
         asyncio.run(scenario())
 
 
-def test_a_result_is_changed_when_it_is_asked_for_and_a_failure_is_not() -> None:
-    good: Completion[int] = Completion()
+def test_a_reply_is_changed_when_it_is_asked_for_and_a_failure_is_not() -> None:
+    good: Reply[int] = Reply()
     good.resolve(7)
     assert good.through(str).result() == "7"
-    bad: Completion[int] = Completion()
+    bad: Reply[int] = Reply()
     bad.fail(ValueError("no"))
     with pytest.raises(ValueError, match="no"):
         bad.through(str).result()
+
+
+def test_a_reply_gives_what_its_coroutine_gives_or_raises() -> None:
+    async def work(error: Exception | None) -> int:
+        await asyncio.sleep(0)
+        if error is not None:
+            raise error
+        return 7
+
+    async def scenario() -> None:
+        assert await Reply.of(work(None)) == 7
+        with pytest.raises(ValueError, match="no"):
+            await Reply.of(work(ValueError("no")))
+
+    asyncio.run(scenario())
+
+
+def test_a_reply_fails_when_its_task_is_cancelled() -> None:
+    async def scenario() -> None:
+        task = asyncio.ensure_future(asyncio.sleep(60))
+        reply = Reply.of(task)
+        task.cancel()
+        with pytest.raises(Cancelled):
+            await reply
+
+    asyncio.run(scenario())
+
+
+def test_a_reply_after_something_else_is_made_of_it_whether_it_was_resolved_or_failed() -> None:
+    good: Completion[int] = Completion()
+    bad: Completion[int] = Completion()
+    replies = [Reply.after(each, lambda done: str(done.error)) for each in (good, bad)]
+    good.resolve(7)
+    bad.fail(ValueError("no"))
+    assert [each.result() for each in replies] == ["None", "no"]

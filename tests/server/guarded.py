@@ -2,11 +2,12 @@
 
 import contextlib
 import itertools
-from collections.abc import AsyncIterator, Awaitable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from penstock.client.answers import decode_answer
+from penstock.observability.completion import Reply
 from penstock.protocol.headers import decode_response_header
 from penstock.protocol.messages.create_acls import AclCreation, CreateAclsRequest
 from penstock.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
@@ -17,7 +18,7 @@ from penstock.security.acl_authorizer import STANDARD_AUTHORIZER
 from penstock.security.operations import Operation
 from penstock.security.principal import ANONYMOUS, Principal
 from penstock.security.resources import PatternType, ResourceType
-from penstock.server.connection_host import Exclusive, Peer
+from penstock.server.connection_host import Peer
 from penstock.server.dispatch import Dispatcher
 from tests.server.live import Live, TopicHandle, api_of, running_broker, unique_name
 from tests.server.raw import frame_of
@@ -47,9 +48,7 @@ class Caller:
         spec = api_of(type(request))
         version = spec.versions[-1] if version is None else version
         answer = self._dispatcher.dispatch(bytearray(frame_of(request, version)[4:]), self.peer)
-        if isinstance(answer, Exclusive):
-            answer = answer.answer
-        if isinstance(answer, Awaitable):
+        if isinstance(answer, Reply):
             answer = await answer
         data = b"".join(answer)[4:]
         if not data:

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from penstock.observability.clock import SystemClock
+from penstock.observability.completion import Reply
 from penstock.protocol.errors import ProtocolError
 from penstock.server.connection import Connection
 from penstock.server.connection_host import Answer, ConnectionHost, Limits, Peer
@@ -26,9 +27,10 @@ class ScriptedDispatch:
         self._answer = answer
         self.frames: list[bytes] = []
 
-    def dispatch(self, frame: bytearray, peer: Peer) -> Answer | Awaitable[Answer]:
+    def dispatch(self, frame: bytearray, peer: Peer) -> Answer | Reply[Answer]:
         self.frames.append(bytes(frame))
-        return self._answer(bytes(frame))
+        answer = self._answer(bytes(frame))
+        return Reply.of(answer) if isinstance(answer, Awaitable) else answer
 
 
 def framed(body: bytes) -> bytes:

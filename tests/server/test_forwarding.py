@@ -11,6 +11,7 @@ import pytest
 from penstock.cluster.controller.decision import NotController, Refusal
 from penstock.cluster.controller_access import DecidesHere
 from penstock.cluster.raft import messages as raft
+from penstock.observability.completion import Reply
 from penstock.protocol import apis
 from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.headers import decode_request_header, decode_response_header, encode_response_header
@@ -18,7 +19,7 @@ from penstock.protocol.messages import create_topics, describe_quorum, produce
 from penstock.protocol.messages import incremental_alter_configs as alter_configs
 from penstock.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
 from penstock.security.principal import Principal, encode_principal
-from penstock.server.connection_host import CloseConnection, Exclusive, Peer
+from penstock.server.connection_host import CloseConnection, Peer
 from penstock.server.dispatch import Dispatcher
 from tests.server.live import Client, code, running_broker, unique_name
 from tests.server.raw import frame_of
@@ -118,8 +119,6 @@ def peer(*, is_broker: bool = False) -> Peer:
 
 
 async def answer_of(found: Any) -> bytes:
-    if isinstance(found, Exclusive):
-        found = found.answer
     return b"".join(await found)
 
 
@@ -213,7 +212,8 @@ async def test_a_request_for_the_controller_goes_there_as_it_came_and_comes_back
     request = request_of(create_request("t"), CREATE_VERSION)
     async with led_elsewhere(tmp_path, forward) as services:
         found = ask(services, request)
-        assert isinstance(found, Exclusive), "what comes behind waits for it"
+        assert isinstance(found, Reply)
+        assert found.is_exclusive, "what comes behind waits for it"
         assert await answer_of(found) == b"\0\0\0\x0athe answer"
     assert seen == [request]
 

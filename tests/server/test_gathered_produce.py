@@ -13,7 +13,7 @@ import pytest
 
 from penstock.client.answers import decode_answer
 from penstock.cluster.replica import Replica
-from penstock.observability.completion import Completion
+from penstock.observability.completion import Reply
 from penstock.observability.offload import InlineOffload, Then
 from penstock.protocol.compression import Codec
 from penstock.protocol.headers import decode_response_header
@@ -137,7 +137,7 @@ class Writer:
         end_offset = self._replica.log.log_end_offset
         frame = frame_of(produce_request(self._topic, {0: records}, version=version), version)
         answer = self._dispatcher.dispatch(bytearray(frame[4:]), self._peer)
-        is_gathered = isinstance(answer, Completion) and self._replica.log.log_end_offset == end_offset
+        is_gathered = isinstance(answer, Reply) and self._replica.log.log_end_offset == end_offset
         return Sent(answer, version, is_gathered)
 
 
@@ -148,7 +148,7 @@ class Sent:
         self.is_gathered = is_gathered
 
     async def answer(self) -> ProduceResponse:
-        answer = await self._answer if isinstance(self._answer, Completion) else self._answer
+        answer = await self._answer if isinstance(self._answer, Reply) else self._answer
         data = b"".join(answer)[4:]
         _, position = decode_response_header(data, PRODUCE, self._version)
         response: ProduceResponse = decode_answer(data, PRODUCE, self._version, position)

@@ -4,6 +4,7 @@ import struct
 import pytest
 
 from penstock.observability.clock import ManualClock
+from penstock.observability.completion import Reply
 from penstock.observability.seldom import Seldom
 from penstock.security.identity_counts import IdentityCounts
 from penstock.security.principal import ANONYMOUS, Principal
@@ -11,7 +12,7 @@ from penstock.security.sasl.exchange import LoginRefused
 from penstock.security.sasl.login import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE, Login
 from penstock.security.sasl.mechanisms import Mechanisms
 from penstock.security.sasl.plain import PlainExchange
-from penstock.server.connection_host import Answer, CloseConnection, Exclusive, Farewell, Peer
+from penstock.server.connection_host import Answer, CloseConnection, Farewell, Peer
 from penstock.server.login_gate import LoginGate, accept
 
 PRODUCE = 0
@@ -73,8 +74,9 @@ class Room:
 
 async def ending(answer: object, clock: ManualClock) -> CloseConnection:
     """How a refused request ends the connection: not before the delay is over."""
-    assert isinstance(answer, Exclusive)
-    waiting = asyncio.ensure_future(answer.answer)
+    assert isinstance(answer, Reply)
+    assert answer.is_exclusive
+    waiting = asyncio.ensure_future(answer)
     await asyncio.sleep(0)
     clock.advance(DELAY_MS - 1)
     await asyncio.sleep(0)

@@ -8,7 +8,7 @@ alone does not wait: nothing is gathered while no sync runs.
 
 from typing import Any, Final
 
-from penstock.observability.completion import Completion
+from penstock.observability.completion import Reply
 from penstock.storage.log_errors import LogError
 from penstock.storage.log_values import Appended
 from penstock.storage.storable_batch import StorableBatch
@@ -19,7 +19,7 @@ GATHERED_BYTES_MAX: Final = 16_384
 """Larger batches are written as they come: of them, the bytes cost more than the call."""
 
 
-class GatheredAppend(Completion[Any]):
+class GatheredAppend(Reply[Any]):
     """A batch of a client, and the answer that comes when `told` is called; made by whoever answers."""
 
     __slots__ = ("appended", "batch", "size_bytes")

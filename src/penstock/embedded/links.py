@@ -9,12 +9,12 @@ get a `Gate`. Clients are not touched by a cut. A node that is slow takes every 
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import cast
 
 from penstock.client.connection import Connection
-from penstock.observability.completion import Completion
-from penstock.server.connection_host import Answer, Dispatch, Exclusive, Peer
+from penstock.observability.completion import Reply
+from penstock.server.connection_host import Answer, Dispatch, Peer
 
 _CONNECT_S_MAX = 10.0
 
@@ -174,17 +174,13 @@ class SlowDispatch:
         self._dispatcher = dispatcher
         self._delay_s = delay_s
 
-    def dispatch(
-        self, frame: bytearray, peer: Peer
-    ) -> Answer | Completion[Answer] | Awaitable[Answer] | Exclusive:
+    def dispatch(self, frame: bytearray, peer: Peer) -> Answer | Reply[Answer]:
         delay_s = self._delay_s()
         if not delay_s:
             return self._dispatcher.dispatch(frame, peer)
-        return Exclusive(self._dispatch_later(frame, peer, delay_s))
+        return Reply.of(self._dispatch_later(frame, peer, delay_s), is_exclusive=True)
 
     async def _dispatch_later(self, frame: bytearray, peer: Peer, delay_s: float) -> Answer:
         await asyncio.sleep(delay_s)
         answer = self._dispatcher.dispatch(frame, peer)
-        if isinstance(answer, Exclusive):
-            answer = answer.answer
-        return await answer if isinstance(answer, Awaitable) else answer
+        return await answer if isinstance(answer, Reply) else answer

@@ -11,6 +11,7 @@ from typing import Protocol
 from penstock.client.cluster.fetching import FetchedPartition, FetchLimits, read_partition, request_for
 from penstock.client.metadata import TopicPartition
 from penstock.cluster.replica import Replica
+from penstock.observability.completion import Reply
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.fetch import FetchRequest, FetchResponse
 from penstock.protocol.messages.produce import (
@@ -22,7 +23,7 @@ from penstock.protocol.messages.produce import (
 )
 from penstock.protocol.records.builder import NewRecord, build_batch
 from penstock.protocol.records.errors import CorruptRecords
-from penstock.server.connection_host import Exclusive, Peer
+from penstock.server.connection_host import Peer
 from penstock.server.context import RequestContext, Services
 from penstock.server.handlers import fetch, produce
 
@@ -96,10 +97,10 @@ class Partition:
         )
         context = RequestContext(self._services, self._peer, _PRODUCE_VERSION, self._client_id)
         answer = produce.handle(context, request)
-        return self._offset_of(answer.answer if isinstance(answer, Exclusive) else answer)
+        return self._offset_of(answer)
 
-    async def _offset_of(self, answer: ProduceResponse | Awaitable[ProduceResponse | None] | None) -> int:
-        response = await answer if isinstance(answer, Awaitable) else answer
+    async def _offset_of(self, answer: ProduceResponse | Reply[ProduceResponse | None] | None) -> int:
+        response = await answer if isinstance(answer, Reply) else answer
         assert response is not None, "acks=all is always answered"
         result: PartitionProduceResponse = response.responses[0].partition_responses[0]
         if result.error_code:

@@ -5,7 +5,7 @@ from functools import partial
 from typing import TypeVar
 
 from penstock.cluster.coordination.errors import CoordinatorError
-from penstock.observability.completion import Completion
+from penstock.observability.completion import Completion, Reply
 from penstock.protocol.errors import ErrorCode
 
 R = TypeVar("R")
@@ -13,15 +13,13 @@ Refuse = Callable[[ErrorCode, str | None], R]
 """Makes the answer to a request that failed."""
 
 
-def once_committed(written: Completion[None] | None, response: R, refuse: Refuse[R]) -> R | Completion[R]:
+def once_committed(written: Completion[None] | None, response: R, refuse: Refuse[R]) -> R | Reply[R]:
     """Give the response at once when there is nothing to wait for; a refusal if the log does not take it."""
     if written is None:
         return response
-    answer: Completion[R] = Completion()
-    written.then(partial(_tell, answer, response, refuse))
-    return answer
+    return Reply.after(written, partial(_response, response, refuse))
 
 
-def _tell(answer: Completion[R], response: R, refuse: Refuse[R], written: Completion[None]) -> None:
+def _response(response: R, refuse: Refuse[R], written: Completion[None]) -> R:
     error = written.error
-    answer.resolve(refuse(error.code, error.message) if isinstance(error, CoordinatorError) else response)
+    return refuse(error.code, error.message) if isinstance(error, CoordinatorError) else response

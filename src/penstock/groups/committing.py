@@ -16,7 +16,7 @@ from penstock.groups.classic.group import ClassicGroup
 from penstock.groups.consumer.commits import check_commit, check_fetch
 from penstock.groups.coordinator import GroupCoordinator, Shard
 from penstock.groups.moment import Moment
-from penstock.observability.completion import Completion
+from penstock.observability.completion import Completion, Reply
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
 from penstock.protocol.wire import ZERO_UUID
@@ -182,13 +182,9 @@ def delete_offsets(
 
 
 def _code_when(written: Completion[None]) -> Completion[ErrorCode]:
-    told: Completion[ErrorCode] = Completion()
-    written.then(
-        lambda done: told.resolve(
-            done.error.code if isinstance(done.error, CoordinatorError) else ErrorCode.NONE
-        )
+    return Reply.after(
+        written, lambda done: done.error.code if isinstance(done.error, CoordinatorError) else ErrorCode.NONE
     )
-    return told
 
 
 async def _after(settled: Awaitable[None], result: T) -> ErrorCode | T:

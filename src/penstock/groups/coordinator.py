@@ -39,7 +39,7 @@ from penstock.groups.shard import GroupShard
 from penstock.groups.share.end_offsets import EndOffsetSource
 from penstock.groups.share.service import ShareGroups
 from penstock.observability.clock import Clock
-from penstock.observability.completion import Completion
+from penstock.observability.completion import Reply
 from penstock.protocol.compression import Codec
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.heartbeat import HeartbeatRequest
@@ -89,7 +89,7 @@ class GroupCoordinator:
         self._homes: dict[ClassicGroup, Shard] = {}  # of groups that wait for something
         self._deadlines: Deadlines[ClassicGroup] = Deadlines(clock, self._wake)
         self._tickets = itertools.count()
-        self._waiting: dict[int, Completion[JoinGroupResponse | SyncGroupResponse]] = {}
+        self._waiting: dict[int, Reply[JoinGroupResponse | SyncGroupResponse]] = {}
         self._sweeper: asyncio.Task[None] | None = None
         self.sweep_count = 0
         """How often all offsets were looked over for expired ones."""
@@ -163,7 +163,7 @@ class GroupCoordinator:
 
     def join(
         self, request: JoinGroupRequest, *, client_id: str, client_host: str, version: int
-    ) -> JoinGroupResponse | Completion[JoinGroupResponse]:
+    ) -> JoinGroupResponse | Reply[JoinGroupResponse]:
         shard = self._shard_for_member(request.group_id)
         if isinstance(shard, ErrorCode):
             return refused_join(request.member_id, shard)
@@ -215,7 +215,7 @@ class GroupCoordinator:
             return added
         return together([shard.state.forget_consumer_group(consumer, moment), added])
 
-    def sync(self, request: SyncGroupRequest) -> SyncGroupResponse | Completion[SyncGroupResponse]:
+    def sync(self, request: SyncGroupRequest) -> SyncGroupResponse | Reply[SyncGroupResponse]:
         shard = self._shard_for_member(request.group_id)
         if isinstance(shard, ErrorCode):
             return SyncGroupResponse(error_code=shard)
@@ -250,7 +250,7 @@ class GroupCoordinator:
 
     def leave(
         self, group_id: str, members: Sequence[MemberIdentity]
-    ) -> LeaveGroupResponse | Completion[LeaveGroupResponse]:
+    ) -> LeaveGroupResponse | Reply[LeaveGroupResponse]:
         shard = self._shard_for_member(group_id)
         if isinstance(shard, ErrorCode):
             return LeaveGroupResponse(error_code=shard)
@@ -275,9 +275,9 @@ class GroupCoordinator:
     def _shard_for_member(self, group_id: str) -> Shard | ErrorCode:
         return self.find(group_id) if group_id else ErrorCode.INVALID_GROUP_ID
 
-    def _ticket(self) -> "tuple[int, Completion[Any]]":
+    def _ticket(self) -> "tuple[int, Reply[Any]]":
         ticket = next(self._tickets)
-        answer = self._waiting[ticket] = Completion()
+        answer = self._waiting[ticket] = Reply()
         return ticket, answer
 
     # -- what the state machine asks for --------------------------------------------------------------

@@ -1,29 +1,33 @@
-"""A result that comes later, told on the spot: no task, no turn of the event loop.
+"""A result that comes later, passed on at once: no task, no turn of the event loop.
 
 The hot path of a produce request waits for a disk sync that serves many. With a future for each, every one of them
-costs turns of the loop and, in a coroutine, a task; here whoever resolves the completion calls what waits for it.
+costs turns of the loop and, in a coroutine, a task; here the code that resolves the completion calls what waits for it.
 It can be awaited too, where that does not matter.
 """
 
 import asyncio
-from collections.abc import Callable, Generator
+from collections.abc import Awaitable, Callable, Generator
+from functools import partial
 from typing import Any, Generic, TypeVar, cast
 
 T = TypeVar("T")
 U = TypeVar("U")
 
 
+class Cancelled(Exception):
+    """The task that was to give the result was cancelled."""
+
+
 class Completion(Generic[T]):
     """Resolved or failed once; one callback, which must not raise."""
 
-    __slots__ = ("_callback", "_change", "_result", "error", "is_done")
+    __slots__ = ("_callback", "_result", "error", "is_done")
 
     def __init__(self) -> None:
         self.is_done = False
         self._result: T
         self.error: Exception | None = None
         self._callback: Callable[[Completion[T]], None] | None = None
-        self._change: Callable[[Any], Any] | None = None
 
     def resolve(self, result: T) -> None:
         if not self.is_done:
@@ -45,24 +49,16 @@ class Completion(Generic[T]):
     def then(self, callback: "Callable[[Completion[T]], None]") -> None:
         """Call `callback` when this is done; at once if it is."""
         assert self._callback is None, "a completion is waited for once"
-        self._callback = callback
         if self.is_done:
             callback(self)
-
-    def through(self, change: Callable[[T], U]) -> "Completion[U]":
-        """Give this completion with another result: what `change` makes of it, when it is asked for."""
-        assert self._change is None, "a result is changed once"
-        self._change = change
-        return cast("Completion[U]", self)
+        else:
+            self._callback = callback
 
     def result(self) -> T:
         """Give the result, or raise what it failed with."""
         if self.error is not None:
             raise self.error
-        if self._change is None:
-            return self._result
-        changed: T = self._change(self._result)
-        return changed
+        return self._result
 
     def __await__(self) -> Generator[object, None, T]:
         if not self.is_done:
@@ -79,3 +75,56 @@ class Completion(Generic[T]):
                 None  # it may hold this in turn: a cycle for each request keeps the collector busy
             )
             callback(self)
+
+
+class Reply(Completion[T]):
+    """The answer to a request that comes later: the only thing, beside an answer itself, that a request can get."""
+
+    __slots__ = ("_change", "is_exclusive")
+
+    def __init__(self, *, is_exclusive: bool = False) -> None:
+        super().__init__()
+        self.is_exclusive = is_exclusive
+        """Whether later requests of the same connection wait for it, because they must see its effect."""
+        self._change: Callable[[Any], Any] | None = None
+
+    @classmethod
+    def of(cls, work: Awaitable[T], *, is_exclusive: bool = False) -> "Reply[T]":
+        """The reply that a coroutine gives, which runs as a task."""
+        reply = cls(is_exclusive=is_exclusive)
+        asyncio.ensure_future(work).add_done_callback(partial(_pass_on, reply))
+        return reply
+
+    @classmethod
+    def after(cls, done: Completion[U], respond: Callable[[Completion[U]], T]) -> "Reply[T]":
+        """The reply that `respond` makes when something else is done, or has failed."""
+        reply = cls()
+        done.then(lambda each: reply.resolve(respond(each)))
+        return reply
+
+    def through(self, change: Callable[[T], U]) -> "Reply[U]":
+        """Give this reply with another result: what `change` makes of it, when it is asked for."""
+        assert self._change is None, "a result is changed once"
+        self._change = change
+        return cast("Reply[U]", self)
+
+    def result(self) -> T:
+        if self.error is not None:
+            raise self.error
+        if self._change is None:
+            return self._result
+        changed: T = self._change(self._result)
+        return changed
+
+
+def _pass_on(reply: Reply[T], task: "asyncio.Future[T]") -> None:
+    if task.cancelled():
+        reply.fail(Cancelled("its request was cancelled"))
+        return
+    error = task.exception()
+    if error is None:
+        reply.resolve(task.result())
+    elif isinstance(error, Exception):
+        reply.fail(error)
+    else:
+        reply.fail(Cancelled(f"its request was ended by {error!r}"))

@@ -15,13 +15,12 @@ import asyncio
 import logging
 import struct
 from collections import deque
-from collections.abc import Awaitable
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
 import msgspec
 
-from penstock.observability.completion import Completion
+from penstock.observability.completion import Cancelled, Completion, Reply
 from penstock.protocol.errors import ProtocolError
 from penstock.server.connection_host import (
     Answer,
@@ -29,7 +28,6 @@ from penstock.server.connection_host import (
     CloseConnection,
     ConnectionHost,
     Dialect,
-    Exclusive,
     Farewell,
     Peer,
 )
@@ -299,24 +297,20 @@ class Connection(asyncio.BufferedProtocol):
         except Exception as error:  # noqa: BLE001  one connection's trouble must not be another's
             self._fail(slot, error)
             return
-        if isinstance(answer, Completion):
-            answer.then(partial(self._completed, slot))
-        elif isinstance(answer, Exclusive):
-            self._exclusive = slot
-            self._await(slot, answer.answer)
-        elif isinstance(answer, Awaitable):
-            self._await(slot, answer)
+        if isinstance(answer, Reply):
+            if answer.is_exclusive:
+                self._exclusive = slot
+            answer.then(partial(self._answered, slot))
         else:
             self._take(slot, answer)
         if not self._has_room():
             self._pause()
 
-    def _await(self, slot: Slot, answer: Awaitable[Answer]) -> None:
-        asyncio.ensure_future(answer).add_done_callback(partial(self._answered, slot))
-
     # -- answers out
 
-    def _completed(self, slot: Slot, done: Completion[Answer]) -> None:
+    def _answered(self, slot: Slot, done: Completion[Answer]) -> None:
+        if self._exclusive is slot:
+            self._exclusive = None
         try:
             answer = done.result()
         except Exception as error:  # noqa: BLE001  one connection's trouble must not be another's
@@ -359,23 +353,13 @@ class Connection(asyncio.BufferedProtocol):
         else:
             self._transport.writelines(answer)
 
-    def _answered(self, slot: Slot, done: "asyncio.Future[Answer]") -> None:
-        if self._exclusive is slot:
-            self._exclusive = None
-        if done.cancelled():
-            self._fail(slot, CloseConnection("its request was cancelled"))
-        elif (error := done.exception()) is not None:
-            self._fail(slot, error)
-        else:
-            self._take(slot, done.result())
-
-    def _fail(self, slot: Slot, error: BaseException) -> None:
+    def _fail(self, slot: Slot, error: Exception) -> None:
         """End the connection when all before this request is answered; take no more."""
         if isinstance(error, Farewell):
             # Some clients throw away what comes together with the end of the connection.
             slot.answer = error.answer
             asyncio.get_running_loop().call_later(_LINGER_S, self.close, str(error))
-        elif isinstance(error, ProtocolError | CloseConnection):
+        elif isinstance(error, ProtocolError | CloseConnection | Cancelled):
             slot.failure = str(error)
             self._host.counts.protocol_errors += 1
         elif isinstance(error, ConnectionGone):

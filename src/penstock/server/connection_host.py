@@ -2,13 +2,13 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
 from penstock.observability.clock import Clock
-from penstock.observability.completion import Completion
+from penstock.observability.completion import Reply
 from penstock.observability.seldom import Seldom
 from penstock.protocol.repeated_produce import ProduceHead
 from penstock.security.principal import ANONYMOUS, Principal
@@ -43,22 +43,10 @@ class Farewell(CloseConnection):
         self.answer = answer
 
 
-class Exclusive:
-    """An answer that later requests of the same connection must not overtake: they see what it has done."""
-
-    __slots__ = ("answer",)
-
-    def __init__(self, answer: Awaitable[Any]) -> None:
-        """From a handler it is the response that is awaited, from dispatch its bytes."""
-        self.answer = answer
-
-
 class Dispatch(Protocol):
     """What a connection needs of the layer above."""
 
-    def dispatch(
-        self, frame: bytearray, peer: "Peer"
-    ) -> Answer | Completion[Answer] | Awaitable[Answer] | Exclusive: ...
+    def dispatch(self, frame: bytearray, peer: "Peer") -> Answer | Reply[Answer]: ...
 
 
 class Peer:

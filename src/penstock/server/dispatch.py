@@ -8,10 +8,11 @@ import logging
 import struct
 from collections.abc import Awaitable, Callable
 from functools import partial
+from types import CoroutineType
 from typing import Any
 
 from penstock.cluster.controller_access import DecidesHere
-from penstock.observability.completion import Completion
+from penstock.observability.completion import Reply
 from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.headers import decode_request_header
 from penstock.protocol.messages.api_versions import ApiVersionsResponse
@@ -19,7 +20,7 @@ from penstock.protocol.messages.envelope import EnvelopeRequest, EnvelopeRespons
 from penstock.protocol.repeated_produce import ProduceHead, read_head
 from penstock.protocol.request_header import RequestHeader
 from penstock.security.principal import decode_principal
-from penstock.server.connection_host import Answer, CloseConnection, Exclusive, Peer
+from penstock.server.connection_host import Answer, CloseConnection, Peer
 from penstock.server.context import RequestContext, Services
 from penstock.server.forwarding import forward
 from penstock.server.gathered_produce import gather
@@ -38,9 +39,7 @@ class Dispatcher:
         self._services = services
         self._routes: dict[int, Route] = {}
 
-    def dispatch(
-        self, frame: bytearray, peer: Peer
-    ) -> Answer | Completion[Answer] | Awaitable[Answer] | Exclusive:
+    def dispatch(self, frame: bytearray, peer: Peer) -> Answer | Reply[Answer]:
         """Handle one request; raises `ProtocolError` or `CloseConnection` when the connection cannot go on."""
         head = peer.produce_head
         records = None if head is None else head.records_in(frame)
@@ -57,26 +56,26 @@ class Dispatcher:
             raise CloseConnection("this broker has not caught up with its cluster yet")
         is_elsewhere = route.is_forwarded and not services.controller.is_active
         if is_elsewhere and route.is_own is None:
-            return Exclusive(self._forward(bytes(frame), peer))
+            return Reply.of(self._forward(bytes(frame), peer), is_exclusive=True)
         read = read_head(frame, header, position) if route.key == PRODUCE else None
         if read is not None:
             peer.produce_head, records = read
             return self._produce(peer.produce_head, records, frame, peer)
         request = route.decode(view, version, position)
         if is_elsewhere and route.is_own is not None and not route.is_own(request):
-            return Exclusive(self._forward(bytes(frame), peer))
+            return Reply.of(self._forward(bytes(frame), peer), is_exclusive=True)
         limit = route.for_brokers
         if limit is not None and not peer.is_broker and limit.is_meant(request, version):
             services.strangers.note(peer, f"sent {route.name}, which is for brokers of this cluster only")
             ctx = RequestContext(services, peer, version, header.client_id, len(frame))
             return self._finish(route, header, ctx, limit.refusal(request, route.response_type))
         if route.key == _ENVELOPE:
-            return self._open_envelope(route, header, request, peer)
+            return Reply.of(self._open_envelope(route, header, request, peer))
         return self._handle(route, header, request, frame, peer)
 
     def _produce(
         self, head: ProduceHead, records: memoryview, frame: bytearray, peer: Peer
-    ) -> Answer | Completion[Answer] | Awaitable[Answer] | Exclusive:
+    ) -> Answer | Reply[Answer]:
         """Handle a Produce of one batch."""
         route = self._routes[PRODUCE]
         gathered = gather(self._services, route, head, records, frame, peer)
@@ -86,7 +85,7 @@ class Dispatcher:
 
     def _handle(
         self, route: Route, header: RequestHeader, request: Any, frame: bytearray, peer: Peer
-    ) -> Answer | Completion[Answer] | Awaitable[Answer] | Exclusive:
+    ) -> Answer | Reply[Answer]:
         services = self._services
         version = header.api_version
         if log.isEnabledFor(logging.DEBUG):
@@ -97,17 +96,16 @@ class Dispatcher:
         if services.quotas.is_active:
             ctx.busy_ms = services.clock.monotonic_ms() - ctx.began_ms
         finish = partial(self._finish, route, header, ctx)
-        if isinstance(response, Completion):
-            return response.through(finish)
-        if isinstance(response, Exclusive):
-            return Exclusive(_finish_later(finish, response.answer))
-        if isinstance(response, Awaitable):
+        if isinstance(response, CoroutineType):  # what most handlers are whose answer takes time
             if route.is_forwarded:
-                later = self._decide_or_forward(response, finish, frame, peer)
-            else:
-                later = _finish_later(finish, response)
-            return Exclusive(later) if route.is_exclusive else later
-        return finish(response)
+                decided = self._decide_or_forward(response, finish, frame, peer)
+                return Reply.of(decided, is_exclusive=route.is_exclusive)
+            response = Reply.of(response)
+        if not isinstance(response, Reply):
+            return finish(response)
+        if route.is_exclusive:
+            response.is_exclusive = True
+        return response.through(finish)
 
     def _finish(self, route: Route, header: RequestHeader, ctx: RequestContext, response: Any) -> Answer:
         """The one way back up: every response of a handler passes here, whenever it comes."""
@@ -161,9 +159,7 @@ class Dispatcher:
         if not (self._routes.get(header.api_key) or self._route(header.api_key, peer)).is_forwarded:
             raise CloseConnection(f"API key {header.api_key} is not one that controllers answer")
         answer = self.dispatch(frame, peer)
-        if isinstance(answer, Exclusive):
-            answer = answer.answer
-        if isinstance(answer, Awaitable):
+        if isinstance(answer, Reply):
             answer = await answer
         return b"".join(answer)[_SIZE.size :]
 
@@ -213,7 +209,3 @@ def _client_of(request: EnvelopeRequest, broker: Peer) -> Peer:
     client.is_forwarded = True
     client.principal = decode_principal(request.request_principal or b"")
     return client
-
-
-async def _finish_later(finish: Callable[[Any], Answer], response: Awaitable[Any]) -> Answer:
-    return finish(await response)

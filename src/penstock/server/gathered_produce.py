@@ -13,7 +13,7 @@ from penstock.cluster.gathered import GATHERED_BYTES_MAX, GatheredAppend
 from penstock.cluster.replica import Replica
 from penstock.cluster.topic_names import INTERNAL_TOPICS
 from penstock.observability.clock import Clock
-from penstock.observability.completion import Completion
+from penstock.observability.completion import Reply
 from penstock.protocol.records.batch import ATTRIBUTES_POSITION, HEADER_SIZE, TRANSACTIONAL_FLAG
 from penstock.protocol.records.rules import CheckElsewhere
 from penstock.protocol.repeated_produce import ProduceHead
@@ -32,7 +32,7 @@ _FLAGS_POSITION: Final = ATTRIBUTES_POSITION + 1  # the low byte
 
 def gather(  # noqa: PLR0917  names are paid for at each call
     services: Services, route: Route, head: ProduceHead, records: memoryview, frame: bytearray, peer: Peer
-) -> Completion[Answer] | None:
+) -> Reply[Answer] | None:
     """Append the batch together with what others send now; None, with nothing done, if it must go the long way.
 
     That is where whatever takes more than a look is decided: transactions, internal topics, quotas, batches that are

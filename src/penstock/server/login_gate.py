@@ -6,15 +6,15 @@ after `connection.failed.authentication.delay.ms`: guessing is slow, and nothing
 
 import logging
 import struct
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 from penstock.observability.clock import Clock
-from penstock.observability.completion import Completion
+from penstock.observability.completion import Reply
 from penstock.observability.seldom import Seldom
 from penstock.protocol import apis
 from penstock.security.sasl.exchange import LoginRefused
 from penstock.security.sasl.login import SASL_HANDSHAKE, Login, State
-from penstock.server.connection_host import Answer, CloseConnection, Dispatch, Exclusive, Farewell, Peer
+from penstock.server.connection_host import Answer, CloseConnection, Dispatch, Farewell, Peer
 
 log = logging.getLogger(__name__)
 
@@ -42,9 +42,7 @@ class LoginGate:
         self._clock = clock
         self._on_done = on_done
 
-    def dispatch(
-        self, frame: bytearray, peer: Peer
-    ) -> Answer | Completion[Answer] | Awaitable[Answer] | Exclusive:
+    def dispatch(self, frame: bytearray, peer: Peer) -> Answer | Reply[Answer]:
         login = self._login
         if login.is_done and login.expires_at_ms is None:
             return self._dispatcher.dispatch(frame, peer)
@@ -57,33 +55,31 @@ class LoginGate:
         if login.refuses(api_key):
             login.fail()
             name = apis.APIS[api_key].name if api_key in apis.APIS else "something unknown"
-            return Exclusive(self._refuse(peer, f"sent {name} where a login was expected"))
+            return self._refuse(peer, f"sent {name} where a login was expected")
         was_done = login.principal is not None
         answer = self._dispatcher.dispatch(frame, peer)
         if login.state is State.FAILED:
-            return Exclusive(self._refuse(peer, _FAILED, answer))
+            return self._refuse(peer, _FAILED, answer)
         if login.is_done and not was_done:
             self._on_done()
         return answer
 
-    def _take_token(self, frame: bytearray, peer: Peer) -> Answer | Exclusive:
+    def _take_token(self, frame: bytearray, peer: Peer) -> Answer | Reply[Answer]:
         """A message of the exchange by itself, as clients send it after SaslHandshake v0; so is the answer."""
         try:
             step = self._login.authenticate(bytes(frame))
         except LoginRefused:
-            return Exclusive(self._refuse(peer, _FAILED))
+            return self._refuse(peer, _FAILED)
         if self._login.is_done:
             accept(self._login, peer)
             self._on_done()
         return (_SIZE.pack(len(step.answer)), step.answer)
 
-    async def _refuse(
-        self,
-        peer: Peer,
-        reason: str,
-        answer: Answer | Completion[Answer] | Awaitable[Answer] | Exclusive | None = None,
-    ) -> Answer:
+    def _refuse(self, peer: Peer, reason: str, answer: Answer | Reply[Answer] | None = None) -> Reply[Answer]:
         """Wait, answer if there is an answer, close."""
+        return Reply.of(self._refuse_later(peer, reason, answer), is_exclusive=True)
+
+    async def _refuse_later(self, peer: Peer, reason: str, answer: Answer | Reply[Answer] | None) -> Answer:
         if times := self._seldom.times((peer.host, reason)):
             again = "" if times == 1 else f" ({times} times since this was told last)"
             log.warning("%s of listener %s %s%s", peer, peer.listener, reason, again)

@@ -36,7 +36,7 @@ from penstock.groups.moment import moment_of
 from penstock.groups.records import group_record
 from penstock.groups.vigil import Shard, Vigil
 from penstock.observability.clock import Clock
-from penstock.observability.completion import Completion
+from penstock.observability.completion import Completion, Reply
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -120,7 +120,7 @@ class ConsumerGroups:
 
     def heartbeat(
         self, shard: Shard, request: ConsumerGroupHeartbeatRequest, client: Client, version: int
-    ) -> ConsumerGroupHeartbeatResponse | Completion[ConsumerGroupHeartbeatResponse]:
+    ) -> ConsumerGroupHeartbeatResponse | Reply[ConsumerGroupHeartbeatResponse]:
         now = self.situation(request.group_id)
         try:
             heartbeat.check_request(request, version, now.settings)
@@ -134,7 +134,7 @@ class ConsumerGroups:
 
     def _report(
         self, shard: Shard, request: ConsumerGroupHeartbeatRequest, client: Client, now: Situation
-    ) -> ConsumerGroupHeartbeatResponse | Completion[ConsumerGroupHeartbeatResponse]:
+    ) -> ConsumerGroupHeartbeatResponse | Reply[ConsumerGroupHeartbeatResponse]:
         group = shard.state.consumers.get(request.group_id)
         classic = None
         if request.group_id in shard.state.shares:
@@ -163,7 +163,7 @@ class ConsumerGroups:
 
     def _leave(
         self, shard: Shard, request: ConsumerGroupHeartbeatRequest, now: Situation
-    ) -> ConsumerGroupHeartbeatResponse | Completion[ConsumerGroupHeartbeatResponse]:
+    ) -> ConsumerGroupHeartbeatResponse | Reply[ConsumerGroupHeartbeatResponse]:
         group = shard.state.consumers.get(request.group_id)
         if group is None:
             raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Consumer group {request.group_id} not found.")
@@ -183,7 +183,7 @@ class ConsumerGroups:
         members: list[Member],
         response: ConsumerGroupHeartbeatResponse,
         now: Situation,
-    ) -> ConsumerGroupHeartbeatResponse | Completion[ConsumerGroupHeartbeatResponse]:
+    ) -> ConsumerGroupHeartbeatResponse | Reply[ConsumerGroupHeartbeatResponse]:
         for member in members:
             group.remove_member(member)
         if any(m.classic is None for m in members) and migration.can_downgrade(group, now.settings):
@@ -214,7 +214,7 @@ class ConsumerGroups:
 
     def join(
         self, shard: Shard, group: ConsumerGroup, request: JoinGroupRequest, client: Client, version: int
-    ) -> JoinGroupResponse | Completion[JoinGroupResponse]:
+    ) -> JoinGroupResponse | Reply[JoinGroupResponse]:
         now = self.situation(group.group_id)
         joiner = classic_members.Joiner(client, self._new_uuid(), must_know_its_id=version >= 4)
 
@@ -233,7 +233,7 @@ class ConsumerGroups:
 
     def sync(
         self, shard: Shard, group: ConsumerGroup, request: SyncGroupRequest
-    ) -> SyncGroupResponse | Completion[SyncGroupResponse]:
+    ) -> SyncGroupResponse | Reply[SyncGroupResponse]:
         try:
             response = classic_members.sync(group, request, self.situation(group.group_id))
         except Refused as refused:
@@ -250,7 +250,7 @@ class ConsumerGroups:
 
     def leave(
         self, shard: Shard, group: ConsumerGroup, leaving: Sequence[MemberIdentity]
-    ) -> LeaveGroupResponse | Completion[LeaveGroupResponse]:
+    ) -> LeaveGroupResponse | Reply[LeaveGroupResponse]:
         left = classic_members.leave(group, leaving, self.situation(group.group_id))
         return self._answer(
             shard,
@@ -278,7 +278,7 @@ class ConsumerGroups:
         *,
         before: Change | None = None,
         after: Change | None = None,
-    ) -> R | Completion[R]:
+    ) -> R | Reply[R]:
         """Write what changed; the answer comes when that is committed, with all that it tells."""
         try:
             written = self._write(shard, group, before, after)

@@ -33,7 +33,7 @@ from penstock.groups.share.settings import settings_of
 from penstock.groups.share.situation import ShareSituation
 from penstock.groups.vigil import Shard, Vigil
 from penstock.observability.clock import Clock
-from penstock.observability.completion import Completion
+from penstock.observability.completion import Completion, Reply
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.share_group_heartbeat import (
     ShareGroupHeartbeatRequest,
@@ -124,7 +124,7 @@ class ShareGroups:
         self, shard: Shard, request: ShareGroupHeartbeatRequest, client: Client
     ) -> (
         ShareGroupHeartbeatResponse
-        | Completion[ShareGroupHeartbeatResponse]
+        | Reply[ShareGroupHeartbeatResponse]
         | Awaitable[ShareGroupHeartbeatResponse]
     ):
         now = self.situation(request.group_id)
@@ -153,12 +153,12 @@ class ShareGroups:
     async def _answer_later(
         self,
         joining: "_Joining",
-        answer: ShareGroupHeartbeatResponse | Completion[ShareGroupHeartbeatResponse],
+        answer: ShareGroupHeartbeatResponse | Reply[ShareGroupHeartbeatResponse],
         preparing: "Sequence[asyncio.Task[Outcome]]",
     ) -> ShareGroupHeartbeatResponse:
         """Let whoever joins wait until there are partitions for it: with its next heartbeat it would get them late."""
         shard, group, request, client = joining
-        response = await answer if isinstance(answer, Completion) else answer
+        response = await answer if isinstance(answer, Reply) else answer
         if response.error_code:
             return response
         await self._patience(group, preparing)
@@ -170,7 +170,7 @@ class ShareGroups:
         except Refused:
             return response  # it has left meanwhile
         settled = self._answer(shard, group, later)
-        return await settled if isinstance(settled, Completion) else settled
+        return await settled if isinstance(settled, Reply) else settled
 
     async def _patience(self, group: ShareGroup, preparing: "Sequence[asyncio.Task[Outcome]]") -> None:
         """Wait for what is being prepared, no longer than the next heartbeat would be waited for."""
@@ -301,7 +301,7 @@ class ShareGroups:
 
     def _answer(
         self, shard: Shard, group: ShareGroup, response: ShareGroupHeartbeatResponse
-    ) -> ShareGroupHeartbeatResponse | Completion[ShareGroupHeartbeatResponse]:
+    ) -> ShareGroupHeartbeatResponse | Reply[ShareGroupHeartbeatResponse]:
         """Write what changed; the answer comes when that is committed, with all that it tells."""
         try:
             return once_committed(self.write(shard, group), response, _refused)

@@ -1,11 +1,12 @@
 """The table of APIs this broker serves: one handler module for each, imported when first needed.
 
-A handler module has `handle(ctx, request)`. What it does before it returns happens in connection order; when it
-returns an awaitable, the rest is waited for while later requests go on, and is answered in its place. Behind an
-exclusive one, which changes what others read, later requests wait, as all do in Kafka: a client may send a commit and
-right behind it ask for what is committed. A forwarded one is answered by the active controller, wherever a client
-sends it. An early one is answered before this broker has caught up with its cluster: without the nodes' votes and
-fetches none ever would. Internal ones are not shown to clients, nor are versions that Kafka calls unstable.
+A handler module has `handle(ctx, request)`. What it does before it returns happens in connection order. It returns the
+response or, when that takes time, a `Reply`; the coroutine of an `async` function becomes one in `dispatch`. Later
+requests go on meanwhile, and the response is sent in its place. Behind an exclusive one, which changes what others
+read, later requests wait, as all do in Kafka: a client may create a topic and right behind it ask for it. A forwarded
+one is answered by the active controller, wherever a client sends it. An early one is answered before this broker has
+caught up with its cluster: without the nodes' votes and fetches none ever would. Internal ones are not shown to
+clients, nor are versions that Kafka calls unstable.
 """
 
 from collections.abc import Collection
@@ -51,7 +52,7 @@ HANDLERS: dict[int, Handler] = dict(
         _entry(1, "fetch", is_early=True),
         _entry(2, "list_offsets"),
         _entry(3, "metadata"),
-        _entry(8, "offset_commit", is_exclusive=True),
+        _entry(8, "offset_commit"),
         _entry(9, "offset_fetch"),
         _entry(10, "find_coordinator"),
         _entry(11, "join_group"),

@@ -7,7 +7,7 @@ a while (static members).
 from functools import partial
 
 from penstock.groups.consumer.heartbeat import Client
-from penstock.observability.completion import Completion
+from penstock.observability.completion import Reply
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -20,7 +20,7 @@ from penstock.server.permissions import denied_topics, may_group, may_topic
 
 def handle(
     ctx: RequestContext, request: ConsumerGroupHeartbeatRequest
-) -> ConsumerGroupHeartbeatResponse | Completion[ConsumerGroupHeartbeatResponse]:
+) -> ConsumerGroupHeartbeatResponse | Reply[ConsumerGroupHeartbeatResponse]:
     groups = ctx.broker.groups
     if not groups.consumers.is_offered:
         return ConsumerGroupHeartbeatResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)

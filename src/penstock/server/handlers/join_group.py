@@ -6,10 +6,10 @@ log only. v9: a leader may be told to keep the assignment (KIP-814).
 """
 
 import logging
-from collections.abc import Awaitable
 
 import msgspec
 
+from penstock.observability.completion import Reply
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from penstock.security.operations import Operation
@@ -21,9 +21,7 @@ log = logging.getLogger(__name__)
 _NULL_PROTOCOL_FROM = 7
 
 
-def handle(
-    ctx: RequestContext, request: JoinGroupRequest
-) -> JoinGroupResponse | Awaitable[JoinGroupResponse]:
+def handle(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupResponse | Reply[JoinGroupResponse]:
     if not may_group(ctx, Operation.READ, request.group_id):
         refused = JoinGroupResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED, protocol_name=None)
         return _in_version(refused, ctx.version)
@@ -38,11 +36,7 @@ def handle(
     )
     if isinstance(answer, JoinGroupResponse):
         return _in_version(answer, ctx.version)
-    return _later(answer, ctx.version)
-
-
-async def _later(answer: Awaitable[JoinGroupResponse], version: int) -> JoinGroupResponse:
-    return _in_version(await answer, version)
+    return Reply.after(answer, lambda done: _in_version(done.result(), ctx.version))
 
 
 def _in_version(response: JoinGroupResponse, version: int) -> JoinGroupResponse:

@@ -6,7 +6,7 @@ v5: with reasons (KIP-800), for our log only.
 
 import logging
 
-from penstock.observability.completion import Completion
+from penstock.observability.completion import Reply
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
 from penstock.security.operations import Operation
@@ -18,9 +18,7 @@ log = logging.getLogger(__name__)
 _SEVERAL_FROM = 3
 
 
-def handle(
-    ctx: RequestContext, request: LeaveGroupRequest
-) -> LeaveGroupResponse | Completion[LeaveGroupResponse]:
+def handle(ctx: RequestContext, request: LeaveGroupRequest) -> LeaveGroupResponse | Reply[LeaveGroupResponse]:
     if not may_group(ctx, Operation.READ, request.group_id):
         return LeaveGroupResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
     members = request.members
@@ -32,11 +30,9 @@ def handle(
     response = ctx.broker.groups.leave(request.group_id, members)
     if ctx.version >= _SEVERAL_FROM:
         return response
-    if not isinstance(response, Completion):
-        return _of_one(response)
-    answer: Completion[LeaveGroupResponse] = Completion()
-    response.then(lambda done: answer.resolve(_of_one(done.result())))
-    return answer
+    if isinstance(response, Reply):
+        return Reply.after(response, lambda done: _of_one(done.result()))
+    return _of_one(response)
 
 
 def _of_one(response: LeaveGroupResponse) -> LeaveGroupResponse:

@@ -9,7 +9,7 @@ import msgspec
 
 from penstock.config.themes.coordinators import OFFSET_METADATA_MAX_BYTES
 from penstock.groups.committing import Committer, commit
-from penstock.observability.completion import Completion
+from penstock.observability.completion import Completion, Reply
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.offset_commit import (
     OffsetCommitRequest,
@@ -29,7 +29,7 @@ _BY_ID_FROM = 10
 
 def handle(
     ctx: RequestContext, request: OffsetCommitRequest
-) -> OffsetCommitResponse | Completion[OffsetCommitResponse]:
+) -> OffsetCommitResponse | Reply[OffsetCommitResponse]:
     if not may_group(ctx, Operation.READ, request.group_id):
         return _refused(request, ErrorCode.GROUP_AUTHORIZATION_FAILED)
     now_ms = ctx.broker.clock.now_ms()
@@ -59,7 +59,9 @@ def handle(
         version=ctx.version,
     )
     outcome = commit(ctx.broker.groups, committer, commits)
-    return _later(response, outcome) if isinstance(outcome, Completion) else _with(response, outcome)
+    if isinstance(outcome, Completion):
+        return Reply.after(outcome, lambda done: _with(response, done.result()))
+    return _with(response, outcome)
 
 
 def _resolve(ctx: RequestContext, topic: OffsetCommitRequestTopic) -> tuple[str, bytes, ErrorCode]:
@@ -117,14 +119,6 @@ def _value(
         expire_timestamp=expire_ms,
         topic_id=topic_id,
     )
-
-
-def _later(
-    response: OffsetCommitResponse, outcome: Completion[ErrorCode]
-) -> Completion[OffsetCommitResponse]:
-    answer: Completion[OffsetCommitResponse] = Completion()
-    outcome.then(lambda done: answer.resolve(_with(response, done.result())))
-    return answer
 
 
 def _with(response: OffsetCommitResponse, code: ErrorCode) -> OffsetCommitResponse:

@@ -10,12 +10,12 @@ is part of the transaction or, from v12 on, is told that it is (KIP-890).
 """
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import Mapping
 from functools import partial
 
 from penstock.cluster.replica import ALL, Replica
 from penstock.cluster.topic_names import INTERNAL_TOPICS
-from penstock.observability.completion import Completion
+from penstock.observability.completion import Reply
 from penstock.protocol.compression import Codec
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.produce import (
@@ -29,7 +29,7 @@ from penstock.protocol.messages.produce import (
 from penstock.protocol.records.batch import CODEC_MASK, TRANSACTIONAL_FLAG
 from penstock.protocol.records.rules import CheckElsewhere
 from penstock.security.operations import Operation
-from penstock.server.connection_host import CloseConnection, Exclusive
+from penstock.server.connection_host import CloseConnection
 from penstock.server.context import RequestContext
 from penstock.server.permissions import may_transactional_id, refused_topics
 from penstock.server.produce_answers import answer_of_one, failed, rejected, stored
@@ -93,12 +93,12 @@ _NO_VERDICTS: Verdicts = {}
 
 def handle(
     ctx: RequestContext, request: ProduceRequest
-) -> ProduceResponse | Awaitable[ProduceResponse | None] | Exclusive | None:
+) -> ProduceResponse | Reply[ProduceResponse | None] | None:
     denied = _denied(ctx, request)
     if request.transactional_id is not None:
         pending = pending_in(ctx, [t for t in request.topic_data if key_of(ctx, t) not in denied])
         if isinstance(pending, Pending):
-            return _handle_later(ctx, request, denied, pending)
+            return Reply.of(_handle_later(ctx, request, denied, pending))
         return _go_on(ctx, request, _append_all(ctx, request, denied, pending))
     topics = request.topic_data
     if len(topics) == 1 and len(topics[0].partition_data) == 1 and not denied:
@@ -108,7 +108,7 @@ def handle(
 
 def _handle_one(
     ctx: RequestContext, request: ProduceRequest, topic: TopicProduceData
-) -> ProduceResponse | Completion[ProduceResponse] | Exclusive | None:
+) -> ProduceResponse | Reply[ProduceResponse | None] | None:
     """What nearly every request is: records for one partition. Where no other broker holds it, there is only its disk
     to wait for, without a time limit.
     """
@@ -117,13 +117,13 @@ def _handle_one(
     leader, appended = outcome.leader, outcome.appended
     if leader is None or appended is None or leader.is_replicated or request.acks == 0:
         return _go_on(ctx, request, [(topic, [outcome])])
-    answer: Completion[ProduceResponse] = Completion()
+    answer: Reply[ProduceResponse | None] = Reply()
     leader.notify_when_acknowledged(appended, request.acks, partial(_respond_to_one, answer, topic, outcome))
     return answer
 
 
 def _respond_to_one(
-    answer: Completion[ProduceResponse], topic: TopicProduceData, outcome: _Outcome, error: LogError | None
+    answer: Reply[ProduceResponse | None], topic: TopicProduceData, outcome: _Outcome, error: LogError | None
 ) -> None:
     if error is not None:
         outcome.response = failed(outcome.response.index, error.code, error.client_message)
@@ -156,7 +156,7 @@ async def _handle_later(
     finally:
         pending.admission.close()  # the producer's next request goes in behind what was appended
     answer = _answer(ctx, request, outcomes)
-    return await answer if isinstance(answer, Completion) else answer
+    return await answer if isinstance(answer, Reply) else answer
 
 
 def _append_all(ctx: RequestContext, request: ProduceRequest, denied: _Denied, found: Verdicts) -> _Outcomes:
@@ -173,10 +173,10 @@ def _append_all(ctx: RequestContext, request: ProduceRequest, denied: _Denied, f
 
 def _go_on(
     ctx: RequestContext, request: ProduceRequest, outcomes: _Outcomes
-) -> ProduceResponse | Completion[ProduceResponse] | Exclusive | None:
+) -> ProduceResponse | Reply[ProduceResponse | None] | None:
     if _has_unchecked(outcomes):
         # What the same client sends next must not overtake it.
-        return Exclusive(_answer_checked(ctx, request, outcomes))
+        return Reply.of(_answer_checked(ctx, request, outcomes), is_exclusive=True)
     return _answer(ctx, request, outcomes)
 
 
@@ -192,7 +192,7 @@ async def _answer_checked(
     ctx: RequestContext, request: ProduceRequest, outcomes: _Outcomes
 ) -> ProduceResponse | None:
     answer = _answer(ctx, request, await _append_checked(ctx, request, outcomes))
-    return await answer if isinstance(answer, Completion) else answer
+    return await answer if isinstance(answer, Reply) else answer
 
 
 async def _append_checked(ctx: RequestContext, request: ProduceRequest, outcomes: _Outcomes) -> _Outcomes:
@@ -225,7 +225,7 @@ async def _check_and_append(
 
 def _answer(
     ctx: RequestContext, request: ProduceRequest, outcomes: _Outcomes
-) -> ProduceResponse | Completion[ProduceResponse] | None:
+) -> ProduceResponse | Reply[ProduceResponse | None] | None:
     if request.acks == 0:
         for topic, parts in outcomes:
             for outcome in parts:
@@ -254,7 +254,7 @@ class _Waiting:
     def __init__(
         self, ctx: RequestContext, request: ProduceRequest, outcomes: _Outcomes, waiting: list[_Outcome]
     ) -> None:
-        self.answer: Completion[ProduceResponse] = Completion()
+        self.answer: Reply[ProduceResponse | None] = Reply()
         self._access = ctx.broker.access
         self._outcomes = outcomes
         self._left = len(waiting)

@@ -8,7 +8,7 @@ from collections.abc import Awaitable
 
 from penstock.groups.consumer.heartbeat import Client
 from penstock.groups.share.heartbeat import may_be_member_id
-from penstock.observability.completion import Completion
+from penstock.observability.completion import Reply
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.share_group_heartbeat import (
     ShareGroupHeartbeatRequest,
@@ -22,9 +22,7 @@ from penstock.server.permissions import denied_topics, may_group
 def handle(
     ctx: RequestContext, request: ShareGroupHeartbeatRequest
 ) -> (
-    ShareGroupHeartbeatResponse
-    | Completion[ShareGroupHeartbeatResponse]
-    | Awaitable[ShareGroupHeartbeatResponse]
+    ShareGroupHeartbeatResponse | Reply[ShareGroupHeartbeatResponse] | Awaitable[ShareGroupHeartbeatResponse]
 ):
     groups = ctx.broker.groups
     if not groups.shares.is_offered:

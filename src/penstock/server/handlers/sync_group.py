@@ -3,7 +3,7 @@
 v5: the protocol that the member believes in must be named (KIP-559).
 """
 
-from penstock.observability.completion import Completion
+from penstock.observability.completion import Reply
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from penstock.security.operations import Operation
@@ -13,9 +13,7 @@ from penstock.server.permissions import may_group
 _PROTOCOL_REQUIRED_FROM = 5
 
 
-def handle(
-    ctx: RequestContext, request: SyncGroupRequest
-) -> SyncGroupResponse | Completion[SyncGroupResponse]:
+def handle(ctx: RequestContext, request: SyncGroupRequest) -> SyncGroupResponse | Reply[SyncGroupResponse]:
     is_named = request.protocol_type is not None and request.protocol_name is not None
     if ctx.version >= _PROTOCOL_REQUIRED_FROM and not is_named:
         return SyncGroupResponse(error_code=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
