@@ -14,7 +14,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 COMPILED = (
-    "cluster/gathered.py",
+    "cluster/commit.py",
     "cluster/replica.py",
     "cluster/replicas.py",
     "cluster/waiting.py",
@@ -22,18 +22,15 @@ COMPILED = (
     "observability/exposition.py",
     "protocol/headers.py",
     "protocol/produce_frame.py",
-    "protocol/repeated_produce.py",
     "protocol/records/validation.py",
     "protocol/records/walk.py",
     "protocol/wire.py",
     "server/connection.py",
     "server/context.py",
     "server/dispatch.py",
-    "server/gathered_produce.py",
     "server/handlers/produce.py",
     "server/memory.py",
     "server/metrics/requests.py",
-    "server/produce_answers.py",
     "server/route.py",
     "server/tls_listener.py",
     "server/transactional_produce.py",

@@ -50,9 +50,7 @@ def test_what_was_waiting_for_more_replicas_is_committed_when_fewer_are_asked_fo
 def test_a_waiting_producer_is_refused_when_more_replicas_are_asked_for_than_are_in_sync() -> None:
     async def story() -> None:
         replica = led(ALONE, min_insync_replicas=1)
-        appended = replica.append(batch_of("a"), NOW_MS, leader_epoch=EPOCH)
-        waiting = replica.committed(appended.last_offset, leader_epoch=EPOCH)
-        assert waiting is not None
+        waiting = replica.append(batch_of("a"), NOW_MS, leader_epoch=EPOCH)
         replica.configure(config_of(min_insync_replicas=2))
         with pytest.raises(NotEnoughReplicasAfterAppend):
             await waiting
@@ -66,8 +64,7 @@ def test_what_was_acknowledged_without_a_sync_is_synced_when_syncs_are_asked_for
         replica.append(batch_of("a"), NOW_MS, leader_epoch=EPOCH)
         assert (replica.high_watermark, replica.log.durable_offset) == (1, 0)
         replica.configure(config_of(flush_messages=1))
-        waiting = replica.stored(0)
-        assert waiting is not None
-        await waiting
+        await replica.synced()
+        assert replica.log.durable_offset == 1
 
     asyncio.run(story())

@@ -11,8 +11,6 @@ from penstock.protocol import produce_frame
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.headers import encode_response_header
 from penstock.protocol.messages import produce
-from penstock.protocol.repeated_produce import read_head
-from penstock.protocol.request_header import RequestHeader
 from tests.protocol.message_strategies import values
 
 _SETTINGS = settings(max_examples=60, deadline=None, database=None, suppress_health_check=list(HealthCheck))
@@ -47,10 +45,7 @@ def outcome(of: Callable[[], Any]) -> Any:
 
 def decoded(buf: bytes | memoryview, version: int) -> produce.ProduceRequest:
     """As the dispatcher does it."""
-    frame = bytearray(HEADER + buf)
-    header = RequestHeader(api_key=0, api_version=version, correlation_id=1, client_id="")
-    read = read_head(frame, header, len(HEADER))
-    return produce.decode_request(buf, version) if read is None else read[0].request(read[1])
+    return produce_frame.decode_request(memoryview(HEADER + buf), version, len(HEADER))
 
 
 def encoded(message: produce.ProduceResponse, version: int) -> bytes:

@@ -83,7 +83,10 @@ class Desk:
             sequence=sequence,
             is_transactional=True,
         )
-        self.leader.append(bytearray(records), NOW_MS, leader_epoch=self.leader.leader_epoch, permit=permit)
+        epoch = self.leader.leader_epoch
+        commit = self.leader.append(bytearray(records), NOW_MS, leader_epoch=epoch, permit=permit)
+        self.leader.write_queued()
+        commit.raise_if_refused()
 
 
 def at_a_desk(tmp_path: Path, scenario: "Any") -> None:

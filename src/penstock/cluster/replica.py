@@ -13,8 +13,10 @@ for a thread, for another broker. A write of another epoch is refused here, what
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Final
 
-from penstock.cluster.gathered import GATHERED_MAX, GatheredAppend
+from penstock.cluster.commit import ALL, Commit, CommitQueue
 from penstock.cluster.in_sync import Followers, WantedSet
 from penstock.cluster.metadata.state import NO_LEADER, Partition
 from penstock.cluster.replica_errors import (
@@ -25,11 +27,13 @@ from penstock.cluster.replica_errors import (
     PartitionGone,
 )
 from penstock.cluster.topic_names import is_internal
-from penstock.cluster.waiting import Told, WaitingProducers, WaitingReaders
+from penstock.cluster.waiting import WaitingReaders
 from penstock.config.topic import TopicConfig
 from penstock.observability.clock import Clock
 from penstock.observability.completion import Completion
+from penstock.observability.offload import InlineOffload, Offload
 from penstock.protocol.errors import ErrorCode
+from penstock.protocol.records.rules import CheckElsewhere
 from penstock.storage.append import Checked
 from penstock.storage.checkpoints import PartitionName
 from penstock.storage.damage import Damage
@@ -38,6 +42,7 @@ from penstock.storage.files import Buffer
 from penstock.storage.flusher import Flusher
 from penstock.storage.log import Appended, Log, Origin
 from penstock.storage.log_errors import (
+    AppendRejected,
     LogCorrupt,
     LogError,
     NoSpace,
@@ -51,7 +56,9 @@ from penstock.storage.transaction_permit import TransactionPermit
 
 _log = logging.getLogger(__name__)
 
-ALL = -1  # acks: every in-sync replica
+QUEUED_MAX: Final = 256
+QUEUED_BYTES_MAX: Final = 16_384
+"""So many appends are written at once at most: the loop is held meanwhile. A larger batch is not waited with."""
 _NO_EPOCH = -1
 
 
@@ -59,6 +66,7 @@ class Surroundings:
     """What all replicas of a broker share."""
 
     __slots__ = (
+        "checks",
         "clock",
         "disk",
         "flusher",
@@ -70,10 +78,12 @@ class Surroundings:
         "on_suspicion",
     )
 
-    def __init__(self, node_id: int, clock: Clock, flusher: Flusher) -> None:
+    def __init__(self, node_id: int, clock: Clock, flusher: Flusher, checks: Offload | None = None) -> None:
+        """`checks` is where batches are checked that take long."""
         self.node_id = node_id
         self.clock = clock
         self.flusher = flusher
+        self.checks = checks or InlineOffload()
         self.disk = DiskSpace()
         self.lag_ms_max: Callable[[], int] = lambda: 30_000
         self.may_join: Callable[[int, int], bool] = lambda _broker_id, _epoch: True
@@ -90,14 +100,14 @@ class Replica:
     __slots__ = (
         "_end_readers",
         "_followers",
-        "_gathered",
         "_log",
         "_open_log",
-        "_own_producers",
-        "_producers",
+        "_queued",
         "_readers",
         "_saved_high_watermark",
         "_surroundings",
+        "_uncommitted",
+        "_undurable",
         "_why_not_opened",
         "bytes_in",
         "bytes_out",
@@ -137,9 +147,9 @@ class Replica:
         self._log: Log | None = None
         self._why_not_opened: LogError | None = None
         self._followers: Followers | None = None
-        self._producers = WaitingProducers()
-        self._own_producers = WaitingProducers()  # who wait for this broker's disk alone
-        self._gathered: list[GatheredAppend] = []
+        self._queued: list[Commit] = []  # to be written at the end of the turn
+        self._uncommitted = CommitQueue()
+        self._undurable = CommitQueue()  # which wait for this broker's disk alone
         self._readers = WaitingReaders()
         self._end_readers = WaitingReaders()
 
@@ -219,6 +229,7 @@ class Replica:
         log = self._log
         if log is None:
             return
+        self.write_queued()  # it was checked by the settings before
         log.configure(config)
         if log.has_unsynced:
             self._surroundings.flusher.request(log)  # `flush.messages` may be 1 now
@@ -230,14 +241,14 @@ class Replica:
         self._why_not_opened = reason  # opening it would make it anew
         self.is_leader = False
         self.leader_epoch = _NO_EPOCH
-        self._fail_producers(self._why_not_opened)
+        self._fail_commits(self._why_not_opened)
         self.wake_readers()
 
     # -- its part in the cluster ----------------------------------------------------------------------
 
     def follow(self, state: Partition) -> None:
         """Take in what the metadata says of the partition; a new epoch makes long polls look again."""
-        self._append_gathered()
+        self.write_queued()
         self.state = state
         if state.leader_epoch != self.leader_epoch:
             self.leader_id = state.leader
@@ -245,7 +256,7 @@ class Replica:
             self.is_leader = state.leader == self._surroundings.node_id
             self._followers = None
             if not self.is_leader:
-                self._fail_producers(
+                self._fail_commits(
                     NotLeader(f"{self.topic}-{self.partition} is led by broker {state.leader}")
                 )
             elif self._log is not None:
@@ -317,43 +328,147 @@ class Replica:
 
     def append(
         self,
-        records: Buffer | Checked,
+        records: Buffer,
         now_ms: int,
         *,
         leader_epoch: int,
         origin: Origin = Origin.CLIENT,
         acks: int = ALL,
         permit: TransactionPermit | None = None,
-    ) -> Appended:
+    ) -> Commit:
         """Append as the leader of this epoch. Transactional batches need a permit of the same epoch.
 
-        Raises `LogError`, `NotLeader` among others, and `CheckElsewhere` as the log does.
+        Nothing is raised: a refused append is a commit that has failed, with the `LogError`.
         """
-        if leader_epoch != self.leader_epoch or not self.is_leader:
-            raise self._not_leader_of(leader_epoch)
-        if permit is not None and permit.leader_epoch != leader_epoch:
-            raise self._not_leader_of(permit.leader_epoch)
+        commit = Commit(leader_epoch, acks, now_ms, len(records), origin is Origin.CLIENT, permit)
+        self._admit(commit, records, records)
+        return commit
+
+    def _admit(self, commit: Commit, content: Buffer | Checked, records: Buffer) -> bool:
+        """Give the commit its place in the order of appends, or refuse it; False if it is to be checked before.
+
+        When the disk is idle the records are written at once. While it is busy they must wait for the next sync
+        anyway: what comes within a turn of the loop is written at the end of the turn, with one call.
+        """
+        if commit.leader_epoch != self.leader_epoch or not self.is_leader:
+            commit.fail(self._not_leader_of(commit.leader_epoch))
+            return True
+        if commit.permit is not None and commit.permit.leader_epoch != commit.leader_epoch:
+            commit.fail(self._not_leader_of(commit.permit.leader_epoch))
+            return True
         log = self._log if self._log is not None else self.log
-        if self._gathered:  # they came first
-            self._append_gathered()
-        followers = self._followers
-        if followers is not None and acks == ALL:
-            self._require_in_sync(followers, log)
-        size_bytes = records.size_bytes if isinstance(records, Checked) else len(records)
-        if origin is Origin.CLIENT and size_bytes > self._surroundings.disk.room_bytes:
-            raise self._no_space()
+        refusal = self._refusal(commit, log)
+        if refusal is not None:
+            commit.fail(refusal)
+            return True
         try:
-            appended = log.append(
-                records, leader_epoch=leader_epoch, now_ms=now_ms, origin=origin, permit=permit
-            )
-        except StorageError as error:
-            self._refused(error)
-            raise
+            commit.batches = log.prepare(content, commit.now_ms, is_from_client=commit.is_from_client)
+        except CheckElsewhere:
+            self._check_on_thread(commit, records, log)
+            return False
+        except AppendRejected as error:
+            commit.fail(error)
+            return True
+        self._surroundings.disk.room_bytes -= commit.size_bytes
+        if log.syncing is None and not self._queued:
+            self._write([commit])
+        else:
+            self._queue(commit)
+        return True
+
+    def _refusal(self, commit: Commit, log: Log) -> LogError | None:
+        if log.failure is not None:
+            return log.failure
+        followers = self._followers
+        if followers is not None and commit.acks == ALL:
+            wanted = log.config.min_insync_replicas
+            if not followers.may_commit(wanted):
+                return self._not_enough_replicas(followers, wanted)
+        if commit.is_from_client and commit.size_bytes > self._surroundings.disk.room_bytes:
+            return self._no_space()
+        return None
+
+    def _check_on_thread(self, commit: Commit, records: Buffer, log: Log) -> None:
+        """Check what takes long where it holds nobody up; `commit.checking` is done when it has its place."""
+        if commit.checking is None:
+            commit.checking = Completion()
+        check = log.checking(records, commit.now_ms)
+        self._surroundings.checks.call(check, partial(self._checked, commit, records))
+
+    def _checked(
+        self, commit: Commit, records: Buffer, checked: Checked, error: BaseException | None
+    ) -> None:
+        if isinstance(error, AppendRejected):
+            commit.fail(error)
+        elif error is not None:
+            _log.error("Cannot check a batch for %s-%d", self.topic, self.partition, exc_info=error)
+            commit.fail(StorageError(f"the check of the batch failed: {error}"))
+        elif not self._admit(commit, checked, records):
+            return  # the topic's settings have changed meanwhile
+        assert commit.checking is not None
+        commit.checking.resolve(None)
+
+    def _queue(self, commit: Commit) -> None:
+        queued = self._queued
+        queued.append(commit)
+        if len(queued) >= QUEUED_MAX or commit.size_bytes > QUEUED_BYTES_MAX:
+            self.write_queued()
+        elif len(queued) == 1:
+            asyncio.get_running_loop().call_soon(self.write_queued)
+
+    def write_queued(self) -> None:
+        """Write now what waits for the end of the turn: the log is then up to date, and what it knows of producers."""
+        queued = self._queued
+        if queued:
+            self._queued = []
+            self._write(queued)
+
+    def _write(self, commits: list[Commit]) -> None:
+        log = self.log
+        outcomes: Sequence[Appended | LogError]
+        try:
+            outcomes = log.append_each(commits, leader_epoch=self.leader_epoch, now_ms=commits[-1].now_ms)
+        except Exception as error:  # noqa: BLE001  nobody above would answer those who wait
+            _log.exception("Cannot append to %s-%d", self.topic, self.partition)
+            outcomes = [StorageError(f"the append failed: {error}")] * len(commits)
         self._surroundings.flusher.request(log)
-        self._surroundings.disk.room_bytes -= size_bytes
-        self.bytes_in += size_bytes
+        settled: list[tuple[Commit, LogError | None]] = []
+        for commit, outcome in zip(commits, outcomes, strict=True):
+            if isinstance(outcome, LogError):
+                self._surroundings.disk.room_bytes += commit.size_bytes
+                settled.append((commit, outcome))
+                continue
+            commit.appended = outcome
+            commit.last_offset = outcome.last_offset
+            self.bytes_in += commit.size_bytes
+            if self._is_safe(commit, log):
+                settled.append((commit, None))
+            elif log.failure is not None:
+                settled.append((commit, log.failure))
+            else:
+                (self._uncommitted if commit.acks == ALL else self._undurable).add(commit)
         self._appended(log)
-        return appended
+        for commit, failure in settled:  # last: what they call may append in turn
+            if failure is None:
+                commit.resolve(None)
+                continue
+            if isinstance(failure, StorageError):
+                self._refused(failure)
+            commit.fail(failure)
+
+    def _is_safe(self, commit: Commit, log: Log) -> bool:
+        """Whether the append is as safe as its producer wants it."""
+        if commit.acks == ALL:
+            return self.high_watermark > commit.last_offset
+        return commit.acks == 0 or log.committed_offset > commit.last_offset
+
+    def _wait(self, commit: Commit, log: Log) -> None:
+        if self._is_safe(commit, log):
+            commit.resolve(None)
+        elif log.failure is not None:
+            commit.fail(log.failure)
+        else:
+            (self._uncommitted if commit.acks == ALL else self._undurable).add(commit)
 
     def _not_leader_of(self, leader_epoch: int) -> LogError:
         if self._why_not_opened is not None:
@@ -363,139 +478,66 @@ class Replica:
             f"in leader epoch {self.leader_epoch} and led by broker {self.leader_id}"
         )
 
+    def _not_enough_replicas(self, followers: Followers, wanted: int) -> NotEnoughReplicas:
+        eligible = () if self.state is None else self.state.elr
+        return NotEnoughReplicas(
+            f"{self.topic}-{self.partition} has {len(followers.in_sync)} in-sync replica(s), "
+            f"min.insync.replicas is {wanted}, eligible leader replicas: {', '.join(map(str, eligible)) or 'none'}"
+        )
+
     def _appended(self, log: Log) -> None:
         if log.committed_offset > self.high_watermark:  # the topic waives the wait for the disk
             self._own_log_advanced()
         if self._end_readers:
             self._end_readers.wake()
 
-    @property
-    def is_gathering(self) -> bool:
-        """Whether `gather` is the better `append` now, where this broker leads."""
-        log = self._log
-        return (
-            log is not None
-            and log.syncing is not None
-            and self._followers is None
-            and self._surroundings.disk.room_bytes > 0
-        )
-
-    def gather(self, produce: GatheredAppend) -> None:
-        """Append as the leader, with whatever else comes in this turn of the loop. `produce` is told, later."""
-        gathered = self._gathered
-        gathered.append(produce)
-        self._surroundings.disk.room_bytes -= produce.size_bytes
-        if len(gathered) == 1:
-            asyncio.get_running_loop().call_soon(self._append_gathered)
-        elif len(gathered) == GATHERED_MAX:
-            self._append_gathered()
-
-    def _append_gathered(self) -> None:
-        gathered = self._gathered
-        if not gathered:
-            return
-        self._gathered = []
-        log = self.log
-        batches = [produce.batch for produce in gathered]
-        outcomes: Sequence[Appended | LogError]
-        try:
-            outcomes = log.append_each(
-                batches, leader_epoch=self.leader_epoch, now_ms=self._surroundings.clock.now_ms()
-            )
-        except Exception as error:  # noqa: BLE001  nobody above would tell those who wait
-            _log.exception("appending to %s-%d failed", self.topic, self.partition)
-            outcomes = [StorageError(f"the append failed: {error}")] * len(batches)
-        self._surroundings.flusher.request(log)
-        for produce, outcome in zip(gathered, outcomes, strict=True):
-            if isinstance(outcome, LogError):
-                if isinstance(outcome, StorageError):
-                    self._refused(outcome)
-                produce.told(outcome)
-                continue
-            produce.appended = outcome
-            self.bytes_in += produce.size_bytes
-            self.notify_when_acknowledged(outcome, ALL, produce.told)
-        self._appended(log)
-
-    def _require_in_sync(self, followers: Followers, log: Log) -> None:
-        wanted = log.config.min_insync_replicas
-        if not followers.may_commit(wanted):
-            eligible = () if self.state is None else self.state.elr
-            raise NotEnoughReplicas(
-                f"{self.topic}-{self.partition} has {len(followers.in_sync)} in-sync replica(s), "
-                f"min.insync.replicas is {wanted}, eligible leader replicas: {', '.join(map(str, eligible)) or 'none'}"
-            )
-
-    def committed(self, last_offset: int, *, leader_epoch: int) -> Completion[None] | None:
-        """What to wait for before records up to `last_offset` count for all; None when they do.
+    def commit_up_to(self, last_offset: int, *, leader_epoch: int) -> Commit:
+        """The commit of what is in the log up to `last_offset`, whoever has appended it.
 
         It fails when this broker does not lead in that epoch any more: other records may have these offsets.
         """
+        commit = Commit(leader_epoch)
+        commit.last_offset = last_offset
         if leader_epoch != self.leader_epoch or not self.is_leader:
-            refused: Completion[None] = Completion()
-            refused.fail(self._not_leader_of(leader_epoch))
-            return refused
-        return None if self.high_watermark > last_offset else self._waiter(self._producers, last_offset)
+            commit.fail(self._not_leader_of(leader_epoch))
+        else:
+            self._wait(commit, self.log)
+        return commit
 
-    def stored(self, last_offset: int) -> Completion[None] | None:
-        """What to wait for before records up to `last_offset` are on this broker's disk; None when they are."""
-        is_stored = self.log.committed_offset > last_offset
-        return None if is_stored else self._waiter(self._own_producers, last_offset)
-
-    def synced(self) -> Completion[None] | None:
-        """What to wait for before all that the log has now is on this broker's disk; None when it is."""
+    def synced(self) -> Commit:
+        """The commit of all that the log has now, done when it is on this broker's disk."""
         log = self.log
-        waiting = self.stored(log.log_end_offset - 1)
-        if waiting is not None:
+        commit = Commit(self.leader_epoch, acks=1)
+        commit.last_offset = log.log_end_offset - 1
+        self._wait(commit, log)
+        if not commit.is_done:
             self._surroundings.flusher.request(log)
-        return waiting
-
-    def notify_when_acknowledged(self, appended: Appended, acks: int, callback: Told) -> None:
-        """Wait for what a producer waits for: all in-sync replicas, or with acks=1 this one's disk.
-
-        Calls back at once when that is so already, or when this broker does not lead in the epoch of the append.
-        """
-        last_offset = appended.last_offset
-        if appended.leader_epoch != self.leader_epoch or not self.is_leader:
-            callback(self._not_leader_of(appended.leader_epoch))
-            return
-        if acks == ALL or self._followers is None:
-            producers, end_offset = self._producers, self.high_watermark
-        else:
-            producers, end_offset = self._own_producers, self.log.committed_offset
-        if end_offset > last_offset:
-            callback(None)
-        else:
-            self._wait(producers, last_offset, callback)
-
-    def _waiter(self, producers: WaitingProducers, last_offset: int) -> Completion[None]:
-        waiter: Completion[None] = Completion()
-        self._wait(producers, last_offset, waiter.end)
-        return waiter
-
-    def _wait(self, producers: WaitingProducers, last_offset: int, told: Told) -> None:
-        failure = self.log.failure
-        if failure is None:
-            producers.add(last_offset, told)
-        else:
-            told(failure)
+        return commit
 
     # -- following ------------------------------------------------------------------------------------
 
-    def append_fetched(self, records: Buffer, now_ms: int, *, leader_epoch: int) -> Appended | None:
-        """Store what the leader of this epoch gave, as its follower; synced like anything else. Raises `LogError`."""
-        self._require_follower(leader_epoch)
-        if len(records) > self._surroundings.disk.room_bytes and not is_internal(self.topic):
-            raise self._no_space()
+    def append_fetched(self, records: Buffer, now_ms: int, *, leader_epoch: int) -> Commit:
+        """Store what the leader of this epoch gave, as its follower; the commit is done when it is on the disk."""
+        commit = Commit(leader_epoch, acks=1, size_bytes=len(records))
         try:
+            self._require_follower(leader_epoch)
+            if len(records) > self._surroundings.disk.room_bytes and not is_internal(self.topic):
+                raise self._no_space()
             appended = self.log.append_replicated(records, now_ms=now_ms, leader_epoch=leader_epoch)
-        except StorageError as error:
-            self._refused(error)
-            raise
-        if appended is not None:
-            self._surroundings.flusher.request(self.log)
-            self._surroundings.disk.room_bytes -= len(records)
-        return appended
+        except LogError as error:
+            if isinstance(error, StorageError):
+                self._refused(error)
+            commit.fail(error)
+            return commit
+        if appended is None:
+            commit.resolve(None)
+            return commit
+        commit.appended = appended
+        commit.last_offset = appended.last_offset
+        self._surroundings.flusher.request(self.log)
+        self._surroundings.disk.room_bytes -= len(records)
+        self._wait(commit, self.log)
+        return commit
 
     @property
     def has_room(self) -> bool:
@@ -560,7 +602,7 @@ class Replica:
         self._truncated(offset)
 
     def _truncated(self, high_watermark: int) -> None:
-        self._own_producers.fail(NotFollower(f"{self.topic}-{self.partition} was truncated"))
+        self._undurable.fail(NotFollower(f"{self.topic}-{self.partition} was truncated"))
         self.high_watermark = high_watermark
         self.log.producers.advance_high_watermark(high_watermark)  # the markers were replayed
 
@@ -578,9 +620,9 @@ class Replica:
         log = self.log
         if log.failure is not None:
             self._surroundings.on_disk_failure(log.failure)
-            self._fail_producers(log.failure)
+            self._fail_commits(log.failure)
             return
-        self._own_producers.reached(log.committed_offset)
+        self._undurable.reached(log.committed_offset)
         if self.is_leader:
             self._advance()
         else:
@@ -605,26 +647,26 @@ class Replica:
             return
         self.high_watermark = high_watermark
         self.log.producers.advance_high_watermark(high_watermark)
-        self._producers.reached(high_watermark)
+        self._uncommitted.reached(high_watermark)
         self._readers.wake()
 
     def _refuse_if_too_few(self) -> None:
         """Whoever waits for all in-sync replicas is told at once that they have become too few."""
         followers, log = self._followers, self._log
-        if followers is None or log is None or not self._producers:
+        if followers is None or log is None or not self._uncommitted:
             return
         if not followers.may_commit(log.config.min_insync_replicas):
             error = NotEnoughReplicasAfterAppend(
                 f"too few replicas of {self.topic}-{self.partition} are in sync to commit"
             )
-            self._producers.fail(error)
+            self._uncommitted.fail(error)
 
-    def _fail_producers(self, failure: LogError) -> None:
-        gathered, self._gathered = self._gathered, []
-        for produce in gathered:
-            produce.told(failure)
-        self._producers.fail(failure)
-        self._own_producers.fail(failure)
+    def _fail_commits(self, failure: LogError) -> None:
+        queued, self._queued = self._queued, []
+        for commit in queued:
+            commit.fail(failure)
+        self._uncommitted.fail(failure)
+        self._undurable.fail(failure)
 
     # -- reading --------------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from penstock.config.overrides import topic_config
 from penstock.config.themes import replication
 from penstock.config.topic import TopicConfig
 from penstock.observability.clock import Clock
+from penstock.observability.offload import Offload
 from penstock.protocol.errors import ErrorCode
 from penstock.storage.checkpoints import PartitionName
 from penstock.storage.damage_checkpoint import Damages
@@ -47,12 +48,13 @@ class Replicas:
         config: BrokerConfig,
         *,
         clock: Clock,
+        checks: Offload | None = None,
     ) -> None:
         self._node_id = node_id
         self._image = image
         self._store = store
         self._config = config
-        self.surroundings = Surroundings(node_id, clock, flusher)
+        self.surroundings = Surroundings(node_id, clock, flusher, checks)
         self.surroundings.lag_ms_max = lambda: self._config[replication.REPLICA_LAG_TIME_MAX_MS]
         self.surroundings.may_join = self._may_join
         self.leader_throttle = ReplicationThrottle(

@@ -8,7 +8,7 @@ It can be awaited too, where that does not matter.
 import asyncio
 from collections.abc import Awaitable, Callable, Generator
 from functools import partial
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -32,19 +32,20 @@ class Completion(Generic[T]):
     def resolve(self, result: T) -> None:
         if not self.is_done:
             self._result = result
-            self._finish()
+            self.is_done = True
+            callback = self._callback
+            if callback is not None:
+                self._callback = None  # it may hold this in turn: a cycle keeps the collector busy
+                callback(self)
 
     def fail(self, error: Exception) -> None:
         if not self.is_done:
             self.error = error
-            self._finish()
-
-    def end(self: "Completion[None]", error: Exception | None) -> None:
-        """Resolve it, which has no result to give, or fail it."""
-        if error is None:
-            self.resolve(None)
-        else:
-            self.fail(error)
+            self.is_done = True
+            callback = self._callback
+            if callback is not None:
+                self._callback = None
+                callback(self)
 
     def then(self, callback: "Callable[[Completion[T]], None]") -> None:
         """Call `callback` when this is done; at once if it is."""
@@ -67,15 +68,6 @@ class Completion(Generic[T]):
             yield from woken
         return self.result()
 
-    def _finish(self) -> None:
-        self.is_done = True
-        callback = self._callback
-        if callback is not None:
-            self._callback = (
-                None  # it may hold this in turn: a cycle for each request keeps the collector busy
-            )
-            callback(self)
-
 
 class Reply(Completion[T]):
     """The answer to a request that comes later: the only thing, beside an answer itself, that a request can get."""
@@ -83,7 +75,9 @@ class Reply(Completion[T]):
     __slots__ = ("_change", "is_exclusive")
 
     def __init__(self, *, is_exclusive: bool = False) -> None:
-        super().__init__()
+        self.is_done = False  # as `Completion` does it: a call less for each request
+        self.error = None
+        self._callback = None
         self.is_exclusive = is_exclusive
         """Whether later requests of the same connection wait for it, because they must see its effect."""
         self._change: Callable[[Any], Any] | None = None
@@ -106,7 +100,7 @@ class Reply(Completion[T]):
         """Give this reply with another result: what `change` makes of it, when it is asked for."""
         assert self._change is None, "a result is changed once"
         self._change = change
-        return cast("Reply[U]", self)
+        return self  # type: ignore[return-value]  # `result` gives what the caller asks for
 
     def result(self) -> T:
         if self.error is not None:

@@ -183,7 +183,10 @@ class Broker:
         self._cleanup.push_async_callback(store.close, flusher)
         metadata = MetadataLog(MetadataImage(store.cluster_id), self._clock)
         controller = Controller(metadata, self._config, self._random)
-        replicas = Replicas(store.node_id, metadata.image, store, flusher, self._config, clock=self._liveness)
+        checks = self._threads(_CHECK_THREADS, "penstock-check")
+        replicas = Replicas(
+            store.node_id, metadata.image, store, flusher, self._config, clock=self._liveness, checks=checks
+        )
         peers = Peers(metadata.image, self._dial, listener)
         self._cleanup.push_async_callback(peers.close)
         self.services = make_services(
@@ -196,7 +199,7 @@ class Broker:
             liveness=self._liveness,
             randomness=self._random,
             metrics=self._metrics(flusher.seconds),
-            checks=self._threads(_CHECK_THREADS, "penstock-check"),
+            checks=checks,
             grant_producer_ids=self._grant_producer_ids,
         )
         await self._watch_disk(replicas, reads)

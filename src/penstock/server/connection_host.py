@@ -10,7 +10,6 @@ import msgspec
 from penstock.observability.clock import Clock
 from penstock.observability.completion import Reply
 from penstock.observability.seldom import Seldom
-from penstock.protocol.repeated_produce import ProduceHead
 from penstock.security.principal import ANONYMOUS, Principal
 from penstock.security.sasl.cluster import ServerProof
 from penstock.server.memory import MemoryBudget
@@ -65,7 +64,6 @@ class Peer:
         "on_leave",
         "port",
         "principal",
-        "produce_head",
         "proof",
         "software_name",
         "software_version",
@@ -84,7 +82,6 @@ class Peer:
         self.is_forwarded = False  # whether another broker passes its requests on
         self.software_name = "unknown"  # until it says so in ApiVersions (KIP-511)
         self.software_version = "unknown"
-        self.produce_head: ProduceHead | None = None  # of its last Produce, which the next one may repeat
         self.is_leaving = False  # nobody waits for news any more: answer with what there is
         self.long_polls: set[asyncio.Future[None]] = set()
         self.turns = ReadTurns()

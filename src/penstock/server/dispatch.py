@@ -1,7 +1,4 @@
-"""From a frame to its handler and back: header, version check, decode, handle, encode.
-
-There is one short cut, for what a broker under load is sent most: see `gathered_produce`.
-"""
+"""From a frame to its handler and back: header, version check, decode, handle, encode."""
 
 import ipaddress
 import logging
@@ -17,15 +14,13 @@ from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.headers import decode_request_header
 from penstock.protocol.messages.api_versions import ApiVersionsResponse
 from penstock.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
-from penstock.protocol.repeated_produce import ProduceHead, read_head
 from penstock.protocol.request_header import RequestHeader
 from penstock.security.principal import decode_principal
 from penstock.server.connection_host import Answer, CloseConnection, Peer
 from penstock.server.context import RequestContext, Services
 from penstock.server.forwarding import forward
-from penstock.server.gathered_produce import gather
 from penstock.server.handlers import HANDLERS, advertised_versions
-from penstock.server.route import PRODUCE, Route
+from penstock.server.route import Route
 
 log = logging.getLogger(__name__)
 
@@ -41,10 +36,6 @@ class Dispatcher:
 
     def dispatch(self, frame: bytearray, peer: Peer) -> Answer | Reply[Answer]:
         """Handle one request; raises `ProtocolError` or `CloseConnection` when the connection cannot go on."""
-        head = peer.produce_head
-        records = None if head is None else head.records_in(frame)
-        if head is not None and records is not None and self._services.is_ready:
-            return self._produce(head, records, frame, peer)
         view = memoryview(frame)
         header, position = decode_request_header(view)
         route = self._routes.get(header.api_key) or self._route(header.api_key, peer)
@@ -57,10 +48,6 @@ class Dispatcher:
         is_elsewhere = route.is_forwarded and not services.controller.is_active
         if is_elsewhere and route.is_own is None:
             return Reply.of(self._forward(bytes(frame), peer), is_exclusive=True)
-        read = read_head(frame, header, position) if route.key == PRODUCE else None
-        if read is not None:
-            peer.produce_head, records = read
-            return self._produce(peer.produce_head, records, frame, peer)
         request = route.decode(view, version, position)
         if is_elsewhere and route.is_own is not None and not route.is_own(request):
             return Reply.of(self._forward(bytes(frame), peer), is_exclusive=True)
@@ -72,16 +59,6 @@ class Dispatcher:
         if route.key == _ENVELOPE:
             return Reply.of(self._open_envelope(route, header, request, peer))
         return self._handle(route, header, request, frame, peer)
-
-    def _produce(
-        self, head: ProduceHead, records: memoryview, frame: bytearray, peer: Peer
-    ) -> Answer | Reply[Answer]:
-        """Handle a Produce of one batch."""
-        route = self._routes[PRODUCE]
-        gathered = gather(self._services, route, head, records, frame, peer)
-        if gathered is not None:
-            return gathered
-        return self._handle(route, head.header(frame), head.request(records), frame, peer)
 
     def _handle(
         self, route: Route, header: RequestHeader, request: Any, frame: bytearray, peer: Peer

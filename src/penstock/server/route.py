@@ -61,7 +61,9 @@ class Route:
         self.is_internal = HANDLERS[key].is_internal
         self.for_brokers = BROKER_APIS.get(key)
         self.response_type: type[Any] = getattr(codec, f"{self.name}Response")
-        self.decode: Callable[[memoryview, int, int], Any] = codec.decode_request
+        self.decode: Callable[[memoryview, int, int], Any] = (
+            produce_frame.decode_request if key == PRODUCE else codec.decode_request
+        )
         self.encode_buffers = _WITHOUT_COPY.get(key)
         self.encode_into: Callable[[bytearray, Any, int], None] = codec.encode_response_into
         handler = importlib.import_module(f"penstock.server.handlers.{HANDLERS[key].module}")

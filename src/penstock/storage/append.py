@@ -1,6 +1,7 @@
 """From the bytes that came over the wire to batches that may be stored: checked, rewritten where need be."""
 
 from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.batch import (
@@ -14,10 +15,36 @@ from penstock.protocol.records.validation import rewrite_batch, validate_batch
 from penstock.storage.files import Buffer
 from penstock.storage.log_errors import AppendRejected
 from penstock.storage.storable_batch import StorableBatch
+from penstock.storage.transaction_permit import TransactionPermit
 
 LEADER_EPOCH_MAX = 2**31 - 1
 HERE_BYTES_MAX = 2 * 1024 * 1024
 """What a batch of a client may grow to before it is checked on a thread: the loop is held for some milliseconds."""
+
+
+class Append(Protocol):
+    """Checked batches, which are stored together or not at all, and under what they may be: see `Log.append_each`."""
+
+    batches: list[StorableBatch]
+    is_from_client: bool
+    permit: TransactionPermit | None
+
+
+class PreparedAppend:
+    """An `Append` and nothing else."""
+
+    __slots__ = ("batches", "is_from_client", "permit")
+
+    def __init__(
+        self,
+        batches: list[StorableBatch],
+        *,
+        is_from_client: bool = True,
+        permit: TransactionPermit | None = None,
+    ) -> None:
+        self.batches = batches
+        self.is_from_client = is_from_client
+        self.permit = permit
 
 
 class Checked:
@@ -28,10 +55,6 @@ class Checked:
     def __init__(self, rules: ValidationRules, batches: list[StorableBatch]) -> None:
         self.rules = rules
         self.batches = batches
-
-    @property
-    def size_bytes(self) -> int:
-        return sum(len(batch.data) for batch in self.batches)
 
 
 def check_produced(records: Buffer, rules: ValidationRules, now_ms: int) -> Checked:

@@ -20,7 +20,9 @@ from penstock.protocol.records.rules import CheckElsewhere, ValidationRules, rul
 from penstock.storage.append import (
     HERE_BYTES_MAX,
     LEADER_EPOCH_MAX,
+    Append,
     Checked,
+    PreparedAppend,
     assign_offsets,
     check_produced,
     prepare_own,
@@ -112,24 +114,13 @@ class Log(MendableLog):
         """
         if self.failure is not None:
             raise self.failure.with_traceback(None)
-        rules = self._rules if self._rules is not None else self._rules_now()
         is_from_client = origin is Origin.CLIENT
-        batches = self._prepared(records, rules, now_ms, is_from_client)
-        duplicate = check_producers(self.producers, batches, is_from_client=is_from_client, permit=permit)
-        if duplicate is not None:
-            return self._known(duplicate, leader_epoch)
-        base_offset = self.chain.end_offset
-        assign_offsets(batches, base_offset, leader_epoch)
-        self._store(batches, now_ms)
-        if leader_epoch != self.epochs.latest_epoch and leader_epoch >= 0:
-            self._assign_epoch(leader_epoch, base_offset)
-        return Appended(
-            base_offset=base_offset,
-            last_offset=self.chain.end_offset - 1,
-            leader_epoch=leader_epoch,
-            log_append_time_ms=now_ms if rules.is_log_append_time else -1,
-            log_start_offset=self.log_start_offset,
-        )
+        batches = self.prepare(records, now_ms, is_from_client=is_from_client)
+        append = PreparedAppend(batches, is_from_client=is_from_client, permit=permit)
+        (outcome,) = self.append_each((append,), leader_epoch=leader_epoch, now_ms=now_ms)
+        if isinstance(outcome, LogError):
+            raise outcome
+        return outcome
 
     def _known(self, duplicate: Duplicate, leader_epoch: int) -> Appended:
         return Appended(
@@ -141,34 +132,33 @@ class Log(MendableLog):
             duplicate=True,
         )
 
-    def _prepared(
-        self, records: Buffer | Checked, rules: ValidationRules, now_ms: int, is_from_client: bool
+    def prepare(
+        self, records: Buffer | Checked, now_ms: int, *, is_from_client: bool = True
     ) -> list[StorableBatch]:
+        """Check records, for `append_each`: one batch of a client. Raises what `append` raises for them."""
+        rules = self._rules if self._rules is not None else self._rules_now()
         if isinstance(records, Checked):
             if records.rules is not rules:  # the topic's settings changed meanwhile
                 raise CheckElsewhere
             return records.batches
-        if is_from_client:
-            return [self.prepare(records, now_ms)]
-        return prepare_own(records, rules, now_ms)
-
-    def prepare(self, records: Buffer, now_ms: int) -> StorableBatch:
-        """Check a client's batch, for `append_each`. Raises what `append` raises for it."""
-        if self._rules_here is None:
-            here = msgspec.structs.replace(self._rules_now(), elsewhere_above_bytes=HERE_BYTES_MAX)
+        if not is_from_client:
+            return prepare_own(records, rules, now_ms)
+        here = self._rules_here
+        if here is None:
+            here = msgspec.structs.replace(rules, elsewhere_above_bytes=HERE_BYTES_MAX)
             self._rules_here = here
-        return prepare_produced(records, self._rules_here, now_ms)
+        return [prepare_produced(records, here, now_ms)]
 
     def append_each(
-        self, batches: Sequence[StorableBatch], *, leader_epoch: int, now_ms: int
+        self, appends: Sequence[Append], *, leader_epoch: int, now_ms: int
     ) -> list[Appended | LogError]:
-        """Store prepared batches of several clients, with one write where that can be; each has its own outcome."""
-        verdicts: list[Appended | LogError | None] = []
+        """Store prepared appends, with one write where that can be; each is stored or refused by itself."""
+        refusals: list[Appended | LogError | None] = []
         stored: list[Appended | LogError] = []
-        together: list[StorableBatch] = []
+        together: list[Append] = []
         producer_ids: set[int] = set()
-        for batch in batches:
-            producer_id = batch.header.producer_id
+        for append in appends:
+            producer_id = append.batches[0].header.producer_id
             if producer_id == NO_PRODUCER_ID:
                 verdict = None
             else:
@@ -176,57 +166,61 @@ class Log(MendableLog):
                     stored += self._store_each(together, leader_epoch, now_ms)
                     together = []
                     producer_ids.clear()
-                verdict = self._verdict(batch, leader_epoch)
+                verdict = self._verdict(append, leader_epoch)
                 producer_ids.add(producer_id)
-            verdicts.append(verdict)
+            refusals.append(verdict)
             if verdict is None:
-                together.append(batch)
+                together.append(append)
         stored += self._store_each(together, leader_epoch, now_ms)
-        if len(stored) == len(batches):
+        if len(stored) == len(appends):
             return stored
         rest = iter(stored)
-        return [next(rest) if verdict is None else verdict for verdict in verdicts]
+        return [next(rest) if verdict is None else verdict for verdict in refusals]
 
-    def _verdict(self, batch: StorableBatch, leader_epoch: int) -> Appended | LogError | None:
-        """What a producer is told without storing its batch; None if that is to be stored."""
-        if self.failure is not None:  # `_store_each` tells it
+    def _verdict(self, append: Append, leader_epoch: int) -> Appended | LogError | None:
+        """The outcome of an append that is not stored: refused, or a retry. None if it is to be stored."""
+        if self.failure is not None:  # `_store_each` gives it
             return None
         try:
-            duplicate = check_producers(self.producers, (batch,), is_from_client=True)
+            duplicate = check_producers(
+                self.producers, append.batches, is_from_client=append.is_from_client, permit=append.permit
+            )
         except AppendRejected as rejected:
             return rejected
         return None if duplicate is None else self._known(duplicate, leader_epoch)
 
-    def _store_each(
-        self, batches: list[StorableBatch], leader_epoch: int, now_ms: int
-    ) -> list[Appended | LogError]:
+    def _store_each(self, appends: list[Append], leader_epoch: int, now_ms: int) -> list[Appended | LogError]:
         if self.failure is not None:  # before them, or by those that came before in the same group
-            return [self.failure.with_traceback(None)] * len(batches)
-        if len(batches) > 1 and not self.chain.has_room_for(batches, now_ms):
-            outcomes: list[Appended | LogError] = []
-            for batch in batches:
-                outcomes += self._store_each([batch], leader_epoch, now_ms)
-            return outcomes
-        if not batches:
+            return [self.failure.with_traceback(None)] * len(appends)
+        if not appends:
             return []
+        if len(appends) == 1:
+            batches = appends[0].batches
+        else:
+            batches = [batch for append in appends for batch in append.batches]
+            if not self.chain.has_room_for(batches, now_ms):
+                outcomes: list[Appended | LogError] = []
+                for append in appends:
+                    outcomes += self._store_each([append], leader_epoch, now_ms)
+                return outcomes
         base_offset = self.chain.end_offset
         assign_offsets(batches, base_offset, leader_epoch)
         try:
             self._store(batches, now_ms)
         except LogError as error:
-            return [error] * len(batches)
+            return [error] * len(appends)
         if leader_epoch != self.epochs.latest_epoch and leader_epoch >= 0:
             self._assign_epoch(leader_epoch, base_offset)
         log_start_offset = self.log_start_offset
         return [
             Appended(
-                base_offset=batch.base_offset,
-                last_offset=batch.last_offset,
+                base_offset=append.batches[0].base_offset,
+                last_offset=append.batches[-1].last_offset,
                 leader_epoch=leader_epoch,
-                log_append_time_ms=_append_time_ms(batch),
+                log_append_time_ms=_append_time_ms(append.batches[0]),
                 log_start_offset=log_start_offset,
             )
-            for batch in batches
+            for append in appends
         ]
 
     def checking(self, records: Buffer, now_ms: int) -> Callable[[], Checked]:

@@ -75,10 +75,11 @@ class LocalMarkers:
         leader = self._replicas.leader_of(target.topic, target.partition)
         if not isinstance(leader, Replica):
             return leader
+        leader.write_queued()  # the log knows of producers what it has stored
         refused = _judge(leader, marker)
         if refused is ErrorCode.NONE:  # it is there, but it may not be on the disks of the others yet
             last_offset = leader.log.log_end_offset - 1
-            return leader.committed(last_offset, leader_epoch=leader.leader_epoch) or ErrorCode.NONE
+            return leader.commit_up_to(last_offset, leader_epoch=leader.leader_epoch)
         if refused is not None:
             return refused
         self._guards.revoke_ended(target, marker.producer_id, marker.ended_epoch)
@@ -95,12 +96,11 @@ class LocalMarkers:
                 if not isinstance(shard, CoordinatorPartition):
                     return ErrorCode.NOT_LEADER_OR_FOLLOWER  # loading: the sender tries again
                 return shard.end_transaction(batch, marker.producer_id, is_commit=marker.is_commit)
-            appended = leader.append(
-                bytearray(batch), now_ms, leader_epoch=leader.leader_epoch, origin=Origin.COORDINATOR
-            )
         except (LogError, CoordinatorError) as error:
             return _code(error)
-        return leader.committed(appended.last_offset, leader_epoch=appended.leader_epoch) or ErrorCode.NONE
+        return leader.append(
+            bytearray(batch), now_ms, leader_epoch=leader.leader_epoch, origin=Origin.COORDINATOR
+        )
 
 
 def _judge(leader: Replica, marker: Marker) -> ErrorCode | None:

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import pytest
 
+from penstock.cluster.commit import Commit
 from penstock.cluster.coordination.change import Change
 from penstock.cluster.coordination.errors import CoordinatorError
 from penstock.cluster.coordination.loading import IsOpen
@@ -36,7 +37,7 @@ class SlowReplica:
         self.batches = list(batches)
         self.append_count = 0
         self.refusal: LogError | None = None
-        self.waiting: list[tuple[int, Completion[None]]] = []
+        self.waiting: list[Commit] = []
         self.log = SimpleNamespace(
             config=SimpleNamespace(max_message_bytes=message_bytes_max),
             log_start_offset=0,
@@ -52,33 +53,44 @@ class SlowReplica:
                 return LogSlice(each, header.next_offset)
         raise AssertionError(f"nothing at {offset}")
 
-    def append(self, records: bytearray, now_ms: int, **_how: object) -> Appended:
+    def append(self, records: bytearray, now_ms: int, **_how: object) -> Commit:
+        commit = Commit(leader_epoch=0)
         if self.refusal is not None:
-            raise self.refusal
+            commit.fail(self.refusal)
+            return commit
         base = self.log.log_end_offset
         self.append_count += 1
         for position, header in iter_batches(records):
             self.log.log_end_offset += header.record_count
             self.batches.append(bytes(records[position : position + header.size_bytes]))
-        return Appended(
+        commit.appended = Appended(
             base_offset=base,
             last_offset=self.log.log_end_offset - 1,
             leader_epoch=0,
             log_append_time_ms=-1,
             log_start_offset=0,
         )
+        return self._wait(commit, self.log.log_end_offset - 1)
 
-    def committed(self, last_offset: int, *, leader_epoch: int) -> Completion[None] | None:
+    def write_queued(self) -> None:
+        """Nothing is queued: appends are written at once."""
+
+    def commit_up_to(self, last_offset: int, *, leader_epoch: int) -> Commit:
+        return self._wait(Commit(leader_epoch), last_offset)
+
+    def _wait(self, commit: Commit, last_offset: int) -> Commit:
+        commit.last_offset = last_offset
         if self.high_watermark > last_offset:
-            return None
-        self.waiting.append((last_offset, Completion()))
-        return self.waiting[-1][1]
+            commit.resolve(None)
+        else:
+            self.waiting.append(commit)
+        return commit
 
-    def commit_up_to(self, offset: int) -> None:
+    def move_high_watermark(self, offset: int) -> None:
         self.high_watermark = offset
-        for last_offset, waiting in self.waiting:
-            if last_offset < offset:
-                waiting.resolve(None)
+        for commit in list(self.waiting):
+            if commit.last_offset < offset:
+                commit.resolve(None)
 
 
 class Notes:
@@ -182,7 +194,7 @@ def test_a_partition_is_loaded_when_what_it_read_is_committed() -> None:
             await turn()
         assert not partition.is_loaded
 
-        replica.commit_up_to(1)
+        replica.move_high_watermark(1)
         await loading
 
         assert partition.is_loaded
@@ -203,9 +215,9 @@ def test_a_partition_is_loaded_however_often_too_few_replicas_are_in_sync_meanwh
             while len(replica.waiting) < count:
                 await turn()
                 clock.advance(100)
-            replica.waiting[-1][1].fail(NotEnoughReplicasAfterAppend("too few"))
+            replica.waiting[-1].fail(NotEnoughReplicasAfterAppend("too few"))
         await turn()
-        replica.commit_up_to(1)
+        replica.move_high_watermark(1)
         while not loading.done():
             await turn()
             clock.advance(100)
@@ -226,7 +238,7 @@ def test_writes_of_one_turn_become_one_batch_and_are_told_when_it_is_committed()
         assert [keys(each) for each in replica.batches] == [[b"a", b"b", b"c"]]
         assert not first.done()
 
-        replica.commit_up_to(3)
+        replica.move_high_watermark(3)
 
         assert first.done()
         assert second.done()
@@ -246,12 +258,12 @@ def test_writes_gather_while_an_earlier_batch_is_on_its_way() -> None:
         await turn()
         assert [keys(each) for each in replica.batches] == [[b"a"]]
 
-        replica.commit_up_to(1)
+        replica.move_high_watermark(1)
 
         assert first.done()
         assert [keys(each) for each in replica.batches] == [[b"a"], [b"b", b"c"]]
         assert not any(each.done() for each in later)
-        replica.commit_up_to(3)
+        replica.move_high_watermark(3)
         assert all(each.done() for each in later)
 
     run(story())
@@ -266,9 +278,9 @@ def test_a_change_that_does_not_fit_into_one_batch_is_split_and_appended_togethe
         assert [keys(each) for each in replica.batches] == [[b"a", b"b"], [b"c", b"d"]]
         assert replica.append_count == 1
 
-        replica.commit_up_to(2)
+        replica.move_high_watermark(2)
         assert not written.done()
-        replica.commit_up_to(4)
+        replica.move_high_watermark(4)
         assert written.done()
 
     run(story())
@@ -332,9 +344,9 @@ def test_what_is_written_in_a_transaction_is_appended_together_and_then_changed(
         assert [keys(each) for each in replica.batches] == [[b"before"], [b"a", b"b"], [b"c", b"d"]]
         assert replica.append_count == 2
         assert partition.state.seen == [b"before", b"a", b"b", b"c", b"d"]
-        replica.commit_up_to(3)
+        replica.move_high_watermark(3)
         assert (before.done(), written.is_done) == (True, False)
-        replica.commit_up_to(5)
+        replica.move_high_watermark(5)
         assert written.is_done
 
     run(story())
@@ -406,7 +418,7 @@ def test_a_reader_waits_for_what_it_saw_and_not_for_later_writes() -> None:
         waiting = [before_append, after_append]
         assert [each.is_done for each in waiting] == [False, False]
 
-        replica.commit_up_to(1)
+        replica.move_high_watermark(1)
 
         assert [each.is_done for each in waiting] == [True, True]
 
@@ -427,7 +439,7 @@ def test_a_write_that_the_log_refuses_ends_the_partition() -> None:
         await turn()
         refused = partition.write(change(partition, record("b")))
         replica.refusal = StorageError("no room")
-        replica.commit_up_to(1)
+        replica.move_high_watermark(1)
 
         await in_flight
         assert failed == [partition]
@@ -448,7 +460,7 @@ def test_a_log_that_fails_after_the_append_ends_the_partition_too() -> None:
         written = partition.write(change(partition, record("a")))
         await turn()
 
-        replica.waiting[0][1].fail(StorageError("the disk is gone"))
+        replica.waiting[0].fail(StorageError("the disk is gone"))
 
         assert failed == [partition]
         with pytest.raises(CoordinatorError):
@@ -473,7 +485,7 @@ def test_whoever_waits_is_told_when_another_broker_leads() -> None:
                 await each
             assert told.value.code is ErrorCode.NOT_COORDINATOR
         assert len(replica.batches) == 1, "what was not written stays unwritten"
-        replica.commit_up_to(1)  # too late for anyone to hear
+        replica.move_high_watermark(1)  # too late for anyone to hear
 
     run(story())
 
@@ -489,7 +501,7 @@ def test_a_write_that_is_not_committed_in_time_is_given_up_but_counts_if_it_is_l
         assert told.value.code is ErrorCode.COORDINATOR_NOT_AVAILABLE
         assert partition.settled() is not None
 
-        replica.commit_up_to(1)
+        replica.move_high_watermark(1)
 
         assert partition.settled() is None
 

@@ -7,6 +7,7 @@ from typing import cast
 
 import msgspec
 
+from penstock.cluster.commit import Commit
 from penstock.cluster.coordination.partition import CoordinatorPartition
 from penstock.cluster.coordination.partitions import CoordinatorPartitions
 from penstock.cluster.metadata.delta import MetadataDelta
@@ -85,8 +86,10 @@ class _Refusing:
     def __getattr__(self, name: str) -> object:
         return getattr(self._replica, name)
 
-    def append(self, *_: object, **__: object) -> None:
-        raise StorageError("no room")
+    def append(self, *_: object, **__: object) -> Commit:
+        commit = Commit(leader_epoch=0)
+        commit.fail(StorageError("no room"))
+        return commit
 
 
 def test_what_another_broker_leads_is_dropped_and_comes_back_with_the_leadership(tmp_path: Path) -> None:

@@ -155,9 +155,7 @@ def test_who_waits_for_records_that_are_truncated_does_not_wait_for_ever(tmp_pat
     async def scenario(stage: Stage) -> None:
         replica = stage.replica
         stage.syncs.is_free.clear()
-        replica.append_fetched(records(0, "a", "b"), stage.clock.now_ms(), leader_epoch=3)
-        waiting = replica.stored(1)
-        assert waiting is not None
+        waiting = replica.append_fetched(records(0, "a", "b"), stage.clock.now_ms(), leader_epoch=3)
         await replica.truncate(stage.store, 1, leader_epoch=3)
         with pytest.raises(NotFollower, match="was truncated"):
             await waiting

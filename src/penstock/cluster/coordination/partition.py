@@ -19,6 +19,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
+from penstock.cluster.commit import Commit
 from penstock.cluster.coordination.change import Change
 from penstock.cluster.coordination.errors import CoordinatorError, told_of
 from penstock.cluster.coordination.loading import Gap, PartitionLoad, Replayed
@@ -31,7 +32,7 @@ from penstock.protocol.compression import Codec
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.builder import NewRecord
 from penstock.storage.log_errors import LogError
-from penstock.storage.log_values import Appended, Origin
+from penstock.storage.log_values import Origin
 from penstock.storage.transaction_permit import TransactionPermit
 
 _COMMIT_RETRY_MS = 100
@@ -114,11 +115,13 @@ class CoordinatorPartition(Generic[S]):
 
     async def _until_committed(self, last_offset: int) -> None:
         """What an earlier leader left behind counts once it is held by all, however long too few are in sync."""
-        while (committed := self.replica.committed(last_offset, leader_epoch=self.leader_epoch)) is not None:
+        while True:
             try:
-                await committed
+                await self.replica.commit_up_to(last_offset, leader_epoch=self.leader_epoch)
             except NotEnoughReplicasAfterAppend:
                 await self._clock.sleep(_COMMIT_RETRY_MS)
+            else:
+                return
 
     # -- writing --------------------------------------------------------------------------------------
 
@@ -236,25 +239,22 @@ class CoordinatorPartition(Generic[S]):
         self, records: bytearray, apply: Callable[[], None], permit: TransactionPermit | None = None
     ) -> Completion[None]:
         self._make_way()
-        appended = self._append_to_log(records, permit)
+        commit = self._append_to_log(records, permit)
+        self.replica.write_queued()  # the state is changed in the order of the log, and not for what the log refuses
+        commit.raise_if_refused()
         apply()
         batch = PendingBatch()
         written = batch.wait()
-        self._when_appended(batch, appended)
+        self._wait_for(commit, batch)
         return written
 
     def _flush(self) -> None:
         batch, self._open = self._open, None
         if batch is None:
             return
-        try:
-            appended = self._append_to_log(batch.build(self._codec, self._size_bytes_max))
-        except LogError as error:
-            self._fail(batch, error)
-        else:
-            self._when_appended(batch, appended)
+        self._wait_for(self._append_to_log(batch.build(self._codec, self._size_bytes_max)), batch)
 
-    def _append_to_log(self, records: bytearray, permit: TransactionPermit | None = None) -> Appended:
+    def _append_to_log(self, records: bytearray, permit: TransactionPermit | None = None) -> Commit:
         return self.replica.append(
             records,
             self._clock.now_ms(),
@@ -263,18 +263,14 @@ class CoordinatorPartition(Generic[S]):
             permit=permit,
         )
 
-    def _when_appended(self, batch: PendingBatch, appended: Appended) -> None:
-        committed = self.replica.committed(appended.last_offset, leader_epoch=appended.leader_epoch)
-        if committed is None:
-            batch.succeed()
-        else:
-            self._in_flight.append(batch)
-            committed.then(partial(self._when_committed, batch))
+    def _wait_for(self, commit: Commit, batch: PendingBatch) -> None:
+        self._in_flight.append(batch)
+        commit.then(partial(self._when_committed, batch))
 
     def _when_committed(self, batch: PendingBatch, done: Completion[None]) -> None:
-        if not self._in_flight or self._in_flight[0] is not batch:
-            return  # `end` has told them
-        self._in_flight.popleft()
+        if batch not in self._in_flight:
+            return  # `end` has failed it
+        self._in_flight.remove(batch)
         if done.error is not None:
             self._fail(batch, done.error)
             return

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Protocol
 
 from penstock.client.connection import Disconnected
+from penstock.cluster.commit import Commit
 from penstock.cluster.fetching import position
 from penstock.cluster.fetching.position import Append, LogView, Rest, StartOver, Truncate
 from penstock.cluster.fetching.session import FetchLimits, FetchSession, PartitionKey
@@ -196,7 +197,7 @@ class Fetcher:
             except (LogError, OSError) as error:
                 self._rest(followed, f"its log cannot be opened ({error})")
                 continue
-            if synced is not None:  # another leader's records, or its own: the fetch offset is a promise
+            if not synced.is_done:  # another leader's records, or its own: the fetch offset is a promise
                 followed.awaits_disk = True
                 synced.then(partial(self._on_synced, followed))
                 continue
@@ -226,7 +227,7 @@ class Fetcher:
 
     async def _take(self, response: FetchResponse, asking: Mapping[PartitionKey, _Followed]) -> None:
         """Act on an answer for those who asked, as long as they have no successor."""
-        storing: list[tuple[_Followed, Append, Completion[None]]] = []
+        storing: list[tuple[_Followed, Append, Commit]] = []
         for topic in response.responses:
             for data in topic.partitions:
                 key = (topic.topic_id, data.partition_index)
@@ -235,38 +236,36 @@ class Fetcher:
                     continue  # the partition moved on while the answer was under way
                 reaction = position.react(data)
                 if isinstance(reaction, Append):
-                    stored = await self._append(followed, reaction)
-                    if stored is not None:
-                        storing.append((followed, reaction, stored))
+                    commit = await self._append(followed, reaction)
+                    if commit is not None:
+                        storing.append((followed, reaction, commit))
                 else:
                     await self._react(followed, reaction)
-        for followed, reaction, stored in storing:
+        for followed, reaction, commit in storing:
             try:
-                await stored
+                await commit
             except LogError as error:
                 self._rest(followed, str(error))
             else:
                 self._take_over(followed, reaction)
 
-    async def _append(self, followed: _Followed, answer: Append) -> Completion[None] | None:
+    async def _append(self, followed: _Followed, answer: Append) -> Commit | None:
         replica = followed.replica
         try:
             start = position.start_before(answer.records, _view(replica))
             if start is not None:
                 await self._start_at_batch(followed, start)
-            appended = replica.append_fetched(
+            commit = replica.append_fetched(
                 answer.records, self._clock.now_ms(), leader_epoch=followed.leader_epoch
             )
+            commit.raise_if_refused()
         except (LogError, OSError) as error:
             followed.lacks_space = is_out_of_space(error)
             self._rest(followed, f"what its leader gave was not stored ({error})")
             return None
         followed.lacks_space = False
         self._throttle.record(replica, len(answer.records))
-        stored = None if appended is None else replica.stored(appended.last_offset)
-        if stored is None:
-            self._take_over(followed, answer)
-        return stored
+        return commit
 
     async def _start_at_batch(self, followed: _Followed, base_offset: int) -> None:
         """Until `_take_over` the log starts a few records before its leader's."""

@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
+from penstock.cluster.commit import Commit
 from penstock.cluster.controller import settings_review
 from penstock.cluster.coordination.change import Change
 from penstock.cluster.coordination.errors import CoordinatorError, told_of
@@ -32,7 +33,7 @@ from penstock.server.handlers import produce
 from penstock.server.transactional_produce import Pending, Verdicts, verdicts
 from penstock.storage import log_producers
 from penstock.storage.log_errors import LogError
-from penstock.storage.log_values import Appended, Origin
+from penstock.storage.log_values import Origin
 from penstock.storage.readable_log import ReadableLog
 from penstock.testing.simulation.__main__ import parse_seeds
 from penstock.testing.simulation.cluster.checkers import strangers
@@ -91,20 +92,13 @@ def _let_the_next_request_in_before_the_append(stack: contextlib.ExitStack) -> N
 def _append_to_a_follower(stack: contextlib.ExitStack) -> None:
     append = Replica.append
 
-    def append_in_any_epoch(replica: Replica, records: Any, now_ms: int, **how: Any) -> Appended:
+    def append_in_any_epoch(replica: Replica, records: Any, now_ms: int, **how: Any) -> Commit:
         if how.get("origin") is not Origin.COORDINATOR:
             return append(replica, records, now_ms, **how)
-        log = replica.log
-        appended = log.append(
-            records,
-            leader_epoch=replica.leader_epoch,
-            now_ms=now_ms,
-            origin=Origin.COORDINATOR,
-            permit=how.get("permit"),
-        )
-        replica._surroundings.flusher.request(log)
-        replica._appended(log)
-        return appended
+        commit = Commit(replica.leader_epoch, now_ms=now_ms, permit=how.get("permit"))
+        commit.batches = replica.log.prepare(records, now_ms, is_from_client=False)
+        replica._write([commit])
+        return commit
 
     _set(stack, Replica, "append", append_in_any_epoch)
     _set(stack, CoordinatorPartition, "leads", property(lambda each: not each._is_ended))

@@ -5,13 +5,12 @@ Which seed does depends on every time that the code takes: so a few are tried.
 
 import pytest
 
+from penstock.cluster.commit import Commit
 from penstock.cluster.fetching import position
 from penstock.cluster.fetching.position import LogView
-from penstock.cluster.gathered import GatheredAppend
 from penstock.cluster.in_sync import Followers, WantedSet
 from penstock.cluster.raft import quorum_state
 from penstock.cluster.replica import Replica
-from penstock.cluster.waiting import Told, WaitingProducers
 from penstock.protocol.messages.fetch import FetchPartition
 from penstock.server import route
 from penstock.share.state.persister import ClusterPersister
@@ -95,22 +94,19 @@ def test_what_a_share_group_has_done_with_comes_again_unless_it_is_written_down_
     assert violation_of(monkeypatch, "crash").invariant == "done once"
 
 
-def test_what_is_gathered_is_lost_if_it_is_acknowledged_before_it_is_synced(
+def test_a_queued_append_is_lost_if_it_is_acknowledged_before_it_is_synced(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    wait = Replica._wait
+    is_safe = Replica._is_safe
 
-    def wait_for_nothing(replica: Replica, producers: WaitingProducers, last_offset: int, told: Told) -> None:
-        if isinstance(getattr(told, "__self__", None), GatheredAppend):
-            told(None)
-        else:
-            wait(replica, producers, last_offset, told)
+    def is_safe_at_once(replica: Replica, commit: Commit, log: Log) -> bool:
+        return (commit.is_from_client and not replica.is_replicated) or is_safe(replica, commit, log)
 
-    monkeypatch.setattr(Replica, "_wait", wait_for_nothing)
+    monkeypatch.setattr(Replica, "_is_safe", is_safe_at_once)
     assert violation_of(monkeypatch, "crash_gathering").invariant in {"acknowledged", "read", "order"}
 
 
-def test_what_is_gathered_twice_is_there_twice_unless_producers_are_looked_at(
+def test_a_batch_that_is_sent_twice_is_there_twice_unless_producers_are_looked_at(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(Log, "_verdict", lambda *_: None)

@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from penstock.cluster.commit import Commit
 from penstock.cluster.metadata.state import Partition
 from penstock.cluster.quorum import Quorum
 from penstock.cluster.raft.applying import Applier, Work
@@ -93,12 +94,12 @@ def _of_replicas(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
         if replica.high_watermark > before:
             checker.commits(replica)
 
-    append_gathered = Replica._append_gathered  # noqa: SLF001
+    write = Replica._write  # noqa: SLF001
 
-    def appends_gathered(replica: Replica) -> None:
-        if (count := len(replica._gathered)) > 1:  # noqa: SLF001
-            checker.groups.append(count)
-        append_gathered(replica)
+    def writes(replica: Replica, commits: list[Commit]) -> None:
+        if len(commits) > 1:
+            checker.groups.append(len(commits))
+        write(replica, commits)
 
     delete = Replicas.delete_records
 
@@ -111,7 +112,7 @@ def _of_replicas(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
         (Replica, "follow", follows),
         (Replica, "_begin_epoch", begins),
         (Replica, "_set_high_watermark", advances),
-        (Replica, "_append_gathered", appends_gathered),
+        (Replica, "_write", writes),
     ]
 
 
@@ -119,13 +120,7 @@ def _of_logs(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
     """What is appended to the logs of replicas and dropped from them, whoever decided that."""
     checker = history.replicas
     truncate, restart, advance = Log.truncate_to, Log.truncate_fully_and_start_at, Log.advance_log_start
-    append, append_each = Log.append, Log.append_each
-
-    def appends(log: Log, *args: Any, **options: Any) -> Appended:
-        appended = append(log, *args, **options)
-        if (replica := _replica_of(log)) is not None and not appended.duplicate:
-            checker.appends(replica, options["leader_epoch"])
-        return appended
+    append_each = Log.append_each
 
     def appends_each(log: Log, *args: Any, **options: Any) -> list[Appended | LogError]:
         if (replica := _replica_of(log)) is not None:
@@ -157,7 +152,6 @@ def _of_logs(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
             checker.starts(replica, before)
 
     return [
-        (Log, "append", appends),
         (Log, "append_each", appends_each),
         (LogStore, "allow_truncation", begins_truncation),
         (Log, "truncate_to", truncates),

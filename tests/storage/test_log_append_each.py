@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from penstock.protocol.errors import ErrorCode
+from penstock.storage.append import PreparedAppend
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import Buffer
 from penstock.storage.log import Log
@@ -30,7 +31,8 @@ def disk_log(disk: FaultyDisk, directory: str = "/t-0", **changes: Any) -> Log:
 
 
 def append_each(log: Log, *batches: bytearray) -> list[Appended | LogError]:
-    return log.append_each([log.prepare(batch, NOW_MS) for batch in batches], leader_epoch=3, now_ms=NOW_MS)
+    prepared = [PreparedAppend(log.prepare(batch, NOW_MS)) for batch in batches]
+    return log.append_each(prepared, leader_epoch=3, now_ms=NOW_MS)
 
 
 def told(outcome: Appended | LogError) -> Outcome:
@@ -117,7 +119,7 @@ def test_a_full_disk_refuses_all_of_them_and_keeps_none() -> None:
 
 def test_a_log_that_failed_says_so_to_each(tmp_path: Path) -> None:
     log = new_log(str(tmp_path))
-    prepared = [log.prepare(batch_of("a"), NOW_MS), log.prepare(batch_of("b"), NOW_MS)]
+    prepared = [PreparedAppend(log.prepare(batch_of(value), NOW_MS)) for value in "ab"]
     log.fail(StorageFailure("the disk is gone"))
     outcomes = log.append_each(prepared, leader_epoch=0, now_ms=NOW_MS)
     assert [told(each) for each in outcomes] == [ErrorCode.KAFKA_STORAGE_ERROR] * 2
@@ -145,7 +147,7 @@ def test_behind_a_write_that_cannot_be_taken_back_nothing_is_written(
     assert len(positions) == 1
 
 
-def test_what_no_log_takes_is_refused_before_it_is_gathered(tmp_path: Path) -> None:
+def test_a_batch_that_no_log_takes_is_refused_when_it_is_prepared(tmp_path: Path) -> None:
     broken = batch_of("a")
     broken[-1] ^= 1
     with pytest.raises(AppendRejected, match="CRC"):

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import itertools
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -11,26 +10,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from penstock.client.answers import decode_answer
 from penstock.cluster.replica import Replica
-from penstock.observability.completion import Reply
 from penstock.observability.offload import InlineOffload, Then
 from penstock.protocol.compression import Codec
-from penstock.protocol.headers import decode_response_header
 from penstock.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from penstock.protocol.messages.init_producer_id import InitProducerIdRequest
 from penstock.protocol.messages.produce import (
     FLEXIBLE_FROM,
     PartitionProduceResponse,
-    ProduceResponse,
 )
 from penstock.security.acl import AccessControlEntry, PermissionType
 from penstock.security.operations import Operation
-from penstock.security.principal import ANONYMOUS, Principal
+from penstock.security.principal import Principal
 from penstock.security.resources import PatternType, ResourceType
-from penstock.server.connection_host import Peer
-from penstock.server.dispatch import Dispatcher
-from penstock.server.route import PRODUCE
 from tests.server.guarded import guarded_broker
 from tests.server.live import (
     PRODUCE_LATEST,
@@ -44,7 +36,6 @@ from tests.server.live import (
     until,
     values_in,
 )
-from tests.server.raw import frame_of
 
 
 class BusyDisk(InlineOffload):
@@ -117,45 +108,8 @@ async def scene_on(live: Live, configs: dict[str, str] | None = None) -> AsyncIt
     scene.replica = replica
     with busy_disk(live) as scene.disk:
         scene.first = scene.send(batch(b"1"))
-        await until(lambda: replica.is_gathering)
+        await until(lambda: replica.log.syncing is not None)
         yield scene
-
-
-class Writer:
-    """Sends past the network, so that it can be seen which way a request goes."""
-
-    def __init__(self, live: Live, topic: TopicHandle, who: Principal = ANONYMOUS) -> None:
-        self._dispatcher = Dispatcher(live.services)
-        self._peer = Peer("PLAINTEXT", "127.0.0.1", 1)
-        self._peer.principal = who
-        self._topic = topic
-        self._replica = live.services.replicas.get(topic.name, 0)
-
-    def send(self, records: bytes, version: int = PRODUCE_LATEST) -> "Sent":
-        """Whatever goes the long way is appended, or refused, at once."""
-        assert self._replica is not None
-        end_offset = self._replica.log.log_end_offset
-        frame = frame_of(produce_request(self._topic, {0: records}, version=version), version)
-        answer = self._dispatcher.dispatch(bytearray(frame[4:]), self._peer)
-        is_gathered = isinstance(answer, Reply) and self._replica.log.log_end_offset == end_offset
-        return Sent(answer, version, is_gathered)
-
-
-class Sent:
-    def __init__(self, answer: Any, version: int, is_gathered: bool) -> None:
-        self._answer = answer
-        self._version = version
-        self.is_gathered = is_gathered
-
-    async def answer(self) -> ProduceResponse:
-        answer = await self._answer if isinstance(self._answer, Reply) else self._answer
-        data = b"".join(answer)[4:]
-        _, position = decode_response_header(data, PRODUCE, self._version)
-        response: ProduceResponse = decode_answer(data, PRODUCE, self._version, position)
-        return response
-
-    async def partition(self) -> PartitionProduceResponse:
-        return (await self.answer()).responses[0].partition_responses[0]
 
 
 async def answer_to(sent: "asyncio.Future[Any]") -> PartitionProduceResponse:
@@ -201,45 +155,30 @@ async def test_what_is_wrong_is_refused(tmp_path: Path, records: bytes, acks: in
 
 @pytest.mark.parametrize("version", range(FLEXIBLE_FROM, PRODUCE_LATEST + 1))
 @pytest.mark.parametrize("kind", ["CreateTime", "LogAppendTime"])
-async def test_both_ways_give_the_same_answer_and_count_the_same(
+async def test_a_busy_disk_changes_neither_the_answer_nor_what_is_counted(
     tmp_path: Path, version: int, kind: str
 ) -> None:
     settings = {"message.timestamp.type": kind}
     async with running_broker(tmp_path) as live, scene_on(live, settings) as scene:
-        writer = Writer(live, scene.topic)
         counts = live.services.metrics.requests.of("Produce")
 
-        def counted() -> list[int]:
-            return [counts.seconds.count, counts.request_bytes, counts.response_bytes]
-
-        counters = [counted()]
-        by_short_way = [writer.send(batch(value), version) for value in (b"2", b"3")]
-        assert all(each.is_gathered for each in by_short_way), (
-            "the first of a connection, and one that repeats it"
-        )
+        before = counts.seconds.count
+        while_busy = [scene.send(batch(value), version=version) for value in (b"2", b"3")]
         await scene.end_offset_is(4)
+        assert not any(each.done() for each in while_busy)
         scene.disk.let_go()
         await scene.first
-        answers = [await each.answer() for each in by_short_way]
-        counters.append(counted())
-        await scene.send(batch(b"1"))
-        for value in (b"2", b"3"):
-            by_long_way = writer.send(batch(value), version)
-            assert not by_long_way.is_gathered, "the disk is busy no more"
-            answers.append(await by_long_way.answer())
-        counters.append(counted())
+        answers = [await each for each in while_busy]
+        answers += [await scene.send(batch(value), version=version) for value in (b"2", b"3")]
         partitions = [answer.responses[0].partition_responses[0] for answer in answers]
-        assert [each.base_offset for each in partitions] == [2, 3, 5, 6]
+        assert [each.base_offset for each in partitions] == [2, 3, 4, 5]
         assert all((each.log_append_time_ms > 0) == (kind == "LogAppendTime") for each in partitions)
         first, *others = [
             msgspec.structs.replace(each, base_offset=0, log_append_time_ms=0) for each in partitions
         ]
         assert all(each == first for each in others)
         assert len({(each.responses[0].name, each.responses[0].topic_id) for each in answers}) == 1
-        counted_short, counted_long = (
-            [end - begin for begin, end in zip(*pair, strict=True)] for pair in itertools.pairwise(counters)
-        )
-        assert counted_short == counted_long
+        assert counts.seconds.count - before == len([scene.first, *answers])
 
 
 async def test_a_topic_that_is_gone_is_told_at_the_next_request(tmp_path: Path) -> None:
@@ -264,16 +203,20 @@ async def test_who_may_write_no_more_is_refused_and_who_may_goes_on(tmp_path: Pa
         )
         await guarded.allow(entry)
         await guarded.admin.send(produce_request(topic, {0: batch(b"0")}))
-        writer = Writer(live, topic, somebody)
+        writer = guarded.caller(somebody)
         with busy_disk(live):
-            sent = [writer.send(batch(b"x")) for _ in range(2)]
-            assert [each.is_gathered for each in sent] == [False, True]
-        assert [(await each.partition()).base_offset for each in sent] == [1, 2]
+            sent = [
+                asyncio.ensure_future(writer.send(produce_request(topic, {0: batch(b"x")}))) for _ in range(2)
+            ]
+            await asyncio.sleep(0)
+        assert [(await answer_to(each)).base_offset for each in sent] == [1, 2]
         await guarded.forget(somebody)
         with busy_disk(live):
             last = asyncio.ensure_future(guarded.admin.send(produce_request(topic, {0: batch(b"y")})))
             await asyncio.sleep(0)
-            refused = await writer.send(batch(b"z")).partition()
+            refused = await answer_to(
+                asyncio.ensure_future(writer.send(produce_request(topic, {0: batch(b"z")})))
+            )
             assert code(refused.error_code) == "TOPIC_AUTHORIZATION_FAILED"
         assert (await answer_to(last)).base_offset == 3
 
