@@ -94,3 +94,11 @@ def test_a_reply_after_something_else_is_made_of_it_whether_it_was_resolved_or_f
     good.resolve(7)
     bad.fail(ValueError("no"))
     assert [each.result() for each in replies] == ["None", "no"]
+
+
+def test_a_reply_fails_with_what_making_its_response_raises() -> None:
+    bad: Completion[int] = Completion()
+    reply = Reply.after(bad, lambda done: done.result())
+    bad.fail(ValueError("no"))
+    with pytest.raises(ValueError, match="no"):
+        reply.result()

@@ -357,10 +357,11 @@ class Replica:
             commit.fail(self._not_leader_of(commit.permit.leader_epoch))
             return True
         log = self._log if self._log is not None else self.log
-        refusal = self._refusal(commit, log)
-        if refusal is not None:
-            commit.fail(refusal)
-            return True
+        if self._followers is not None or commit.size_bytes > self._surroundings.disk.room_bytes:
+            refusal = self._refusal(commit, log)
+            if refusal is not None:
+                commit.fail(refusal)
+                return True
         try:
             commit.batches = log.prepare(content, commit.now_ms, is_from_client=commit.is_from_client)
         except CheckElsewhere:
@@ -377,8 +378,6 @@ class Replica:
         return True
 
     def _refusal(self, commit: Commit, log: Log) -> LogError | None:
-        if log.failure is not None:
-            return log.failure
         followers = self._followers
         if followers is not None and commit.acks == ALL:
             wanted = log.config.min_insync_replicas
@@ -622,11 +621,11 @@ class Replica:
             self._surroundings.on_disk_failure(log.failure)
             self._fail_commits(log.failure)
             return
-        self._undurable.reached(log.committed_offset)
         if self.is_leader:
-            self._advance()
+            self._advance()  # before those are answered who may read what they have written
         else:
             self.wake_readers()  # a follower waits for its own disk before it asks for more
+        self._undurable.reached(log.committed_offset)
 
     def _advance(self) -> None:
         log = self._log

@@ -93,7 +93,14 @@ class Reply(Completion[T]):
     def after(cls, done: Completion[U], respond: Callable[[Completion[U]], T]) -> "Reply[T]":
         """The reply that `respond` makes when something else is done, or has failed."""
         reply = cls()
-        done.then(lambda each: reply.resolve(respond(each)))
+
+        def respond_now(each: Completion[U]) -> None:
+            try:
+                reply.resolve(respond(each))
+            except Exception as error:  # noqa: BLE001  the connection reports it
+                reply.fail(error)
+
+        done.then(respond_now)
         return reply
 
     def through(self, change: Callable[[T], U]) -> "Reply[U]":

@@ -23,6 +23,7 @@ from penstock.protocol.wire import ZERO_UUID
 
 ONE_STEP: Final = range(FLEXIBLE_FROM, VERSIONS.stop)
 IDS_FROM: Final = 13  # topics are named by their ids (KIP-516)
+ONE_STEP_IDS: Final = range(IDS_FROM, VERSIONS.stop)
 VARINT_BYTE_MAX: Final = 0x7F
 ONE: Final = 2  # compact lengths are one more than what they count
 
@@ -45,49 +46,43 @@ _NO_LEADER: Final = LeaderIdAndEpoch()
 
 def decode_request(buf: memoryview, version: int, position: int) -> ProduceRequest:
     """The request whose body begins at `position`. Raises `ProtocolError`."""
-    if version in ONE_STEP:
-        try:
-            request = _decode_one(buf, version, position)
-        except (IndexError, ValueError, struct.error):
-            request = None
-        if request is not None:
-            return request
-    return produce.decode_request(buf, version, position)
-
-
-def _decode_one(buf: memoryview, version: int, position: int) -> ProduceRequest | None:
-    name, topic_id = "", ZERO_UUID
-    if version >= IDS_FROM:
-        transactional_id, acks, timeout_ms, topics, topic_id, partitions, index = _REQUEST.unpack_from(
-            buf, position
-        )
-        position += _REQUEST.size
-    else:
-        transactional_id, acks, timeout_ms, topics = _REQUEST_HEAD.unpack_from(buf, position)
-        position += _REQUEST_HEAD.size
+    body, name, topic_id = position, "", ZERO_UUID
+    try:
+        if version in ONE_STEP_IDS:
+            transactional_id, acks, timeout_ms, topics, topic_id, partitions, index = _REQUEST.unpack_from(
+                buf, position
+            )
+            position += _REQUEST.size
+        elif version in ONE_STEP:
+            transactional_id, acks, timeout_ms, topics = _REQUEST_HEAD.unpack_from(buf, position)
+            position += _REQUEST_HEAD.size
+            size = buf[position]
+            name = str(buf[position + 1 : position + size], "utf-8")
+            partitions, index = _PARTITION_HEAD.unpack_from(buf, position + size)
+            position += size + _PARTITION_HEAD.size
+            if not 0 < size <= VARINT_BYTE_MAX:
+                topics = 0  # nothing that is read here
+        else:
+            return produce.decode_request(buf, version, body)
         size = buf[position]
-        if not 0 < size <= VARINT_BYTE_MAX:
-            return None
-        name = str(buf[position + 1 : position + size], "utf-8")
-        position += size
-        partitions, index = _PARTITION_HEAD.unpack_from(buf, position)
-        position += _PARTITION_HEAD.size
-    if transactional_id != 0 or topics != ONE or partitions != ONE:
-        return None
-    size = buf[position]
-    position += 1
-    if size > VARINT_BYTE_MAX:
-        high = buf[position]
         position += 1
-        if high > VARINT_BYTE_MAX:
-            return None  # of a batch of 16 KiB and more: beside it, reading all is nothing
-        size += (high << 7) - 0x80
-    end = position + size - 1
-    if size == 0 or buf[end:].tobytes() != _NO_TAGS:
-        return None
-    partition = PartitionProduceData(index=index, records=buf[position:end])
-    topic = TopicProduceData(name=name, topic_id=topic_id, partition_data=[partition])
-    return ProduceRequest(acks=acks, timeout_ms=timeout_ms, topic_data=[topic])
+        if size > VARINT_BYTE_MAX:  # three bytes and more are of batches beside which reading all is nothing
+            size += (buf[position] << 7) - 0x80
+            position += 1
+        end = position + size - 1
+        if (
+            transactional_id == 0
+            and topics == partitions == ONE
+            and size > 0
+            and buf[position - 1] <= VARINT_BYTE_MAX
+            and buf[end:].tobytes() == _NO_TAGS
+        ):
+            partition = PartitionProduceData(index=index, records=buf[position:end])
+            topic = TopicProduceData(name=name, topic_id=topic_id, partition_data=[partition])
+            return ProduceRequest(acks=acks, timeout_ms=timeout_ms, topic_data=[topic])
+    except (IndexError, ValueError, struct.error):
+        pass
+    return produce.decode_request(buf, version, body)
 
 
 def encode_answer(message: ProduceResponse, version: int, correlation_id: int) -> bytes | None:
@@ -106,7 +101,9 @@ def encode_answer(message: ProduceResponse, version: int, correlation_id: int) -
     ):
         return None
     try:
-        name = _id(topic.topic_id) if version >= IDS_FROM else _compact(topic.name)
+        name = topic.topic_id if version >= IDS_FROM else _compact(topic.name)
+        if version >= IDS_FROM and len(name) != len(ZERO_UUID):
+            return None  # this is no topic's id
         return (
             _ANSWER_HEAD.pack(_ANSWER_BYTES + len(name), correlation_id, 0, ONE)
             + name
@@ -127,12 +124,6 @@ def encode_answer(message: ProduceResponse, version: int, correlation_id: int) -
         )
     except (ValueError, struct.error):
         return None
-
-
-def _id(topic_id: bytes) -> bytes:
-    if len(topic_id) != len(ZERO_UUID):
-        raise ValueError("this is no topic's id")
-    return topic_id
 
 
 @functools.lru_cache(maxsize=1024)  # it is the same few topics that are answered for

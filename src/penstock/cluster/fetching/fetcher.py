@@ -194,6 +194,7 @@ class Fetcher:
             try:
                 view = _view(followed.replica)
                 synced = followed.replica.synced()
+                synced.raise_if_refused()
             except (LogError, OSError) as error:
                 self._rest(followed, f"its log cannot be opened ({error})")
                 continue

@@ -52,8 +52,8 @@ _ACKS = (ALL, 0, 1)
 _NO_START_OFFSET = (ErrorCode.CORRUPT_MESSAGE, ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE)
 """Refusals that, as in Kafka, do not say where the log starts."""
 
-_Part = tuple[int, Replica, Commit] | tuple[int, None, ErrorCode]
-"""A partition's index, and what becomes of its records: a commit at its leader, or an error."""
+_Part = tuple[int, ErrorCode, Replica | None, Commit | None]
+"""A partition's index, and what becomes of its records: an error, or a commit at its leader."""
 _Denied = Mapping[bytes | str, ErrorCode]
 _NOTHING_DENIED: _Denied = {}
 _NO_VERDICTS: Verdicts = {}
@@ -131,17 +131,17 @@ class _Produce(Reply[ProduceResponse | None]):
                 if refusal is None:
                     parts.append(self._append(topic, data, found))
                 else:
-                    parts.append((data.index, None, refusal))
+                    parts.append((data.index, refusal, None, None))
 
     def _append(self, topic: TopicProduceData, data: PartitionProduceData, found: Verdicts) -> _Part:
         ctx, index = self._ctx, data.index
         leader = leader_for(ctx, topic, index)
         if not isinstance(leader, Replica):
-            return index, None, leader
+            return index, leader, None, None
         records = memoryview(data.records or b"")
         permit = _judge(ctx, self._request, leader, records, found)
         if isinstance(permit, ErrorCode):
-            return index, None, permit
+            return index, permit, None, None
         commit = leader.append(
             records,
             ctx.broker.clock.now_ms(),
@@ -151,7 +151,7 @@ class _Produce(Reply[ProduceResponse | None]):
         )
         if not commit.is_done:
             self._waiting.append((leader, commit))
-        return index, leader, commit
+        return index, ErrorCode.NONE, leader, commit
 
     async def appended(self) -> None:
         """Wait until the log has taken all records, or refused them."""
@@ -176,13 +176,13 @@ class _Produce(Reply[ProduceResponse | None]):
             self._wait_for(others)
         return self
 
-    def _settle(self, commit: Completion[None]) -> None:
-        if commit not in self._timed_out:
+    def _settle(self, commit: Completion[None] | None) -> None:
+        if commit is not None:
+            if commit in self._timed_out:
+                return
             self._left -= 1
-            if self._left == 0:
-                self._end()
-
-    def _end(self) -> None:
+        if self._left:
+            return
         if self._timer is not None:
             self._timer.cancel()
         try:
@@ -207,8 +207,7 @@ class _Produce(Reply[ProduceResponse | None]):
         """What was appended stays, and may still be committed: the client must find out by sending it again."""
         self._timed_out = late
         self._left -= len(late)
-        if self._left == 0:
-            self._end()
+        self._settle(None)
 
     def _respond(self) -> ProduceResponse | None:
         acks = self._request.acks
@@ -249,17 +248,15 @@ def _judge(
 
 
 def _part_response(part: _Part, timed_out: Sequence[Commit]) -> PartitionProduceResponse:
-    index, leader, outcome = part
-    if leader is None:
-        assert isinstance(outcome, ErrorCode)
-        return PartitionProduceResponse(index=index, error_code=outcome, base_offset=-1)
-    assert isinstance(outcome, Commit)
-    if outcome in timed_out:
+    index, code, leader, commit = part
+    if leader is None or commit is None:
+        return PartitionProduceResponse(index=index, error_code=code, base_offset=-1)
+    if commit in timed_out:
         return PartitionProduceResponse(index=index, error_code=ErrorCode.REQUEST_TIMED_OUT, base_offset=-1)
-    error, appended = outcome.error, outcome.appended
-    if isinstance(error, AppendRejected):
-        return _rejected(index, leader, error)
+    error, appended = commit.error, commit.appended
     if error is not None:
+        if isinstance(error, AppendRejected):
+            return _rejected(index, leader, error)
         return PartitionProduceResponse(
             index=index, error_code=error.code, base_offset=-1, error_message=error.client_message
         )

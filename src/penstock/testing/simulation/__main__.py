@@ -123,7 +123,7 @@ def _repeat_brokers(seed: int) -> int:
     _say(
         f"  {history.transactions.committed_count()} transactions committed, "
         f"{history.transactions.aborted_count()} aborted, {history.group.handover_count} partitions taken, "
-        f"{len(history.replicas.groups)} groups of batches gathered, "
+        f"{len(history.replicas.groups)} groups of appends written together, "
         f"{dict(cluster.usage.admin.counts)}, {cluster.loop.time():.0f} virtual seconds"
     )
     return 0
