@@ -371,10 +371,15 @@ class Replica:
             commit.fail(error)
             return True
         self._surroundings.disk.room_bytes -= commit.size_bytes
-        if log.syncing is None and not self._queued:
+        queued = self._queued
+        if log.syncing is None and not queued:
             self._write([commit])
-        else:
-            self._queue(commit)
+            return True
+        queued.append(commit)
+        if len(queued) >= QUEUED_MAX or commit.size_bytes > QUEUED_BYTES_MAX:
+            self.write_queued()
+        elif len(queued) == 1:
+            asyncio.get_running_loop().call_soon(self.write_queued)
         return True
 
     def _refusal(self, commit: Commit, log: Log) -> LogError | None:
@@ -406,14 +411,6 @@ class Replica:
             return  # the topic's settings have changed meanwhile
         assert commit.checking is not None
         commit.checking.resolve(None)
-
-    def _queue(self, commit: Commit) -> None:
-        queued = self._queued
-        queued.append(commit)
-        if len(queued) >= QUEUED_MAX or commit.size_bytes > QUEUED_BYTES_MAX:
-            self.write_queued()
-        elif len(queued) == 1:
-            asyncio.get_running_loop().call_soon(self.write_queued)
 
     def write_queued(self) -> None:
         """Write now what waits for the end of the turn: the log is then up to date, and what it knows of producers."""

@@ -125,6 +125,8 @@ class Replicas:
         replica = partitions.get(partition) if partitions is not None else None
         if replica is None:
             return self._why_missing(self._image.topic_by_id(topic_id), partition, ErrorCode.UNKNOWN_TOPIC_ID)
+        if replica.is_leader and replica.is_open:
+            return replica
         return self._leading(replica, or_follower=or_follower)
 
     def _leading(self, replica: Replica, *, or_follower: bool) -> Replica | ErrorCode:

@@ -20,7 +20,7 @@ from penstock.transactions.state import Producer, TopicPartition
 
 Verdicts = dict[TopicPartition, Verdict]
 
-_BY_ID_FROM = 13
+BY_ID_FROM = 13
 
 
 class Pending:
@@ -35,12 +35,12 @@ class Pending:
 
 def key_of(ctx: RequestContext, topic: TopicProduceData) -> bytes | str:
     """The topic as this version names it: by its id or by its name."""
-    return topic.topic_id if ctx.version >= _BY_ID_FROM else topic.name
+    return topic.topic_id if ctx.version >= BY_ID_FROM else topic.name
 
 
 def leader_for(ctx: RequestContext, topic: TopicProduceData, index: int) -> Replica | ErrorCode:
     replicas = ctx.broker.replicas
-    if ctx.version >= _BY_ID_FROM:
+    if ctx.version >= BY_ID_FROM:
         return replicas.leader_by_id(topic.topic_id, index)
     return replicas.leader_of(topic.name, index)
 

@@ -33,12 +33,12 @@ from penstock.server.connection_host import CloseConnection
 from penstock.server.context import RequestContext
 from penstock.server.permissions import may_transactional_id, refused_topics
 from penstock.server.transactional_produce import (
+    BY_ID_FROM,
     Pending,
     Verdicts,
     attributes_of,
     has_transactional_records,
     key_of,
-    leader_for,
     pending_in,
     verdicts,
 )
@@ -112,7 +112,11 @@ class _Produce(Reply[ProduceResponse | None]):
     __slots__ = ("_ctx", "_deadline_s", "_left", "_request", "_timed_out", "_timer", "_topics", "_waiting")
 
     def __init__(self, ctx: RequestContext, request: ProduceRequest) -> None:
-        super().__init__()
+        self.is_done = False  # as `Reply` does it: two calls less for each request
+        self.error = None
+        self._callback = None
+        self._change = None
+        self.is_exclusive = False
         self._ctx = ctx
         self._request = request
         self._topics: list[tuple[TopicProduceData, list[_Part]]] = []
@@ -135,7 +139,10 @@ class _Produce(Reply[ProduceResponse | None]):
 
     def _append(self, topic: TopicProduceData, data: PartitionProduceData, found: Verdicts) -> _Part:
         ctx, index = self._ctx, data.index
-        leader = leader_for(ctx, topic, index)
+        if ctx.version >= BY_ID_FROM:
+            leader = ctx.broker.replicas.leader_by_id(topic.topic_id, index)
+        else:
+            leader = ctx.broker.replicas.leader_of(topic.name, index)
         if not isinstance(leader, Replica):
             return index, leader, None, None
         records = memoryview(data.records or b"")
