@@ -350,18 +350,11 @@ class Replica:
         When the disk is idle the records are written at once. While it is busy they must wait for the next sync
         anyway: what comes within a turn of the loop is written at the end of the turn, with one call.
         """
-        if commit.leader_epoch != self.leader_epoch or not self.is_leader:
-            commit.fail(self._not_leader_of(commit.leader_epoch))
+        refusal = self._refusal(commit)
+        if refusal is not None:
+            commit.fail(refusal)
             return True
-        if commit.permit is not None and commit.permit.leader_epoch != commit.leader_epoch:
-            commit.fail(self._not_leader_of(commit.permit.leader_epoch))
-            return True
-        log = self._log if self._log is not None else self.log
-        if self._followers is not None or commit.size_bytes > self._surroundings.disk.room_bytes:
-            refusal = self._refusal(commit, log)
-            if refusal is not None:
-                commit.fail(refusal)
-                return True
+        log = self.log
         try:
             commit.batches = log.prepare(content, commit.now_ms, is_from_client=commit.is_from_client)
         except CheckElsewhere:
@@ -382,12 +375,17 @@ class Replica:
             asyncio.get_running_loop().call_soon(self.write_queued)
         return True
 
-    def _refusal(self, commit: Commit, log: Log) -> LogError | None:
-        followers = self._followers
-        if followers is not None and commit.acks == ALL:
+    def _refusal(self, commit: Commit) -> LogError | None:
+        """Why no records are taken from this caller now, whatever they are."""
+        if commit.leader_epoch != self.leader_epoch or not self.is_leader:
+            return self._not_leader_of(commit.leader_epoch)
+        if commit.permit is not None and commit.permit.leader_epoch != commit.leader_epoch:
+            return self._not_leader_of(commit.permit.leader_epoch)
+        log = self.log  # by which the followers are known
+        if self._followers is not None and commit.acks == ALL:
             wanted = log.config.min_insync_replicas
-            if not followers.may_commit(wanted):
-                return self._not_enough_replicas(followers, wanted)
+            if not self._followers.may_commit(wanted):
+                return self._not_enough_replicas(self._followers, wanted)
         if commit.is_from_client and commit.size_bytes > self._surroundings.disk.room_bytes:
             return self._no_space()
         return None
@@ -443,7 +441,10 @@ class Replica:
                 settled.append((commit, log.failure))
             else:
                 (self._uncommitted if commit.acks == ALL else self._undurable).add(commit)
-        self._appended(log)
+        if log.committed_offset > self.high_watermark:  # the topic waives the wait for the disk
+            self._own_log_advanced()
+        if self._end_readers:
+            self._end_readers.wake()
         for commit, failure in settled:  # last: what they call may append in turn
             if failure is None:
                 commit.resolve(None)
@@ -480,12 +481,6 @@ class Replica:
             f"{self.topic}-{self.partition} has {len(followers.in_sync)} in-sync replica(s), "
             f"min.insync.replicas is {wanted}, eligible leader replicas: {', '.join(map(str, eligible)) or 'none'}"
         )
-
-    def _appended(self, log: Log) -> None:
-        if log.committed_offset > self.high_watermark:  # the topic waives the wait for the disk
-            self._own_log_advanced()
-        if self._end_readers:
-            self._end_readers.wake()
 
     def commit_up_to(self, last_offset: int, *, leader_epoch: int) -> Commit:
         """The commit of what is in the log up to `last_offset`, whoever has appended it.
