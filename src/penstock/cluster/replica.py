@@ -354,7 +354,8 @@ class Replica:
         if refusal is not None:
             commit.fail(refusal)
             return True
-        log = self.log
+        log = self._log
+        assert log is not None
         try:
             commit.batches = log.prepare(content, commit.now_ms, is_from_client=commit.is_from_client)
         except CheckElsewhere:
@@ -381,7 +382,7 @@ class Replica:
             return self._not_leader_of(commit.leader_epoch)
         if commit.permit is not None and commit.permit.leader_epoch != commit.leader_epoch:
             return self._not_leader_of(commit.permit.leader_epoch)
-        log = self.log  # by which the followers are known
+        log = self._log if self._log is not None else self.log  # by which the followers are known
         if self._followers is not None and commit.acks == ALL:
             wanted = log.config.min_insync_replicas
             if not self._followers.may_commit(wanted):
