@@ -52,8 +52,8 @@ _ACKS = (ALL, 0, 1)
 _NO_START_OFFSET = (ErrorCode.CORRUPT_MESSAGE, ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE)
 """Refusals that, as in Kafka, do not say where the log starts."""
 
-_Part = tuple[int, ErrorCode, Replica | None, Commit | None]
-"""A partition's index, and what becomes of its records: an error, or a commit at its leader."""
+_Part = tuple[TopicProduceData, int, ErrorCode, Replica | None, Commit | None]
+"""A partition of a request, and what becomes of its records: an error, or a commit at its leader."""
 _Denied = Mapping[bytes | str, ErrorCode]
 _NOTHING_DENIED: _Denied = {}
 _NO_VERDICTS: Verdicts = {}
@@ -109,7 +109,7 @@ class _Produce(Reply[ProduceResponse | None]):
     leads. Here their connection ends, as if the leader had died, and they ask the other brokers who leads now.
     """
 
-    __slots__ = ("_ctx", "_deadline_s", "_left", "_request", "_timed_out", "_timer", "_topics", "_waiting")
+    __slots__ = ("_ctx", "_deadline_s", "_left", "_others", "_parts", "_request", "_timed_out", "_timer")
 
     def __init__(self, ctx: RequestContext, request: ProduceRequest) -> None:
         self.is_done = False  # as `Reply` does it: two calls less for each request
@@ -119,68 +119,60 @@ class _Produce(Reply[ProduceResponse | None]):
         self.is_exclusive = False
         self._ctx = ctx
         self._request = request
-        self._topics: list[tuple[TopicProduceData, list[_Part]]] = []
-        self._waiting: list[tuple[Replica, Commit]] = []
-        """Those that were not committed or refused at once."""
-        self._left = 0
+        self._parts: list[_Part] = []
+        self._left = 1  # commits that are waited for, and `answer`
+        self._others: list[Commit] = []  # which wait for other replicas
         self._timed_out: Sequence[Commit] = ()
         self._timer: asyncio.TimerHandle | None = None
 
     def append(self, denied: _Denied, found: Verdicts) -> None:
         for topic in self._request.topic_data:
             refusal = denied.get(key_of(self._ctx, topic)) if denied else None
-            parts: list[_Part] = []
-            self._topics.append((topic, parts))
             for data in topic.partition_data:
                 if refusal is None:
-                    parts.append(self._append(topic, data, found))
+                    self._parts.append(self._append(topic, data, found))
                 else:
-                    parts.append((data.index, refusal, None, None))
+                    self._parts.append((topic, data.index, refusal, None, None))
 
     def _append(self, topic: TopicProduceData, data: PartitionProduceData, found: Verdicts) -> _Part:
-        ctx, index = self._ctx, data.index
+        ctx, index, acks = self._ctx, data.index, self._request.acks
         if ctx.version >= BY_ID_FROM:
             leader = ctx.broker.replicas.leader_by_id(topic.topic_id, index)
         else:
             leader = ctx.broker.replicas.leader_of(topic.name, index)
         if not isinstance(leader, Replica):
-            return index, leader, None, None
+            return topic, index, leader, None, None
         records = memoryview(data.records or b"")
         permit = _judge(ctx, self._request, leader, records, found)
         if isinstance(permit, ErrorCode):
-            return index, permit, None, None
+            return topic, index, permit, None, None
         commit = leader.append(
-            records,
-            ctx.broker.clock.now_ms(),
-            leader_epoch=leader.leader_epoch,
-            acks=self._request.acks,
-            permit=permit,
+            records, ctx.broker.clock.now_ms(), leader_epoch=leader.leader_epoch, acks=acks, permit=permit
         )
         if not commit.is_done:
-            self._waiting.append((leader, commit))
-        return index, ErrorCode.NONE, leader, commit
+            self._left += 1
+            commit.then(self._settle)
+            if commit.checking is not None:
+                self.is_exclusive = True  # what the same client sends next must not overtake it
+            if acks == ALL and leader.is_replicated:
+                self._others.append(commit)
+        return topic, index, ErrorCode.NONE, leader, commit
 
     async def appended(self) -> None:
         """Wait until the log has taken all records, or refused them."""
-        for leader, commit in self._waiting:
-            if commit.checking is not None:
-                await commit.checking
-            leader.write_queued()
+        for _, _, _, leader, commit in self._parts:
+            if leader is not None and commit is not None:
+                if commit.checking is not None:
+                    await commit.checking
+                leader.write_queued()
 
     def answer(self) -> "ProduceResponse | _Produce | None":
-        if not self._waiting:
+        self._left -= 1
+        if self._left == 0:
             return self._respond()
-        self._left = len(self._waiting)
-        others = []
-        for leader, commit in self._waiting:
-            if commit.checking is not None:
-                self.is_exclusive = True  # what the same client sends next must not overtake it
-            if self._request.acks == ALL and leader.is_replicated:
-                others.append(commit)
-            commit.then(self._settle)
-        if others and not self.is_done:
+        if self._others:
             self._deadline_s = asyncio.get_running_loop().time() + self._request.timeout_ms / 1000
-            self._wait_for(others)
+            self._wait_for_others()
         return self
 
     def _settle(self, commit: Completion[None] | None) -> None:
@@ -197,42 +189,47 @@ class _Produce(Reply[ProduceResponse | None]):
         except Exception as error:  # noqa: BLE001  other commits are settled after this one
             self.fail(error)
 
-    def _wait_for(self, others: Sequence[Commit]) -> None:
+    def _wait_for_others(self) -> None:
         loop = asyncio.get_running_loop()
         left_s = max(0.0, self._deadline_s - loop.time())
-        self._timer = loop.call_later(min(left_s, _LOOK_INTERVAL_S), self._look, others)
+        self._timer = loop.call_later(min(left_s, _LOOK_INTERVAL_S), self._look)
 
-    def _look(self, others: Sequence[Commit]) -> None:
+    def _look(self) -> None:
         if self._ctx.broker.access.is_cut_off:
             self.fail(CloseConnection("no other replica and no controller is heard of any more"))
         elif asyncio.get_running_loop().time() >= self._deadline_s:
-            self._give_up([commit for commit in others if not commit.is_done])
+            self._give_up()
         else:
-            self._wait_for(others)
+            self._wait_for_others()
 
-    def _give_up(self, late: Sequence[Commit]) -> None:
+    def _give_up(self) -> None:
         """What was appended stays, and may still be committed: the client must find out by sending it again."""
-        self._timed_out = late
-        self._left -= len(late)
+        self._timed_out = [commit for commit in self._others if not commit.is_done]
+        self._left -= len(self._timed_out)
         self._settle(None)
 
     def _respond(self) -> ProduceResponse | None:
         acks = self._request.acks
-        topics: list[TopicProduceResponse] = []
-        for topic, parts in self._topics:
-            responses: list[PartitionProduceResponse] = []
-            for part in parts:
-                response = _part_response(part, self._timed_out)
-                if response.error_code and acks == 0:
-                    raise CloseConnection(
-                        f"a produce without acknowledgement to {topic.name or topic.topic_id.hex()} failed: "
-                        f"{ErrorCode(response.error_code).name}"
+        responses: list[TopicProduceResponse] = []
+        last: TopicProduceData | None = None
+        for part in self._parts:
+            topic = part[0]
+            response = _part_response(part, self._timed_out)
+            if response.error_code and acks == 0:
+                raise CloseConnection(
+                    f"a produce without acknowledgement to {topic.name or topic.topic_id.hex()} failed: "
+                    f"{ErrorCode(response.error_code).name}"
+                )
+            if topic is last:
+                responses[-1].partition_responses.append(response)
+            else:
+                last = topic
+                responses.append(
+                    TopicProduceResponse(
+                        name=topic.name, topic_id=topic.topic_id, partition_responses=[response]
                     )
-                responses.append(response)
-            topics.append(
-                TopicProduceResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=responses)
-            )
-        return ProduceResponse(responses=topics) if acks else None
+                )
+        return ProduceResponse(responses=responses) if acks else None
 
 
 def _judge(
@@ -255,7 +252,7 @@ def _judge(
 
 
 def _part_response(part: _Part, timed_out: Sequence[Commit]) -> PartitionProduceResponse:
-    index, code, leader, commit = part
+    _, index, code, leader, commit = part
     if leader is None or commit is None:
         return PartitionProduceResponse(index=index, error_code=code, base_offset=-1)
     if commit in timed_out:
