@@ -371,7 +371,7 @@ class Replica:
         log = self._log
         return (
             log is not None
-            and log.syncing is not None
+            and (log.is_journaling or log.syncing is not None)
             and self._followers is None
             and self._surroundings.disk.room_bytes > 0
         )

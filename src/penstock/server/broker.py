@@ -166,7 +166,6 @@ class Broker:
     async def _start(self) -> None:
         reads = self._threads(_READ_THREADS, "penstock-read")
         syncs = self._threads(_SYNC_THREADS, "penstock-sync")
-        flusher = Flusher(syncs, self._clock, max(1, self._descriptors.for_logs // 4), self._ring())
         listener = self._config.inter_broker_listener
         known = known_secret(self._files, self._directory(), self._given_secret)
         self.secret = ClusterSecret(self._random, known, self._find_secret)
@@ -176,7 +175,9 @@ class Broker:
             self.secret,
             client_id=f"penstock-broker-{self._config.node_id}",
         )
-        store = await self._open_store(reads, listener)
+        ring = self._ring()
+        store = await self._open_store(reads, listener, ring)
+        flusher = Flusher(syncs, self._clock, max(1, self._descriptors.for_logs // 4), ring, store.journal)
         self._cleanup.push_async_callback(store.close, flusher)
         metadata = MetadataLog(MetadataImage(store.cluster_id), self._clock)
         controller = Controller(metadata, self._config, self._random)
@@ -233,7 +234,7 @@ class Broker:
         self._cleanup.push_async_callback(lifecycle.leave)
         await lifecycle.start()
 
-    async def _open_store(self, reads: ThreadOffload, listener: str) -> LogStore:
+    async def _open_store(self, reads: ThreadOffload, listener: str, ring: SyncRing | None) -> LogStore:
         meta = directory_files.read_meta(self._files, self._directory())
         self.secret.cluster_id = None if meta is None else meta.cluster_id
         cluster_id = await self._cluster_to_join(listener, None if meta is None else meta.cluster_id)
@@ -247,6 +248,8 @@ class Broker:
             offload=reads,
             open_files_max=self._descriptors.for_logs,
             producer_expiration_ms=self._config[logs.PRODUCER_ID_EXPIRATION_MS],
+            journal_bytes=64 << 20,
+            ring=ring,
         )
         if cluster_id not in (None, store.cluster_id):
             await store.close(None)

@@ -8,6 +8,7 @@ takes, but for the rare ones that say so. What blocks is handed out as a job (`b
 `read_cold`) to be run on a thread.
 """
 
+import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -15,7 +16,12 @@ import msgspec
 
 from penstock.config.topic import TopicConfig
 from penstock.observability.offload import InlineOffload, Offload
-from penstock.protocol.records.batch import ATTRIBUTES_POSITION, LOG_APPEND_TIME_FLAG, NO_PRODUCER_ID
+from penstock.protocol.records.batch import (
+    ATTRIBUTES_POSITION,
+    LOG_APPEND_TIME_FLAG,
+    NO_PRODUCER_ID,
+    iter_batches,
+)
 from penstock.protocol.records.rules import CheckElsewhere, ValidationRules, rules_for
 from penstock.storage.append import (
     HERE_BYTES_MAX,
@@ -28,6 +34,9 @@ from penstock.storage.append import (
     prepare_replicated,
 )
 from penstock.storage.files import Buffer
+from penstock.storage.journal.entries import Kind
+from penstock.storage.journal.journal import Journal
+from penstock.storage.journal.reading import Piece
 from penstock.storage.log_errors import AppendRejected, LogClosed, LogError, OffsetOutOfRange, StorageFailure
 from penstock.storage.log_producers import check_producers, note_stored
 from penstock.storage.log_sync import CheckpointJob
@@ -40,6 +49,10 @@ from penstock.storage.transaction_index import AbortedTransaction
 from penstock.storage.transaction_permit import TransactionPermit
 
 __all__ = ["Appended", "Cold", "Log", "LogSlice", "Origin"]
+
+NO_TOPIC_ID = bytes(16)
+
+_log = logging.getLogger(__name__)
 
 
 class Log(MendableLog):
@@ -56,6 +69,8 @@ class Log(MendableLog):
         offload: Offload | None = None,
         discard: Discard | None = None,
         is_new: bool = False,
+        topic_id: bytes = NO_TOPIC_ID,
+        journal: Journal | None = None,
     ) -> None:
         """`offload` is where reads from the disk wait; without one they wait where they are.
 
@@ -77,6 +92,8 @@ class Log(MendableLog):
             loaded=loaded,
             offload=offload or InlineOffload(),
             is_new=is_new,
+            topic_id=topic_id,
+            journal=journal,
         )
         self._rules: ValidationRules | None = None
         self._rules_here: ValidationRules | None = None
@@ -262,6 +279,7 @@ class Log(MendableLog):
         except StorageFailure as failure:
             self.fail(failure)
             raise
+        self._add_pending(batches)
         for batch in batches:
             completed = note_stored(self.producers, batch)
             if completed is not None and completed.is_aborted:
@@ -275,6 +293,30 @@ class Log(MendableLog):
     def _assign_epoch(self, epoch: int, start_offset: int) -> None:
         if self.epochs.assign(epoch, start_offset):
             self._epochs_are_saved = False
+
+    def replay(self, pieces: Sequence[Piece], *, now_ms: int) -> None:
+        """Append what the journal has and the segments have lost in a crash. Raises `LogError`."""
+        is_durable = self.durable_offset == self.chain.end_offset
+        for piece in pieces:
+            if not piece.records or piece.end_offset <= self.chain.end_offset:
+                continue
+            if piece.base_offset > self.chain.end_offset:
+                _log.error(
+                    "%s-%d ends at offset %d, and the journal holds records from offset %d on: those between are lost",
+                    self.topic,
+                    self.partition,
+                    self.chain.end_offset,
+                    piece.base_offset,
+                )
+                break
+            if piece.leader_epoch < (self.epochs.latest_epoch or 0):
+                break  # another leader has written since, and truncated these
+            records = _between(piece.records, self.chain.end_offset, piece.end_offset)
+            if records:
+                self.append_replicated(records, now_ms=now_ms)
+        if is_durable:
+            self.durable_offset = self.chain.end_offset
+            self._begin_pending()
 
     # -- dropping -------------------------------------------------------------------------------------
 
@@ -297,6 +339,7 @@ class Log(MendableLog):
             self.fail(failure)
             raise
         self._end_at(end_offset)
+        self._note_truncated(end_offset)
         self.clean_offset = min(self.clean_offset or 0, end_offset)
         self._snapshots.remove_above(end_offset)
         self._snapshots.restore(
@@ -327,6 +370,10 @@ class Log(MendableLog):
         self.damaged = []
         self.log_start_offset = offset
         self.durable_offset = offset
+        self._pending = None
+        self.segments_durable_offset = 0
+        if self._journal is not None:
+            self._journal.note(Kind.RESET, self.partition_id)
         self.clean_offset = 0
         self._end_at(offset)
         self.epochs.clear()
@@ -437,6 +484,19 @@ class Log(MendableLog):
     def _remove_at_once(self, paths: Sequence[str]) -> None:
         for path in paths:
             self._cache.files.remove(path)
+
+
+def _between(records: Buffer, begin_offset: int, end_offset: int) -> memoryview:
+    """The batches that lie between these offsets."""
+    view = memoryview(records)
+    begin = end = 0
+    for position, header in iter_batches(view):
+        if header.base_offset >= end_offset:
+            break
+        end = position + header.size_bytes
+        if header.base_offset < begin_offset:
+            begin = end
+    return view[begin:end]
 
 
 def _append_time_ms(batch: StorableBatch) -> int:

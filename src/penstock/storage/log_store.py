@@ -30,12 +30,16 @@ from penstock.storage.directory_usage import DirectoryUsage, measure
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import FileSystem
 from penstock.storage.flusher import Flusher
+from penstock.storage.journal.entries import Kind
+from penstock.storage.journal.journal import Journal
+from penstock.storage.journal.reading import read_journal
 from penstock.storage.log import Log
 from penstock.storage.log_errors import DirectoryInUse, DirectoryMismatch, StorageError
 from penstock.storage.log_values import LoadedLog
 from penstock.storage.offset_checkpoints import OffsetCheckpoints
 from penstock.storage.producer_state import EXPIRATION_MS_DEFAULT
 from penstock.storage.recovery import Checkpointed, create_log, load_log
+from penstock.storage.ring import SyncRing
 
 OPEN_FILES_MAX_DEFAULT = 1000
 _IDLE_SWEEPS_TO_RELEASE = 2
@@ -59,6 +63,9 @@ class LogStore:
         open_files_max: int,
         producer_expiration_ms: int,
         lock: contextlib.ExitStack,
+        journal_bytes: int,
+        new_nonce: Callable[[], bytes],
+        ring: SyncRing | None,
     ) -> None:
         """Use `LogStore.open`."""
         self.directory = directory
@@ -82,6 +89,7 @@ class LogStore:
         if self._unopened and not self.was_clean:
             files.sync_dir(directory)  # a kill may have left the names of new logs in memory only
         self._offsets = OffsetCheckpoints(files, directory, self._unopened)
+        self.journal = self._open_journal(journal_bytes, new_nonce, ring)
         self._due: dict[Log, None] = {}  # in the order they came: a simulation repeats itself
         self._tasks: set[asyncio.Task[None]] = set()
         self._saving = asyncio.Lock()
@@ -101,6 +109,8 @@ class LogStore:
         offload: Offload | None = None,
         open_files_max: int = OPEN_FILES_MAX_DEFAULT,
         producer_expiration_ms: int = EXPIRATION_MS_DEFAULT,
+        journal_bytes: int = 0,
+        ring: SyncRing | None = None,
     ) -> "LogStore":
         """Take the directory, which is made if it does not exist. `offload` is for reads and removals.
 
@@ -133,7 +143,38 @@ class LogStore:
                 open_files_max=open_files_max,
                 producer_expiration_ms=producer_expiration_ms,
                 lock=lock.pop_all(),
+                journal_bytes=journal_bytes,
+                new_nonce=new_directory_id,
+                ring=ring,
             )
+
+    def _open_journal(
+        self, size_bytes: int, new_nonce: Callable[[], bytes], ring: SyncRing | None
+    ) -> Journal | None:
+        """Reads what it holds, after a crash. Waits for the disk."""
+        found = read_journal(self._files, self.directory, headers_only=self.was_clean)
+        self.journal_damage = tuple(found.damage)
+        for damage in found.damage:
+            _log.error("%s", damage)
+        if size_bytes == 0 and not found.pieces:
+            return None
+        try:
+            return Journal(
+                self._files,
+                self.directory,
+                self._offload,
+                size_bytes=size_bytes,
+                found=found,
+                new_nonce=new_nonce,
+                ring=ring,
+            )
+        except OSError as error:
+            _log.warning(
+                "the journal in %s cannot be used (%s): each partition is synced by itself",
+                self.directory,
+                error.strerror,
+            )
+            return None
 
     def __iter__(self) -> Iterator[Log]:
         """The logs that are open."""
@@ -178,7 +219,7 @@ class LogStore:
                 is_new = True
             elif found_id is None:  # lost by a power cut before the first record was synced
                 directory_files.write_topic_id(self._files, path, topic_id)
-        log = self._create(name, topic_id, config) if is_new else self._open(name, config)
+        log = self._create(name, topic_id, config) if is_new else self._open(name, topic_id, config)
         self._unopened.discard(name)
         self._logs[name] = log
         log.on_checkpoint_due = partial(self._note_due, log)
@@ -205,9 +246,9 @@ class LogStore:
             loaded = create_log(self._cache, path, config, producer_expiration_ms=self.producer_expiration_ms)
         except OSError as error:
             raise StorageError(f"cannot make the log {path}: {error.strerror}", error) from error
-        return self._log(name, config, loaded, is_new=True)
+        return self._log(name, topic_id, config, loaded, is_new=True)
 
-    def _open(self, name: PartitionName, config: TopicConfig) -> Log:
+    def _open(self, name: PartitionName, topic_id: bytes, config: TopicConfig) -> Log:
         path = self._path(name)
         checkpointed = Checkpointed(
             was_clean=self.was_clean,
@@ -227,7 +268,11 @@ class LogStore:
         # A log that never had a record was never synced, not even by a clean stop: the first sync includes its names.
         # Nor, for all we know, was one that has no recovery point, if it was a kill that ended its first sync.
         is_new = loaded.log_end_offset == 0 or not (self.was_clean or checkpointed.recovery_point)
-        return self._log(name, config, loaded, is_new=is_new)
+        log = self._log(name, topic_id, config, loaded, is_new=is_new)
+        if self.journal is not None:
+            log.replay(self.journal.pieces_of(log.partition_id), now_ms=self._clock.now_ms())
+            self.journal.recovered(log)
+        return log
 
     def delete(self, topic: str, partition: int) -> None:
         """Take the log of this partition out of the directory; its files are removed in the background."""
@@ -236,6 +281,8 @@ class LogStore:
         if log is not None:
             log.abandon("its topic was deleted")
             self._due.pop(log, None)
+            if self.journal is not None:
+                self.journal.note(Kind.RESET, log.partition_id)
         elif name not in self._unopened:
             return
         self._unopened.discard(name)
@@ -261,7 +308,9 @@ class LogStore:
         self._offsets.forget(name)
         _log.warning("%s %s: it is kept as %s, remove it when it is not needed", path, reason, target)
 
-    def _log(self, name: PartitionName, config: TopicConfig, loaded: LoadedLog, *, is_new: bool) -> Log:
+    def _log(
+        self, name: PartitionName, topic_id: bytes, config: TopicConfig, loaded: LoadedLog, *, is_new: bool
+    ) -> Log:
         return Log(
             name.topic,
             name.partition,
@@ -271,6 +320,8 @@ class LogStore:
             offload=self._offload,
             discard=self._discard,
             is_new=is_new,
+            topic_id=topic_id,
+            journal=self.journal,
         )
 
     def _path(self, name: PartitionName) -> str:
@@ -369,6 +420,8 @@ class LogStore:
             log.lower_recovery_point(offset)
             if not await self.save_offsets():
                 raise StorageError(f"{log.directory} is not truncated: its recovery point cannot be written")
+        if self.journal is not None:
+            await self.journal.let_go(log)
 
     async def secure(self, log: Log) -> int:
         """Move the recovery point of one log to its end; gives the one that is on disk then.
@@ -444,6 +497,8 @@ class LogStore:
                 error.strerror,
             )
         finally:
+            if self.journal is not None:
+                await self.journal.close(is_clean=all(log.failure is None for log in logs))
             for log in logs:
                 log.finish_close(None)
             self._cache.close()
