@@ -22,6 +22,7 @@ from penstock.storage.checkpoints import PartitionName
 from penstock.storage.directory_usage import DirectoryUsage
 from penstock.storage.disk_space import DiskSpace
 from penstock.storage.flusher import Flusher
+from penstock.storage.journal.reading import PartitionId
 from penstock.storage.log_errors import LogError, StorageError, is_disk_failure, is_out_of_space
 from penstock.storage.log_store import LogStore
 
@@ -193,11 +194,20 @@ class Replicas:
                 self._store.set_aside(name)
 
     async def recover(self) -> None:
-        """Open the logs of all partitions, if the last stop was not a clean one, with their syncs side by side."""
-        replicas = list(self)
-        if self._store.was_clean or not replicas:
+        """Open the logs that may have lost something, if the last stop was not a clean one: those that the journal
+        names, and those of topics that waive syncs. The others are looked at when they are first used.
+        """
+        if self._store.was_clean:
             return
-        log.info("the last stop was not a clean one: looking through %d partition(s)", len(replicas))
+        suspects = self._store.suspects
+        replicas = [
+            each
+            for each in self
+            if suspects is None
+            or _id_of(each) in suspects
+            or self.topic_config(each.topic).flush_messages != 1
+        ]
+        log.info("recovering %d partitions after an unclean shutdown", len(replicas))
         clock = self.surroundings.clock
         began_ms = clock.monotonic_ms()
         syncs: dict[Replica, asyncio.Future[None]] = {}
@@ -212,7 +222,9 @@ class Replicas:
             await asyncio.wait(syncs.values())  # unlike `gather` it leaves them to others if it is cancelled
         for replica in syncs:
             replica.recovered()  # or its log has failed, and says so itself
-        log.info("that took %.1f s", (clock.monotonic_ms() - began_ms) / 1000)
+        self._store.recovered({_id_of(each) for each in replicas if not each.is_open})
+        duration_s = (clock.monotonic_ms() - began_ms) / 1000
+        log.info("recovered %d partitions in %.1f s", len(replicas), duration_s)
 
     async def delete_records(self, replica: Replica, offset: int) -> None:
         """Move the start of a log forward, durably. Raises `LogError`."""
@@ -288,6 +300,10 @@ def _rate(config: BrokerConfig) -> MeanRate:
         config[replication.REPLICATION_QUOTA_WINDOW_NUM],
         config[replication.REPLICATION_QUOTA_WINDOW_SIZE_SECONDS] * 1000,
     )
+
+
+def _id_of(replica: Replica) -> PartitionId:
+    return PartitionId(replica.topic_id, replica.partition)
 
 
 class _Pace:

@@ -248,7 +248,7 @@ class Broker:
             offload=reads,
             open_files_max=self._descriptors.for_logs,
             producer_expiration_ms=self._config[logs.PRODUCER_ID_EXPIRATION_MS],
-            journal_bytes=64 << 20,
+            journal_bytes=self._config[logs.JOURNAL_BYTES],
             ring=ring,
         )
         if cluster_id not in (None, store.cluster_id):

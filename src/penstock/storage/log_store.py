@@ -17,7 +17,7 @@ import contextlib
 import logging
 import os
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from penstock.config.topic import TopicConfig
@@ -32,7 +32,7 @@ from penstock.storage.files import FileSystem
 from penstock.storage.flusher import Flusher
 from penstock.storage.journal.entries import Kind
 from penstock.storage.journal.journal import Journal
-from penstock.storage.journal.reading import read_journal
+from penstock.storage.journal.reading import PartitionId, read_journal
 from penstock.storage.log import Log
 from penstock.storage.log_errors import DirectoryInUse, DirectoryMismatch, StorageError
 from penstock.storage.log_values import LoadedLog
@@ -154,6 +154,7 @@ class LogStore:
         """Reads what it holds, after a crash. Waits for the disk."""
         found = read_journal(self._files, self.directory, headers_only=self.was_clean)
         self.journal_damage = tuple(found.damage)
+        self._knows_suspects = bool(found.files) and not found.damage
         for damage in found.damage:
             _log.error("%s", damage)
         if size_bytes == 0 and not found.pieces:
@@ -224,6 +225,21 @@ class LogStore:
         self._logs[name] = log
         log.on_checkpoint_due = partial(self._note_due, log)
         return log
+
+    @property
+    def suspects(self) -> set[PartitionId] | None:
+        """Which partitions may have lost something in a crash, by the journal; None when that is not known."""
+        return None if self.journal is None or not self._knows_suspects else set(self.journal.unrecovered)
+
+    def recovered(self, failed: Collection[PartitionId] = ()) -> None:
+        """All partitions are open that may have lost something, but for those that cannot be opened.
+
+        What else the journal names is not here any more.
+        """
+        if self.journal is not None:
+            for partition_id in self.journal.unrecovered:
+                if partition_id not in failed:
+                    self.journal.forget(partition_id)
 
     @contextlib.contextmanager
     def leaving_syncs(self) -> Iterator[None]:

@@ -190,9 +190,7 @@ class History:
     async def recover(self) -> None:
         with self.store.leaving_syncs():
             logs = [self.log(number) for number in range(PARTITIONS)]
-        assert self.store.journal is not None
-        for partition_id in self.store.journal.unrecovered:
-            self.store.journal.forget(partition_id)
+        self.store.recovered()
         for log in logs:
             await self.flusher.sync(log)
 

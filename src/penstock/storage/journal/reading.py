@@ -111,6 +111,8 @@ def _read_file(
     found: FoundJournal, header: FileHeader, path: str, data: memoryview, durable_bytes: int
 ) -> None:
     """`durable_bytes` is what the header of the next file says of this one; 0 for the last one."""
+    if durable_bytes:
+        data = data[:durable_bytes]  # what is behind was torn by an earlier crash
     found.oldest_number = max(found.oldest_number, header.oldest_number)
     last_round = header.first_round - 1
     position = HEADER_BYTES
