@@ -27,7 +27,7 @@ demo: install  ## the whole story: broker, events, a crash, pipelines on Spark, 
 lint: install  ## ruff (its S rules are bandit's), mypy strict, import contracts, consistent dependencies
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BIN)/mypy -n 2
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m pip --disable-pip-version-check check
 
@@ -39,11 +39,14 @@ test: install  ## the whole suite, with the clients it needs (npm packages, kcat
 	$(BIN)/python -m tools.setup_interop
 	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n 3 --dist loadgroup tests  # three for two cores: many wait
 
-soak: install  ## kill brokers under load for SOAK_SECONDS (default 300), then thousands of random histories
+soak: install  ## kill brokers under load for SOAK_SECONDS (default 300), then thousands of random histories and messages
 	SOAK_SECONDS=$${SOAK_SECONDS:-300} $(BIN)/python -m pytest -n 2 -m soak -s --timeout 0 tests
 	HISTORIES=$${HISTORIES:-3000} $(BIN)/python -m pytest -n 2 --timeout 0 \
 	    tests/groups/classic/test_model.py tests/groups/consumer/test_model.py tests/groups/share/test_model.py \
-	    tests/transactions/test_model.py
+	    tests/transactions/test_model.py tests/cluster/controller/test_eligible_model.py
+	EXAMPLES=$${EXAMPLES:-100} $(BIN)/python -m pytest -n 2 --timeout 0 \
+	    tests/protocol/test_messages.py tests/protocol/test_hostile_frames.py tests/protocol/test_against_kio.py \
+	    tests/protocol/test_against_kafka_python.py
 
 sim: install  ## simulated clusters under seeds (SEEDS=0..2000; CLUSTER_SEEDS and QUORUM_SEEDS for whole brokers and real logs)
 	$(BIN)/python -m penstock.testing.simulation --level raft --seeds $${SEEDS:-0..2000}

@@ -2,7 +2,12 @@
 
 import hypothesis
 
-pytest_plugins = ["tests.support.plugin", "tests.support.spark", "tests.support.xdist_groups"]
+pytest_plugins = [
+    "tests.support.garbage",
+    "tests.support.plugin",
+    "tests.support.spark",
+    "tests.support.xdist_groups",
+]
 
 # An example may take as long as it takes: this machine has other work, and no test asserts a time.
 hypothesis.settings.register_profile("without deadline", deadline=None)

@@ -1,7 +1,13 @@
 """`penstock cluster upgrade` against a real broker."""
 
+import asyncio
+from pathlib import Path
+
+import pytest
+
 from penstock.cli.cluster_facts import Operator
 from penstock.cli.cluster_features import Feature, features_in
+from penstock.cluster.metadata import state
 from penstock.protocol.messages import update_features
 from penstock.protocol.messages.api_versions import (
     ApiVersionsResponse,
@@ -10,9 +16,15 @@ from penstock.protocol.messages.api_versions import (
 )
 from penstock.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from tests.cli.conftest import call_command
+from tests.server.live import running_broker
 from tests.support.broker import BrokerProcess
 
 SAFE_DOWNGRADE = 2
+
+
+async def make_cluster(directory: Path) -> None:
+    async with running_broker(directory):
+        pass
 
 
 def test_a_feature_that_is_not_switched_on_has_level_0() -> None:
@@ -43,3 +55,23 @@ def test_a_cluster_of_an_earlier_version_is_upgraded(own_broker: BrokerProcess) 
     assert planned.split() == ["FEATURE", "LEVEL", "AFTER", "share.version", "0", "1"]
     assert upgrade() == planned
     assert "has all that its brokers can do" in upgrade()
+
+
+def test_a_data_directory_of_an_earlier_version_keeps_its_metadata_version_until_the_upgrade(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker = BrokerProcess(tmp_path)
+    with monkeypatch.context() as earlier:
+        earlier.setattr(state, "SUPPORTED_FEATURES", {"metadata.version": (25, 25), "group.version": (0, 1)})
+        asyncio.run(make_cluster(broker.data_dir))
+    broker.start()
+    try:
+        done = call_command("cluster", "upgrade", "--bootstrap-server", broker.bootstrap)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert ["metadata.version", "25", "30"] in [line.split() for line in done.stdout.splitlines()]
+        broker.stop()
+        broker.start()
+        again = call_command("cluster", "upgrade", "--bootstrap-server", broker.bootstrap)
+        assert "has all that its brokers can do" in again.stdout
+    finally:
+        broker.stop()

@@ -57,6 +57,18 @@ def test_what_the_file_says_that_means_nothing_here_is_a_line_each_in_the_log(
     ]
 
 
+def test_a_setting_of_kafka_without_effect_is_a_line_in_the_log_unless_it_is_at_its_default(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "server.properties"
+    file.write_text("num.network.threads=3\ncreate.topic.policy.class.name=com.example.Policy\n")
+    settings("remote.log.reader.threads=4", file=file)
+    assert [record.getMessage() for record in caplog.records] == [
+        f"The setting {name} has no effect here"
+        for name in ("create.topic.policy.class.name", "remote.log.reader.threads")
+    ]
+
+
 def test_log_dir_in_the_file_counts_as_a_directory(tmp_path: Path) -> None:
     file = tmp_path / "server.properties"
     file.write_text("log.dir=/from/file\n")

@@ -19,7 +19,11 @@ class Stage(Rotting):
         self.interval_ms = INTERVAL_MS
         self.told: list[Replica] = []
         self.scrubber = Scrubber(
-            lambda: [self.replica], self.told.append, self.clock, interval_ms=lambda: self.interval_ms
+            lambda: [self.replica],
+            self.told.append,
+            self.clock,
+            interval_ms=lambda: self.interval_ms,
+            is_unopened_suspect=self.store.is_unopened_suspect,
         )
 
     async def pass_time(self, duration_ms: int) -> None:
@@ -116,3 +120,28 @@ def test_a_log_whose_producers_are_in_doubt_is_told_of_though_nothing_in_it_is_d
         assert stage.told == [stage.replica]
 
     run(tmp_path, scenario)
+
+
+def test_a_changed_interval_applies_at_once(tmp_path: Path) -> None:
+    async def scenario(stage: Stage) -> None:
+        await stage.pass_time(INTERVAL_MS)
+        stage.rot(2)
+        await stage.pass_time(1_000)
+        stage.interval_ms = 500
+        stage.scrubber.on_settings_change()
+        await stage.pass_time(0)
+        assert stage.told == [stage.replica]
+
+    run(tmp_path, scenario)
+
+
+def test_an_interval_that_was_zero_applies_at_once(tmp_path: Path) -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.rot(2)
+        await stage.pass_time(1_000)
+        stage.interval_ms = 500
+        stage.scrubber.on_settings_change()
+        await stage.pass_time(0)
+        assert stage.told == [stage.replica]
+
+    run(tmp_path, scenario, interval_ms=0)

@@ -141,14 +141,29 @@ def test_a_dynamic_setting_that_this_version_does_not_know_is_passed_over() -> N
     assert config.settings() == {}
 
 
-def test_a_synonym_in_a_higher_layer_wins_over_a_better_name_below() -> None:
-    config = BrokerConfig({"log.retention.ms": "5"}, cluster_wide={"log.retention.hours": "1"})
+def test_a_setting_in_a_higher_layer_wins_over_its_synonym_below() -> None:
+    config = BrokerConfig({"log.retention.hours": "1"}, cluster_wide={"log.retention.ms": "5"})
     names = ("log.retention.ms", "log.retention.minutes", "log.retention.hours")
     assert [(each.name, each.source) for each in config.lookup(names)] == [
-        ("log.retention.hours", ConfigSource.DYNAMIC_DEFAULT_BROKER),
-        ("log.retention.ms", ConfigSource.STATIC_BROKER),
+        ("log.retention.ms", ConfigSource.DYNAMIC_DEFAULT_BROKER),
+        ("log.retention.hours", ConfigSource.STATIC_BROKER),
         ("log.retention.hours", ConfigSource.DEFAULT),
     ]
+
+
+def test_a_controllers_listener_speaks_plaintext_unless_the_map_is_set() -> None:
+    static = {"listeners": "PLAINTEXT://:1,QUORUM://:2", "controller.listener.names": "QUORUM"}
+    assert [each.security_protocol for each in BrokerConfig(static).listeners] == ["PLAINTEXT", "PLAINTEXT"]
+    with pytest.raises(ConfigError, match="no security protocol is defined for listener QUORUM"):
+        BrokerConfig({**static, "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT"})
+
+
+def test_a_dynamic_value_of_a_setting_that_needs_a_restart_is_left_out() -> None:
+    """An earlier version took `advertised.listeners` while running."""
+    stored = {"advertised.listeners": "PLAINTEXT://elsewhere:1", "max.connections": "3"}
+    config = BrokerConfig(per_broker=stored)
+    assert config.per_broker_settings() == {"max.connections": "3"}
+    assert [each.host for each in config.advertised_listeners] == [""]
 
 
 @pytest.mark.parametrize("setting", ["process.roles=", "group.coordinator.rebalance.protocols= ,"])

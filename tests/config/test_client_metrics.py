@@ -1,6 +1,6 @@
 import pytest
 
-from penstock.config.client_metrics import parse_subscription
+from penstock.config.client_metrics import UnfitSubscription, parse_subscription
 from penstock.config.property import ConfigError
 
 
@@ -29,10 +29,39 @@ def test_patterns_that_are_malformed_or_not_of_re2_are_refused(pattern: str) -> 
         parse_subscription({"match": f"client_id={pattern}"})
 
 
-@pytest.mark.parametrize("item", ["client_id", "color=red"])
+@pytest.mark.parametrize("item", ["client_id", "color=red", "client_id=a=b", "client_id="])
 def test_a_pattern_is_about_something_that_is_known_of_clients(item: str) -> None:
-    with pytest.raises(ConfigError, match="write NAME=PATTERN"):
+    with pytest.raises(ConfigError, match=f"^Illegal client matching pattern: {item}$"):
         parse_subscription({"match": item})
+
+
+@pytest.mark.parametrize(
+    ("settings", "message", "is_unfit"),
+    [
+        ({"nothing": "5", "interval.ms": "x"}, "Unknown client metrics configuration: nothing", True),
+        (
+            {"interval.ms": "x"},
+            "Invalid value x for configuration interval.ms: Not a number of type INT",
+            False,
+        ),
+        (
+            {"interval.ms": "99", "match": "x"},
+            "Invalid value 99 for interval.ms, interval must be between 100 and 3600000 (1 hour)",
+            True,
+        ),
+        (
+            {"interval.ms": "3600001"},
+            "Invalid value 3600001 for interval.ms, interval must be between 100 and 3600000 (1 hour)",
+            True,
+        ),
+    ],
+)
+def test_settings_that_cannot_be_are_refused_in_kafkas_words(
+    settings: dict[str, str], message: str, is_unfit: bool
+) -> None:
+    with pytest.raises(ConfigError) as refused:
+        parse_subscription(settings)
+    assert (str(refused.value), isinstance(refused.value, UnfitSubscription)) == (message, is_unfit)
 
 
 @pytest.mark.timeout(10)

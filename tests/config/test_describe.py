@@ -50,6 +50,28 @@ def test_a_secret_is_never_shown() -> None:
     assert {synonym.value for each in shown for synonym in each.synonyms} == {None}
 
 
+def test_a_setting_that_nobody_knows_is_listed_without_its_value() -> None:
+    broker = BrokerConfig(cluster_wide={"a.plugins.password": "hunter2"}, per_broker={"another": "hunter3"})
+    for described, source in (
+        (describe_broker(broker, ["a.plugins.password"]), ConfigSource.DYNAMIC_DEFAULT_BROKER),
+        (describe_cluster_defaults(broker), ConfigSource.DYNAMIC_DEFAULT_BROKER),
+        (describe_broker(broker, ["another"]), ConfigSource.DYNAMIC_BROKER),
+    ):
+        (shown,) = described
+        assert (shown.value, shown.source, shown.kind) == (None, source, 0)
+        assert (shown.read_only, shown.sensitive) == (True, True)
+        assert [(each.name, each.value, each.source) for each in shown.synonyms] == [
+            (shown.name, None, source)
+        ]
+
+
+def test_a_setting_of_one_listener_is_described_as_read_only_as_kafka_does() -> None:
+    (shown,) = describe_broker(
+        BrokerConfig(per_broker={"listener.name.a.max.connections": "3"}), ["listener.name.a.max.connections"]
+    )
+    assert (shown.value, shown.read_only, shown.kind) == ("3", True, Kind.INT)
+
+
 def test_a_broker_setting_says_whether_it_changes_live() -> None:
     shown = {each.name: each.read_only for each in describe_broker(BrokerConfig())}
     assert shown["node.id"]

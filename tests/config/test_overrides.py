@@ -154,18 +154,35 @@ def test_a_groups_session_must_outlast_its_heartbeat() -> None:
         validate_group_overrides(broker, {"consumer.heartbeat.interval.ms": "45000"})
 
 
-def test_a_read_only_setting_cannot_change_while_running() -> None:
-    with pytest.raises(ConfigError, match=r"Cannot update these configs dynamically: node.id"):
-        validate_dynamic_broker_settings({"node.id": "5", "max.connections": "3"}, one_broker=True)
-
-
-def test_a_per_broker_setting_cannot_change_for_all_brokers_at_once() -> None:
-    settings = {"ssl.keystore.location": "/x"}
-    validate_dynamic_broker_settings(settings, one_broker=True)
+@pytest.mark.parametrize("one_broker", [True, False])
+def test_a_read_only_setting_cannot_change_while_running(one_broker: bool) -> None:
     with pytest.raises(
-        ConfigError, match=r"Cannot update these configs at default cluster level: ssl.keystore"
+        ConfigError, match=r"^Cannot update these configs dynamically: \[log.dirs, node.id\]$"
     ):
-        validate_dynamic_broker_settings(settings, one_broker=False)
+        validate_dynamic_broker_settings(
+            {"node.id": "5", "max.connections": "3", "log.dirs": "x"}, one_broker=one_broker
+        )
+
+
+@pytest.mark.parametrize(
+    "name", ["ssl.client.auth", "listener.name.a.ssl.keystore.location", "listener.name.a.x"]
+)
+def test_a_per_broker_setting_cannot_change_for_all_brokers_at_once(name: str) -> None:
+    validate_dynamic_broker_settings({name: "none"}, one_broker=True)
+    with pytest.raises(
+        ConfigError,
+        match="^Cannot update these configs at default cluster level, broker id must be specified: "
+        rf"\[{name}\]$",
+    ):
+        validate_dynamic_broker_settings({name: "none"}, one_broker=False)
+
+
+@pytest.mark.parametrize("name", ["a.plugins.setting", "listener.name.a.max.connections"])
+@pytest.mark.parametrize("one_broker", [True, False])
+def test_a_name_that_nobody_knows_and_a_limit_of_a_listener_can_be_set_for_one_broker_and_for_all(
+    name: str, one_broker: bool
+) -> None:
+    validate_dynamic_broker_settings({name: "5"}, one_broker=one_broker)
 
 
 def test_a_dynamic_setting_is_checked_like_a_static_one() -> None:

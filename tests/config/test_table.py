@@ -5,11 +5,12 @@ from pathlib import Path
 import pytest
 
 import penstock
-from penstock.config.property import Property, render
+from penstock.config.property import Kind, Live, Property, render
 from penstock.config.table import BROKER, BROKER_THEMES, GROUP, TOPIC, is_passed_over
 from penstock.config.theme import Theme
 from penstock.config.themes import group, topic
 from penstock.config.topic import TopicConfig
+from tests.interop.answers import recorded
 
 
 @pytest.mark.parametrize("theme", [topic.THEME, group.THEME, *BROKER_THEMES], ids=lambda theme: theme.title)
@@ -47,6 +48,47 @@ def test_a_setting_that_nothing_reads_says_that_it_is_without_effect() -> None:
     }
     assert unread == set()
     assert BROKER["process.roles"].doc.endswith("Without effect.")
+
+
+OWN_DEFAULTS = {
+    "broker.heartbeat.interval.ms",
+    "broker.session.timeout.ms",
+    "group.initial.rebalance.delay.ms",
+    "log.flush.interval.messages",
+    "metric.reporters",
+    "replica.fetch.backoff.ms",
+    "sasl.enabled.mechanisms",
+    "ssl.keystore.type",
+    "ssl.truststore.type",
+}
+CHANGED_WHILE_RUNNING = re.compile(r"sasl\.oauthbearer\.\S+|transaction\.partition\.verification\.enable")
+
+
+def test_every_broker_setting_that_kafka_lists_is_there_with_its_type_default_and_update() -> None:
+    """As Kafka 4.3.1 answered DescribeConfigs. Where it differs on purpose, it stands above."""
+    kafkas = {
+        label.removeprefix("setting ").removesuffix(" of 4"): answer
+        for label, answer in recorded.read().items()
+        if label.startswith("setting ") and label.endswith(" of 4")
+    }
+    assert len(kafkas) > 300
+    for name, answer in kafkas.items():
+        prop = BROKER[name]
+        assert (prop.kind, prop.sensitive) == (answer["config_type"], answer["is_sensitive"]), name
+        if not CHANGED_WHILE_RUNNING.fullmatch(name):
+            assert (prop.live is Live.READ_ONLY) is answer["read_only"], name
+        if name not in OWN_DEFAULTS and not prop.sensitive:
+            default = next((each["value"] for each in answer["synonyms"] if each["source"] == 5), None)
+            in_topics = any(name in topic_setting.synonyms for topic_setting in TOPIC.values())
+            assert render(prop.default) == default or in_topics, name
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["controller.quorum.auto.join.enable", "controller.quorum.fetch.max.bytes", "listeners", "log.dirs"],
+)
+def test_settings_that_the_recorded_answers_leave_out_are_there_too(name: str) -> None:
+    assert (name in BROKER, BROKER["listeners"].kind, BROKER["log.dirs"].kind) == (True, Kind.LIST, Kind.LIST)
 
 
 def test_every_synonym_of_a_topic_or_group_setting_is_a_broker_setting() -> None:

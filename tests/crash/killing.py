@@ -97,6 +97,19 @@ def create_topic(broker: BrokerProcess, topic: str, partitions: int, config: dic
     future.result(30)
 
 
+def await_retention(broker: BrokerProcess, topic: str, partition: int) -> None:
+    """Wait until nothing more is deleted, with a retention that looks every 50 ms."""
+    consumer = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": "not-joined"})
+    try:
+        starts = [-2, -1]
+        while starts[-1] != starts[-2]:
+            time.sleep(0.5)
+            partition_of = TopicPartition(topic, partition, 0)
+            starts.append(consumer.get_watermark_offsets(partition_of, timeout=READ_TIMEOUT_S)[0])
+    finally:
+        consumer.close()
+
+
 def read_all(broker: BrokerProcess, topic: str, partition: int) -> dict[int, bytes | None]:
     """Every record of a partition by its offset, with the client checking each batch's CRC."""
     consumer = Consumer(

@@ -16,7 +16,7 @@ from tests.crash.killing import Killer, create_topic, read_all, soak_seconds, ve
 from tests.crash.raw_producer import RawProducer
 from tests.support.broker import BrokerProcess
 
-KILLS = 30  # in each of the two tests of produced records, so sixty in the suite
+KILLS = 12  # `make soak` goes on for minutes
 PARTITIONS = 3
 ROLLING = {"segment.records": "500", "segment.bytes": "1048576"}
 
@@ -118,11 +118,10 @@ class TopicChurn(threading.Thread):
         return True
 
 
-@pytest.mark.timeout(240)
-def test_topics_stay_created_and_stay_deleted(broker: BrokerProcess, killer: Killer) -> None:
+def _survive_as_topics(broker: BrokerProcess, kill: Callable[..., None]) -> None:
     churn = TopicChurn(broker.bootstrap)
     churn.start()
-    killer.kill_times(12, churn)
+    kill(churn)
     churn.enough.set()
     churn.join(60)
     assert not churn.is_alive()
@@ -135,6 +134,16 @@ def test_topics_stay_created_and_stay_deleted(broker: BrokerProcess, killer: Kil
     _every_topic_works(broker, sorted(topics)[:10])
     verify_data(broker)
     _no_directory_is_left_of(broker.data_dir, churn.absent)
+
+
+@pytest.mark.timeout(240)
+def test_topics_stay_created_and_stay_deleted(broker: BrokerProcess, killer: Killer) -> None:
+    _survive_as_topics(broker, partial(killer.kill_times, 8))
+
+
+@pytest.mark.soak
+def test_topics_survive_a_long_time_of_kills(broker: BrokerProcess, killer: Killer) -> None:
+    _survive_as_topics(broker, partial(killer.kill_for, soak_seconds()))
 
 
 def _every_topic_works(broker: BrokerProcess, topics: list[str]) -> None:

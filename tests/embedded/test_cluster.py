@@ -6,10 +6,12 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from penstock.embedded import Cluster
+from penstock.embedded.topics import Topic
 
 
 def eventually(is_so: Callable[[], bool]) -> None:
@@ -156,3 +158,16 @@ def test_a_node_that_is_not_there_is_named() -> None:
         cluster.kill(7)
     with pytest.raises(ValueError, match="one node at least"):
         Cluster(0)
+
+
+class _SlowToLearn(Cluster):
+    """A cluster whose third node hears late of the topics that are created."""
+
+    def create_topic(self, name: str, *args: Any, **kwargs: Any) -> Topic:
+        self.slow(3, 200)
+        return super().create_topic(name, *args, **kwargs)
+
+
+def test_every_node_knows_the_topics_when_the_cluster_has_started() -> None:
+    with _SlowToLearn(3, topics={"orders": 1}) as cluster:
+        assert [node.partition("orders", 0) is not None for node in cluster.nodes.values()] == [True] * 3

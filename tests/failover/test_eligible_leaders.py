@@ -1,11 +1,16 @@
 """Three real brokers: `min.insync.replicas` of a partition on two of them changes while one of the two is dead."""
 
+import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError, Message, Producer
-from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
+from confluent_kafka.admin import NewTopic
 
+from penstock.client.connection import Connection
+from penstock.cluster.metadata.image import ResourceType
+from penstock.protocol.messages import incremental_alter_configs as alter
 from tests.failover.writer import read_all
 from tests.support.cluster import ClusterProcesses, eventually, running_cluster
 
@@ -23,11 +28,20 @@ SETTINGS = {
 }
 
 
-def set_min_isr(cluster: ClusterProcesses, value: str, of: ConfigResource) -> None:
-    entry = ConfigEntry("min.insync.replicas", value, incremental_operation=AlterConfigOpType.SET)
-    of.add_incremental_config(entry)
-    admin = cluster.admin()  # kept until the answer has come
-    admin.incremental_alter_configs([of])[of].result(30)
+def set_min_isr(cluster: ClusterProcesses, value: str, kind: int, name: str) -> None:
+    """Of a topic or of all brokers; confluent's client has no words for the latter."""
+
+    async def send() -> None:
+        host, _, port = cluster.bootstrap.split(",")[0].rpartition(":")
+        connection = await Connection.open(host, int(port))
+        config = alter.AlterableConfig(name="min.insync.replicas", config_operation=0, value=value)
+        resource = alter.AlterConfigsResource(resource_type=kind, resource_name=name, configs=[config])
+        request = alter.IncrementalAlterConfigsRequest(resources=[resource])
+        answer: Any = await connection.call(alter.API_KEY, 1, request)
+        await connection.close()
+        assert [each.error_code for each in answer.responses] == [0]
+
+    asyncio.run(send())
 
 
 def write_acknowledged(cluster: ClusterProcesses, numbers: range) -> None:
@@ -47,14 +61,14 @@ def write_acknowledged(cluster: ClusterProcesses, numbers: range) -> None:
 @pytest.mark.parametrize(
     "resource",
     [
-        pytest.param((ConfigResource.Type.TOPIC, TOPIC), id="topic"),
-        pytest.param((ConfigResource.Type.BROKER, str(ONE)), id="broker"),
+        pytest.param((ResourceType.TOPIC, TOPIC), id="topic"),
+        pytest.param((ResourceType.BROKER, ""), id="brokers"),
     ],
 )
 def test_what_one_replica_committed_alone_is_not_lost_to_the_other_that_was_eligible_before(
-    tmp_path: Path, resource: tuple[ConfigResource.Type, str]
+    tmp_path: Path, resource: tuple[ResourceType, str]
 ) -> None:
-    in_topic = {"min.insync.replicas": "2"} if resource[0] is ConfigResource.Type.TOPIC else {}
+    in_topic = {"min.insync.replicas": "2"} if resource[0] is ResourceType.TOPIC else {}
     with running_cluster(tmp_path, settings={**SETTINGS, "min.insync.replicas": "2"}) as cluster:
         admin = cluster.admin()
         admin.create_topics([NewTopic(TOPIC, 1, replica_assignment=[[ONE, OTHER]], config=in_topic)])[
@@ -63,9 +77,9 @@ def test_what_one_replica_committed_alone_is_not_lost_to_the_other_that_was_elig
         write_acknowledged(cluster, range(COUNT))
         cluster.nodes[OTHER].kill()
         eventually(lambda: cluster.in_sync(TOPIC) == [{ONE}], "the other is out of sync")
-        set_min_isr(cluster, "1", ConfigResource(*resource))
+        set_min_isr(cluster, "1", *resource)
         write_acknowledged(cluster, range(COUNT, 2 * COUNT))
-        set_min_isr(cluster, "2", ConfigResource(*resource))
+        set_min_isr(cluster, "2", *resource)
 
         cluster.nodes[ONE].kill()
         cluster.nodes[OTHER].start()

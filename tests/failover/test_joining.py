@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from penstock.cli.cluster_facts import Operator
-from tests.cli.conftest import run_command
+from tests.cli.conftest import call_command
 from tests.support.broker import BrokerFailed, BrokerProcess, free_port
 from tests.support.cluster import eventually, running_cluster
 
@@ -67,7 +67,7 @@ def test_a_node_that_returns_needs_no_flag(tmp_path: Path) -> None:
 
 
 def token_of(node: BrokerProcess) -> str:
-    done = run_command("cluster", "token", "--data", str(node.data_dir))
+    done = call_command("cluster", "token", "--data", str(node.data_dir))
     assert (done.returncode, done.stderr) == (0, ""), done
     return done.stdout.strip()
 
@@ -79,15 +79,12 @@ def member(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
 
 
 def test_the_token_is_kept_where_only_the_brokers_user_reads_it(member: BrokerProcess) -> None:
-    path = member.data_dir / "cluster.secret"
-    assert path.read_text().strip() == token_of(member)
-    assert len(token_of(member)) == 64
+    path, token = member.data_dir / "cluster.secret", token_of(member)
+    assert path.read_text().strip() == token
+    assert len(token) == 64
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    (left,) = [
-        each
-        for each in (Path(os.environ["XDG_RUNTIME_DIR"]) / "penstock").iterdir()
-        if each.read_text().strip() == token_of(member)
-    ]
+    left_behind = (Path(os.environ["XDG_RUNTIME_DIR"]) / "penstock").iterdir()
+    (left,) = [each for each in left_behind if each.read_text().strip() == token]
     assert stat.S_IMODE(left.stat().st_mode) == 0o600
 
 
@@ -106,22 +103,25 @@ def test_a_wrong_token_is_refused_and_not_repeated(member: BrokerProcess, tmp_pa
     assert "--token is no token" in refused(tmp_path / "data", 2, member.bootstrap, "--token", "ab")
 
 
-@pytest.mark.parametrize("way", ["--token", "--token-file", "PENSTOCK_TOKEN"])
-def test_a_node_with_the_token_joins_and_keeps_it(tmp_path: Path, way: str) -> None:
+def test_a_node_with_the_token_joins_and_keeps_it_however_it_is_given(tmp_path: Path) -> None:
     with running_cluster(tmp_path, 1) as cluster:
-        token = token_of(cluster.nodes[1])
+        token, member = token_of(cluster.nodes[1]), cluster.nodes[1].bootstrap
         (tmp_path / "token").write_text(f"{token}\n")
-        arguments = {"--token": ["--token", token], "--token-file": ["--token-file", str(tmp_path / "token")]}
         alone = {"XDG_RUNTIME_DIR": str(tmp_path), "HOME": str(tmp_path)}
-        node = BrokerProcess(
-            tmp_path / "second",
-            arguments=["--node-id", "2", "--join", cluster.nodes[1].bootstrap, *arguments.get(way, [])],
-            environment=alone | ({"PENSTOCK_TOKEN": token} if way == "PENSTOCK_TOKEN" else {}),
-        )
-        cluster.nodes[2] = node.start()
-        assert token_of(node) == token
-        cluster.create_topic("t")
-        cluster.await_in_sync("t")
+        ways: list[tuple[list[str], dict[str, str]]] = [
+            (["--token", token], {}),
+            (["--token-file", str(tmp_path / "token")], {}),
+            ([], {"PENSTOCK_TOKEN": token}),
+        ]
+        for number, (arguments, environment) in enumerate(ways, 2):
+            cluster.nodes[number] = BrokerProcess(
+                tmp_path / str(number),
+                arguments=["--node-id", str(number), "--join", member, *arguments],
+                environment=alone | environment,
+            ).start()
+            assert token_of(cluster.nodes[number]) == token
+        cluster.create_topic("t", len(cluster.nodes))  # each has replicas of three of the partitions
+        eventually(lambda: [len(each) for each in cluster.in_sync("t")] == [3] * 4, "all replicas in sync")
 
 
 def test_a_token_that_is_not_that_of_the_directory_is_refused(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_a_cluster_without_a_token_is_given_one_while_it_is_stopped(tmp_path: Pa
         first._arguments, second._arguments = ["--node-id", "1"], ["--node-id", "2"]
         with pytest.raises(BrokerFailed, match="penstock cluster token --create --data"):
             first.start()
-        done = run_command("cluster", "token", "--create", "--data", str(first.data_dir))
+        done = call_command("cluster", "token", "--create", "--data", str(first.data_dir))
         second._arguments += ["--token", done.stdout.strip()]
         first.launch()
         second.start()

@@ -10,20 +10,20 @@ from confluent_kafka.admin import NewTopic
 from penstock.cli.cluster_facts import Operator
 from penstock.cli.errors import CommandError
 from penstock.protocol.messages import unregister_broker
-from tests.cli.conftest import run_command
+from tests.cli.conftest import call_command
 from tests.support.cluster import ClusterProcesses, eventually, running_cluster
 
 pytestmark = pytest.mark.timeout(180)
 
 
 def ask(cluster: ClusterProcesses, *arguments: str) -> str:
-    done = run_command("cluster", *arguments, "--bootstrap-server", cluster.bootstrap)
+    done = call_command("cluster", *arguments, "--bootstrap-server", cluster.bootstrap)
     assert (done.returncode, done.stderr) == (0, ""), done
     return done.stdout
 
 
 def refused(cluster: ClusterProcesses, *arguments: str) -> str:
-    done = run_command("cluster", *arguments, "--bootstrap-server", cluster.bootstrap)
+    done = call_command("cluster", *arguments, "--bootstrap-server", cluster.bootstrap)
     assert done.returncode != 0, done
     (line,) = done.stderr.splitlines()
     return line

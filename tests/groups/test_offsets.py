@@ -120,3 +120,15 @@ def test_an_unstable_offset_is_not_selected() -> None:
     offsets.put(key("t", 1), value(2), 3, PRODUCER)
 
     assert offsets.select("g", lambda topic, _: topic == "t") == [key("t", 0)]
+
+
+def test_of_transactions_that_may_have_ended_in_damaged_records_the_offsets_are_dropped() -> None:
+    offsets = CommittedOffsets()
+    offsets.put(key(), value(1), 1)
+    offsets.put(key(), value(2), 2, PRODUCER)
+    offsets.put(key(partition=1), value(3), 3, OTHER)
+    offsets.drop_pending(lambda producer_id: producer_id == OTHER)
+    offsets.end_transaction(PRODUCER, is_commit=True)
+    offsets.end_transaction(OTHER, is_commit=True)
+
+    assert (offsets.get("g", "t", 0), offsets.get("g", "t", 1)) == (value(1), value(3))

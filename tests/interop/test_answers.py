@@ -1,12 +1,16 @@
 """Penstock answers what Kafka 4.3.1 answered, in every version: codes, values, defaults, flags."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.interop.answers import differences, recorded
+from penstock.protocol.apis import APIS
+from tests.interop.answers import page, recorded
 from tests.interop.answers.asking import Asker
+from tests.interop.answers.comparing import MISSING, different_fields
+from tests.interop.answers.differences import INTENDED, row_of, shown
 from tests.interop.answers.scenarios import SCENARIOS
 from tests.support.broker import BrokerProcess
 
@@ -28,17 +32,41 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]
         broker.stop()
 
 
-def test_every_answer_is_kafkas_but_for_intended_differences(answers: dict[str, Any]) -> None:
+def test_every_difference_to_kafka_is_on_the_page_and_every_row_is_a_difference(
+    answers: dict[str, Any],
+) -> None:
     kafkas = recorded.read()
-    different = {
-        label: {"Kafka": kafkas.get(label), "Penstock": answers.get(label)}
+    found = [
+        (label, each)
         for label in kafkas | answers
-        if kafkas.get(label) != answers.get(label) and not _is_setting_of_one(label, kafkas, answers)
+        if not _is_own_setting(label, kafkas)
+        for each in different_fields(kafkas.get(label, MISSING), answers.get(label, MISSING))
+    ]
+    rows = [row_of(label, each.path) for label, each in found]
+    assert [each for each, row in zip(found, rows, strict=True) if row is None] == []
+    values: dict[str, set[str]] = {each.where: set() for each in INTENDED}
+    for (_, each), row in zip(found, rows, strict=True):
+        assert row is not None
+        values[row.where].add(shown(each))
+    assert values == {each.where: set(each.values) for each in INTENDED}
+
+
+def test_the_page_shows_the_rows() -> None:
+    assert page.PATH.read_text() == page.render(), "write it anew: python -m tests.interop.answers.page"
+
+
+def test_every_version_of_every_api_that_kafka_serves_is_recorded() -> None:
+    kafkas = recorded.read()
+    listed = [answer for label, answer in kafkas.items() if re.fullmatch(r"ApiVersions v4 of \d+", label)]
+    served = {
+        f"{APIS[each['api_key']].name} v{version}"
+        for each in listed
+        for version in range(each["min_version"], each["max_version"] + 1)
     }
-    assert {label: both for label, both in different.items() if not differences.reason(label)} == {}
-    assert differences.INTENDED.keys() == {differences.reason(label) for label in different}
+    assert len(served) > 250
+    assert served - {" ".join(label.split()[:2]) for label in kafkas} == set()
 
 
-def _is_setting_of_one(label: str, kafkas: dict[str, Any], answers: dict[str, Any]) -> bool:
-    """Settings that only one of them has are listed in docs/configuration.md, or belong to what is not offered."""
-    return label.startswith("setting ") and not (label in kafkas and label in answers)
+def _is_own_setting(label: str, kafkas: dict[str, Any]) -> bool:
+    """Settings that only Penstock has are listed in docs/configuration.md."""
+    return label.startswith("setting ") and label not in kafkas

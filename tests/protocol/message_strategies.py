@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from penstock.protocol.wire import ZERO_UUID
@@ -68,6 +69,14 @@ def _cases_of(module: Module) -> list[Case]:
 CASES = [case for module in group_into_modules(model().messages) for case in _cases_of(module)]
 CASE_OF = {case.name: case for case in CASES}
 EVERY_VERSION = [(case.name, version) for case in CASES for version in case.versions]
+
+# For what every version of every message goes through, so that few examples each are many. EXAMPLES asks for more.
+QUICK = settings(
+    max_examples=int(os.environ.get("EXAMPLES", "4")),
+    deadline=None,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
 
 Override = Callable[[Field], st.SearchStrategy[Any] | None]
 

@@ -9,14 +9,13 @@ import uuid
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.protocol.wire import ZERO_UUID
-from tests.protocol.message_strategies import CASE_OF, CASES, Case, values
+from tests.protocol.message_strategies import CASE_OF, CASES, QUICK, Case, values
 from tools.codegen.model import Field, Struct
 
-QUICK = settings(max_examples=6, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 PACKAGES = ("admin", "consumer", "metadata", "producer", "sasl")
 MODULES = [importlib.import_module(f"kafka.protocol.{name}") for name in PACKAGES]
 NO_OPERATIONS = -(2**31)

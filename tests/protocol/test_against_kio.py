@@ -11,7 +11,7 @@ from dataclasses import fields
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kio.index import load_entity_schema
 from kio.schema.errors import ErrorCode as KioErrorCode
@@ -20,10 +20,9 @@ from kio.serial import entity_reader, entity_writer
 from kio.static.constants import EntityType
 
 from penstock.protocol.wire import ZERO_UUID
-from tests.protocol.message_strategies import CASE_OF, CASES, Case, values
+from tests.protocol.message_strategies import CASE_OF, CASES, QUICK, Case, values
 from tools.codegen.model import Field, Struct
 
-QUICK = settings(max_examples=6, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 MILLISECOND = dt.timedelta(milliseconds=1)
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 KINDS = {"request": EntityType.request, "response": EntityType.response, "data": EntityType.data}

@@ -6,16 +6,15 @@ import tracemalloc
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.headers import decode_request_header
 from penstock.protocol.messages import fetch, metadata, offset_fetch, produce
 from penstock.protocol.wire import ELEMENTS_MAX, write_uvarint
-from tests.protocol.message_strategies import CASE_OF, CASES, Case, values
+from tests.protocol.message_strategies import CASE_OF, CASES, QUICK, Case, values
 
-QUICK = settings(max_examples=5, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 HUGE = [
     b"\x7f\xff\xff\xff",
     b"\x7f\xff",

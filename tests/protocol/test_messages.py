@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.protocol.errors import ProtocolError
@@ -16,9 +16,7 @@ from penstock.protocol.messages import (
     produce,
 )
 from penstock.protocol.wire import write_uvarint
-from tests.protocol.message_strategies import CASE_OF, CASES, EVERY_VERSION, values
-
-QUICK = settings(max_examples=8, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+from tests.protocol.message_strategies import CASE_OF, CASES, EVERY_VERSION, QUICK, values
 
 
 @pytest.mark.parametrize(("name", "version"), EVERY_VERSION)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from penstock.protocol.records.batch import iter_batches
 from penstock.server.broker import StartFailed
 from tests.server.live import running_broker, within
 
@@ -32,6 +33,17 @@ def cut(name: str, size_bytes: int) -> Damage:
     def damage(directory: Path) -> None:
         path = directory / name
         path.write_bytes(path.read_bytes()[:-size_bytes])
+
+    return damage
+
+
+def cut_batches(count: int) -> Damage:
+    """Cut the metadata log between two batches, so that nothing in it is damaged."""
+
+    def damage(directory: Path) -> None:
+        content = (directory / SEGMENT).read_bytes().rstrip(b"\0")
+        batches = [position for position, _ in iter_batches(content)]
+        (directory / SEGMENT).write_bytes(content[: batches[-count]])
 
     return damage
 
@@ -89,6 +101,16 @@ def test_a_metadata_log_that_was_shortened_names_file_place_and_remedy(tmp_path:
     told = rf"__cluster_metadata-0/{SEGMENT} is damaged at byte \d+: .*{REMEDY}"
     with pytest.raises(StartFailed, match=told):
         start_after(tmp_path, cut(SEGMENT, 30))
+
+
+@pytest.mark.parametrize("was_clean", [True, False])
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_metadata_log_that_was_cut_between_two_batches_names_file_place_and_remedy(
+    tmp_path: Path, count: int, was_clean: bool
+) -> None:
+    told = rf"__cluster_metadata-0/{SEGMENT} is damaged at byte \d+: .* offsets \d+ to \d+ are missing. .*{REMEDY}"
+    with pytest.raises(StartFailed, match=told):
+        start_after(tmp_path, cut_batches(count), was_clean=was_clean)
 
 
 @pytest.mark.parametrize(

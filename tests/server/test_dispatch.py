@@ -95,13 +95,6 @@ async def test_deleted_records_are_gone_for_the_next_request(client: Client) -> 
     assert (await listed).topics[0].partitions[0].offset == 2
 
 
-async def test_a_topic_made_by_metadata_is_there_for_the_next_request(client: Client) -> None:
-    name = unique_name()
-    client.send(MetadataRequest(topics=[MetadataRequestTopic(name=name)], allow_auto_topic_creation=True))
-    produced = client.send(produce_request(TopicHandle(name, b""), {0: batch(b"v")}, version=12), 12)
-    assert (await produced).responses[0].partition_responses[0].error_code == 0
-
-
 async def test_a_request_for_too_many_things_ends_the_connection_and_many_are_answered(
     live: Live, client: Client
 ) -> None:

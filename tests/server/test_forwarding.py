@@ -13,7 +13,7 @@ from penstock.cluster.controller_access import DecidesHere
 from penstock.cluster.raft import messages as raft
 from penstock.protocol import apis
 from penstock.protocol.errors import ErrorCode, ProtocolError
-from penstock.protocol.headers import decode_response_header
+from penstock.protocol.headers import decode_request_header, decode_response_header, encode_response_header
 from penstock.protocol.messages import create_topics, describe_quorum, produce
 from penstock.protocol.messages import incremental_alter_configs as alter_configs
 from penstock.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
@@ -99,7 +99,9 @@ async def led_elsewhere(directory: Path, forward: Callable[[bytes], Awaitable[by
     async with running_broker(directory) as live:
         services: Any = live.services
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(services, "controller", SimpleNamespace(is_active=False))
+            known = services.controller
+            elsewhere = SimpleNamespace(is_active=False, image=known.image, config=known.config)
+            patch.setattr(services, "controller", elsewhere)
             patch.setattr(services, "quorum", SimpleNamespace(is_active=False))
             patch.setattr(services, "access", SimpleNamespace(forward=put))
             yield services
@@ -121,33 +123,82 @@ async def answer_of(found: Any) -> bytes:
     return b"".join(await found)
 
 
+ALTER_VERSION = 1
+
+
+def change_request(
+    *resources: tuple[int, str], name: str = "root", value: str = "FATAL"
+) -> alter_configs.IncrementalAlterConfigsRequest:
+    setting = alter_configs.AlterableConfig(name=name, config_operation=0, value=value)
+    return alter_configs.IncrementalAlterConfigsRequest(
+        resources=[
+            alter_configs.AlterConfigsResource(resource_type=kind, resource_name=whose, configs=[setting])
+            for kind, whose in resources
+        ],
+        validate_only=True,
+    )
+
+
+class FarController:
+    """Notes what it is asked, and has nothing against it."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[int, str]] = []
+
+    async def forward(self, frame: bytes) -> bytes:
+        _, position = decode_request_header(frame)
+        codec = apis.codec(alter_configs.API_KEY)
+        request: Any = codec.decode_request(memoryview(frame), ALTER_VERSION, position)
+        responses = [
+            alter_configs.AlterConfigsResourceResponse(
+                error_code=0,
+                error_message=None,
+                resource_type=each.resource_type,
+                resource_name=each.resource_name,
+            )
+            for each in request.resources
+        ]
+        self.asked += [(each.resource_type, each.resource_name) for each in request.resources]
+        out = bytearray()
+        encode_response_header(out, alter_configs.API_KEY, ALTER_VERSION, 0)
+        response = alter_configs.IncrementalAlterConfigsResponse(responses=responses)
+        codec.encode_response_into(out, response, ALTER_VERSION)
+        return bytes(out)
+
+
+async def altered(
+    services: Any, request: alter_configs.IncrementalAlterConfigsRequest
+) -> list[tuple[int, str]]:
+    """Each resource's type with what was answered."""
+    data = (await answer_of(ask(services, request_of(request, ALTER_VERSION))))[4:]
+    _, position = decode_response_header(data, alter_configs.API_KEY, ALTER_VERSION)
+    answer: Any = apis.codec(alter_configs.API_KEY).decode_response(data, ALTER_VERSION, position)
+    return [(each.resource_type, code(each.error_code)) for each in answer.responses]
+
+
 async def test_log_levels_are_changed_by_the_broker_that_is_asked_and_settings_by_the_controller(
     tmp_path: Path,
 ) -> None:
-    forwarded: list[bytes] = []
+    far = FarController()
+    async with led_elsewhere(tmp_path, far.forward) as services:
+        assert await altered(services, change_request((BROKER_LOGGER, "1"))) == [(BROKER_LOGGER, "NONE")]
+        assert far.asked == []
+        both = change_request((BROKER_LOGGER, "1"), (BROKER, "1"))
+        assert await altered(services, both) == [(BROKER_LOGGER, "NONE"), (BROKER, "NONE")]
+        assert far.asked == [(BROKER, "1")]
 
-    async def forward(frame: bytes) -> bytes:
-        forwarded.append(frame)
-        return b"of the controller"
 
-    def change(*kinds: int) -> bytes:
-        setting = alter_configs.AlterableConfig(name="root", config_operation=0, value="FATAL")
-        resources = [
-            alter_configs.AlterConfigsResource(resource_type=kind, resource_name="1", configs=[setting])
-            for kind in kinds
-        ]
-        return request_of(
-            alter_configs.IncrementalAlterConfigsRequest(resources=resources, validate_only=True), 1
-        )
-
-    async with led_elsewhere(tmp_path, forward) as services:
-        data = (await answer_of(ask(services, change(BROKER_LOGGER))))[4:]
-        _, position = decode_response_header(data, alter_configs.API_KEY, 1)
-        answer: Any = apis.codec(alter_configs.API_KEY).decode_response(data, 1, position)
-        assert [(each.resource_type, each.error_code) for each in answer.responses] == [(BROKER_LOGGER, 0)]
-        for kinds in ((BROKER,), (BROKER_LOGGER, BROKER)):
-            assert (await answer_of(ask(services, change(*kinds))))[4:] == b"of the controller"
-    assert forwarded == [change(BROKER), change(BROKER_LOGGER, BROKER)]
+async def test_a_brokers_settings_are_checked_by_that_broker_before_the_controller_hears_of_them(
+    tmp_path: Path,
+) -> None:
+    far = FarController()
+    async with led_elsewhere(tmp_path, far.forward) as services:
+        others = change_request((BROKER, "2"), (BROKER, "x"), (BROKER, ""))
+        refused = "INVALID_REQUEST"
+        assert await altered(services, others) == [(BROKER, refused), (BROKER, refused), (BROKER, "NONE")]
+        bad = change_request((BROKER, "1"), name="listeners", value="nonsense")
+        assert await altered(services, bad) == [(BROKER, refused)]
+    assert far.asked == [(BROKER, "")]
 
 
 async def test_a_request_for_the_controller_goes_there_as_it_came_and_comes_back_as_it_is(

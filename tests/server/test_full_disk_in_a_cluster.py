@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from penstock.client.cluster import ANY, Client
+from penstock.client.cluster import Client
 from penstock.embedded import Cluster
 from penstock.protocol.messages.incremental_alter_configs import (
     AlterableConfig,
@@ -27,7 +27,7 @@ def set_reserve(cluster: Cluster, node: int, reserve_bytes: int) -> None:
         config = AlterableConfig(name="penstock.disk.reserve.bytes", value=str(reserve_bytes))
         resource = AlterConfigsResource(resource_type=BROKER, resource_name=str(node), configs=[config])
         async with Client(cluster.bootstrap_servers) as client:
-            response = await client.request(ANY, IncrementalAlterConfigsRequest(resources=[resource]))
+            response = await client.request(node, IncrementalAlterConfigsRequest(resources=[resource]))
         assert [each.error_code for each in response.responses] == [0]
 
     asyncio.run(change())

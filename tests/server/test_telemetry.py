@@ -212,9 +212,16 @@ async def test_metrics_of_a_real_client_reach_prometheus(live: Live, client: Con
 
 
 @pytest.mark.parametrize(
-    "settings", [{"interval_ms": "99"}, {"match": "shoe_size=9"}, {"match": "client_id=("}, {"x": "1"}]
+    ("settings", "expected"),
+    [
+        ({"interval_ms": "99"}, "INVALID_REQUEST"),
+        ({"interval_ms": "often"}, "INVALID_CONFIG"),
+        ({"match": "shoe_size=9"}, "INVALID_CONFIG"),
+        ({"match": "client_id=("}, "INVALID_CONFIG"),
+        ({"x": "1"}, "INVALID_REQUEST"),
+    ],
 )
-async def test_a_subscription_that_makes_no_sense_is_refused(
-    client: Connection, settings: dict[str, str]
+async def test_a_subscription_that_makes_no_sense_is_refused_with_kafkas_codes(
+    client: Connection, settings: dict[str, str], expected: str
 ) -> None:
-    assert await set_subscription(client, **settings) == "INVALID_REQUEST"
+    assert await set_subscription(client, **settings) == expected

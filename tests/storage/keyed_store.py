@@ -1,6 +1,7 @@
 """A store with one compacted log on a failing disk, its cleaner, and a reader of what is in it."""
 
 import asyncio
+import atexit
 from collections.abc import Coroutine
 from random import Random
 from typing import Any, TypeVar
@@ -26,6 +27,8 @@ T = TypeVar("T")
 TOPIC_ID = bytes(16)
 NOW_MS = 1_700_000_000_000
 HOUR_MS = 3_600_000
+_runner = asyncio.Runner()  # one loop for thousands of stores
+atexit.register(_runner.close)
 
 
 class Partition:
@@ -56,6 +59,7 @@ class KeyedStore:
         self.settings = CleanerSettings()
         self.clock = ManualClock(NOW_MS)
         self.disk = FaultyDisk(Random(seed), clock=self.clock)
+        self.broker_epoch = 0
         self.topics: dict[str, TopicConfig] = {"t": msgspec.convert(settings, TopicConfig)}
         self.open()
 
@@ -68,6 +72,8 @@ class KeyedStore:
             new_directory_id=lambda: bytes(16),
             clock=self.clock,
         )
+        self.broker_epoch += 1
+        self.store.broker_epoch = self.broker_epoch
         self.logs = {
             topic: self.store.open_or_create(topic, TOPIC_ID, 0, config)
             for topic, config in self.topics.items()
@@ -97,7 +103,7 @@ class KeyedStore:
         return self.logs["t"]
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run(work)
+        return _runner.run(work)
 
     def crash(self, keep: Keep = Keep.NOTHING) -> None:
         self.disk = self.disk.crash(keep)

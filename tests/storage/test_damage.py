@@ -28,7 +28,7 @@ from tests.storage.logs import (
 
 COUNT = 10
 SIZE = len(batch_of("0"))
-CONTENT, LENGTH, MAGIC, BASE_OFFSET, EPOCH = HEADER_SIZE + 3, 9, 16, 6, 13
+CONTENT, LENGTH, MAGIC, BASE_OFFSET, EPOCH, EPOCH_SIGN = HEADER_SIZE + 3, 9, 16, 6, 13, 12
 EPOCHS = LeaderEpochs([EpochEntry(0, 0)])
 LAST_OFFSET = 24
 """How many offsets a batch takes: seed 252 of the simulated clusters believed it, and cut what came behind."""
@@ -66,7 +66,7 @@ def check(log: Log) -> list[Damage]:
             await log.check(segment, rest)
 
     asyncio.run(look())
-    return log.damaged
+    return list(log.damaged)
 
 
 def damage(first: int, last: int) -> Damage:
@@ -89,7 +89,7 @@ def found_in(data: bytearray, end_offset: int = COUNT) -> list[Damage]:
     return looking.found
 
 
-@pytest.mark.parametrize("place", [CONTENT, LENGTH, MAGIC, BASE_OFFSET, EPOCH])
+@pytest.mark.parametrize("place", [CONTENT, LENGTH, MAGIC, BASE_OFFSET, EPOCH, EPOCH_SIGN])
 @pytest.mark.parametrize("offset", [0, 4, COUNT - 1])
 def test_one_bad_batch_is_found_and_those_around_it_are_not(log: Log, offset: int, place: int) -> None:
     data = content(log)
@@ -160,7 +160,7 @@ def test_a_log_is_mended_in_place_and_durable_with_the_next_sync(log: Log, place
     (found,) = check(log)
     assert not log.mend(found, sound[5 * SIZE : 6 * SIZE])
     assert log.mend(found, sound[4 * SIZE : 5 * SIZE])
-    assert (content(log), log.damaged) == (sound, [])
+    assert (content(log), list(log.damaged)) == (sound, [])
     assert log.has_unsynced
     assert values_in(read(log, 0)) == [str(number) for number in range(COUNT)]
     append(log, "10")
@@ -190,7 +190,7 @@ def test_damage_that_is_cut_off_is_gone(log: Log) -> None:
     rot(log, 7)
     check(log)
     log.truncate_to(6, now_ms=0)
-    assert log.damaged == []
+    assert not log.damaged
     append(log, "again")
     assert values_in(read(log, 6)) == ["again"]
 
@@ -267,7 +267,7 @@ def test_recovery_does_not_cut_what_was_committed_for_a_torn_write(log: Log, pla
     sync(log)
     rot(log, 4, place)
     again = reopened_with(log, committed_offset=5)
-    assert (again.log_end_offset, again.damaged) == (COUNT + 1, [damage(4, 4)])
+    assert (again.log_end_offset, list(again.damaged)) == (COUNT + 1, [damage(4, 4)])
     assert [(each.epoch, each.start_offset) for each in again.epochs.entries] == [(0, 0), (3, COUNT)]
 
 
@@ -291,15 +291,29 @@ def test_a_leader_epoch_that_begins_where_nothing_could_be_read_is_known_when_it
     rot(log, COUNT, LENGTH)
     again = reopened_with(log, committed_offset=COUNT + 1)
     assert again.epochs.entries == [(0, 0), (4, COUNT + 1)]
-    assert again.mend(again.damaged[0], batch)
+    assert again.mend(next(iter(again.damaged)), batch)
     assert again.epochs.entries == log.epochs.entries
 
 
 def test_a_leader_epoch_that_has_rotted_is_not_believed(log: Log) -> None:
     rot(log, 4, EPOCH)
     again = reopened_with(log, committed_offset=COUNT)
-    assert again.damaged == [damage(4, 5)]  # either of the two may be the one whose epoch is wrong
+    assert list(again.damaged) == [damage(4, 5)]  # either of the two may be the one whose epoch is wrong
     assert again.epochs.entries == [(0, 0)]
+
+
+@pytest.mark.parametrize("epoch", [1, 1 << 22])  # what it becomes is higher than all, or lower
+def test_a_leader_epoch_is_not_believed_when_its_batch_is_damaged_and_others_contradict_it(
+    log: Log, epoch: int
+) -> None:
+    for number in range(4):
+        append(log, str(number), epoch=epoch)
+    sync(log)
+    rot(log, COUNT + 1)
+    rot(log, COUNT + 1, EPOCH)
+    again = reopened_with(log, committed_offset=COUNT + 4)
+    assert (again.log_end_offset, list(again.damaged)) == (COUNT + 4, [damage(COUNT + 1, COUNT + 1)])
+    assert again.epochs.entries == [(0, 0), (epoch, COUNT)]
 
 
 @pytest.mark.parametrize("place", [CONTENT, LENGTH, MAGIC, BASE_OFFSET])
@@ -309,15 +323,20 @@ def test_a_rotten_batch_at_the_end_of_a_segment_is_no_torn_write(log: Log, place
     sync(log)
     rot(log, COUNT - 1, place)
     again = reopened_with(log, committed_offset=COUNT + 1)
-    assert (again.log_end_offset, again.damaged) == (COUNT + 1, [damage(COUNT - 1, COUNT - 1)])
+    assert (again.log_end_offset, list(again.damaged)) == (COUNT + 1, [damage(COUNT - 1, COUNT - 1)])
     assert values_in(read(again, COUNT)) == ["next"]
 
 
 def test_recovery_cuts_what_was_not_committed_and_what_nothing_follows(log: Log) -> None:
     rot(log, 7)
-    assert reopened_with(log, committed_offset=7).log_end_offset == 7
+    again = reopened_with(log, committed_offset=7)
+    assert (again.log_end_offset, list(again.damaged)) == (7, [])
     rot(log, 6)
-    assert reopened_with(log, committed_offset=7).log_end_offset == 6
+    again = reopened_with(log, committed_offset=7)
+    assert [(each.base_offset, each.next_offset) for each in again.damaged] == [(6, 7)]
+    assert append(again, "next").base_offset == 7, "no other record gets the offset of a committed one"
+    with pytest.raises(LogCorrupt):
+        read(again, 6)
 
 
 @pytest.mark.parametrize("place", [CONTENT, LENGTH, LAST_OFFSET, BASE_OFFSET])
@@ -327,7 +346,7 @@ def test_recovery_steps_over_damage_in_what_was_durable_and_tells_where_it_is(lo
     for suffix in (".index", ".timeindex"):
         Path(log.segments[0].path(suffix)).unlink()
     again = reopened(log)
-    assert (again.log_end_offset, again.damaged) == (COUNT, [damage(4, 4)])
+    assert (again.log_end_offset, list(again.damaged)) == (COUNT, [damage(4, 4)])
     assert len(again.damage) == 1
 
 
@@ -338,4 +357,14 @@ def test_recovery_knows_where_a_log_ends_whose_last_batch_is_damaged(log: Log, p
     for suffix in (".index", ".timeindex"):
         Path(log.segments[0].path(suffix)).unlink()
     again = reopened(log)
-    assert (again.log_end_offset, again.damaged) == (COUNT, [damage(COUNT - 1, COUNT - 1)])
+    assert (again.log_end_offset, list(again.damaged)) == (COUNT, [damage(COUNT - 1, COUNT - 1)])
+
+
+def test_a_read_does_not_pass_over_the_records_behind_a_wrong_offset(tmp_path: Path) -> None:
+    log = new_log(str(tmp_path))
+    for number in range(COUNT):
+        append(log, str(number))
+    sync(log)
+    rot(log, 4, BASE_OFFSET)
+    found = asyncio.run(log.read_cold(0, 1 << 20, offset_limit=COUNT))
+    assert (values_in(found), found.next_offset) == (["0", "1", "2", "3"], 4)

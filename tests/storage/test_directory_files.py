@@ -83,3 +83,11 @@ def test_the_text_of_a_uuid_is_read_back_and_nothing_else_is() -> None:
     assert directory_files.decode_uuid(directory_files.encode_uuid(identifier)) == identifier
     assert directory_files.encode_uuid(bytes(16)) == "AAAAAAAAAAAAAAAAAAAAAA"
     assert directory_files.decode_uuid("AAAA") is None
+
+
+def test_an_id_with_one_damaged_character_is_told_from_another_id() -> None:
+    drawn = bytes(range(16))
+    flipped = bytes([drawn[0] ^ 0x20]) + drawn[1:]
+    assert directory_files.is_damaged_uuid(flipped, drawn)
+    assert not directory_files.is_damaged_uuid(drawn, drawn)
+    assert not directory_files.is_damaged_uuid(bytes(reversed(drawn)), drawn)

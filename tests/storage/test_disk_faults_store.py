@@ -5,9 +5,11 @@ from collections.abc import Callable
 
 import pytest
 
+from penstock.protocol.records.batch import set_base_offset_and_epoch
 from penstock.storage.checkpoints import LOG_STARTS, RECOVERY_POINTS
 from penstock.testing.disk import Keep, PowerCut
 from tests.storage.keyed_store import KeyedStore
+from tests.storage.logs import batch_of, read, values_in
 
 WORDS = "a=0 b=1 c=2 d=3 e=4 f=5 g=6 h=7"
 OLD = [f"{offset}:{word}" for offset, word in enumerate(WORDS.split())]
@@ -87,6 +89,32 @@ def test_a_crash_around_a_truncation_never_brings_dropped_records_back_behind_ne
         elif found != truncated:
             assert len(found) >= offset, context
             assert found == OLD[: len(found)], context
+
+    crash_everywhere(keep, act, check)
+
+
+@EVERY_END
+@pytest.mark.parametrize("is_checkpointed", [False, True])
+def test_a_crash_while_an_empty_log_moves_back_to_where_a_batch_begins_leaves_a_log_that_opens(
+    keep: Keep | None, is_checkpointed: bool
+) -> None:
+    """Without a lower recovery point on the disk, what a crash leaves of the batch would pass for damage."""
+    batch = batch_of("k", "l", "m")
+    set_base_offset_and_epoch(batch, 0, 10, 0)
+
+    def act(store: KeyedStore) -> None:
+        store.log.truncate_fully_and_start_at(12)
+        if is_checkpointed:
+            store.run(store.store.checkpoint())
+        store.run(store.store.allow_truncation(store.log, 10))
+        store.log.truncate_fully_and_start_at(10)
+        store.log.append_replicated(bytes(batch), now_ms=store.clock.now_ms())
+        store.sync()
+
+    def check(store: KeyedStore, has_ended: bool, context: str) -> None:
+        assert not has_ended or store.log.log_end_offset == 13, context
+        if store.log.log_end_offset == 13:
+            assert values_in(read(store.log, 12)) == ["k", "l", "m"], context
 
     crash_everywhere(keep, act, check)
 

@@ -178,7 +178,7 @@ def test_doubt_stays_while_another_batch_has_to_be_mended(log: Log) -> None:
     rot(log, 7)
     again = recovered(log)
     assert not settle_doubt(again)
-    again.damaged = []  # as if it had been mended: the bytes still say otherwise
+    again.damaged.clear()  # as if it had been mended: the bytes still say otherwise
     assert not settle_doubt(again)
     assert again.first_unstable_offset == 2
 
@@ -288,7 +288,7 @@ def test_aborts_before_the_newest_snapshot_are_told_too_when_recovery_would_begi
     log.lower_recovery_point(0)
     log.truncate_to(17, now_ms=NOW_MS)  # reads again what came after the checkpoint
     assert log.producers.doubtful_from is not None
-    log.damaged = []  # as a check would have found it, and another replica mended it
+    log.damaged.clear()  # as a check would have found it, and another replica mended it
     segment = log.segments[log.chain.number_of(15)]
     position = segment.file().read(segment.size_bytes, 0).index(batch[:61])
     log.chain.overwrite(segment, batch, position)

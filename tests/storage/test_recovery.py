@@ -1,3 +1,4 @@
+import asyncio
 import logging
 import os
 from pathlib import Path
@@ -5,9 +6,24 @@ from pathlib import Path
 import pytest
 
 from penstock.protocol.records.control import EndTxnMarker, build_end_txn_batch
+from penstock.storage.file_cache import FileCache
+from penstock.storage.files import File, RealFile, RealFileSystem
 from penstock.storage.log import Log, Origin
 from penstock.storage.log_errors import LogCorrupt
-from tests.storage.logs import NOW_MS, all_values, append, batch_of, checkpoint, new_log, reopened, sync
+from penstock.storage.recovery import Checkpointed, load_log
+from tests.storage.logs import (
+    NOW_MS,
+    all_values,
+    append,
+    batch_of,
+    checkpoint,
+    config_of,
+    new_log,
+    read,
+    reopened,
+    sync,
+    values_in,
+)
 
 
 @pytest.fixture
@@ -100,20 +116,62 @@ def test_damage_below_the_recovery_point_is_reported_and_kept(log: Log) -> None:
 def test_a_segment_destroyed_below_the_recovery_point_is_left_alone_and_said_so(log: Log) -> None:
     checkpoint(log)
     path, _ = position_of(log, 8)
-    edit(path, 0, bytes(200))
+    edit(path, 0, bytes(range(200)))
     os.unlink(log.segments[-1].path(".index"))
-    with pytest.raises(LogCorrupt, match="restore the file"):
-        reopened(log)
+    again = reopened(log)
+    assert "is damaged at byte 0" in again.damage[0]
     assert os.path.getsize(path) >= log.segments[-1].size_bytes
+    with pytest.raises(LogCorrupt, match="offsets 8 to 9"):
+        read(again, 8)
+    assert append(again, "10 new").base_offset == 10
+    assert values_in(read(again, 10)) == ["10 new"]
 
 
-def test_a_durable_file_that_was_cut_short_is_reported(log: Log) -> None:
+def test_after_a_crash_the_end_of_a_log_that_was_durable_and_is_gone_is_missing(log: Log) -> None:
     checkpoint(log)
     path, position = position_of(log, 9)
     os.truncate(path, position)
     again = reopened(log)
-    assert numbers(again) == list(range(9))
     assert "everything below 10 was durable" in again.damage[0]
+    assert [value.split()[0] for value in values_in(read(again, 8))] == ["8"]
+    with pytest.raises(LogCorrupt, match="offsets 9 to 9"):
+        read(again, 9)
+    assert append(again, "10 new").base_offset == 10, "no other record gets the offset of a lost one"
+    assert values_in(read(again, 10)) == ["10 new"]
+
+
+class CountedFile(RealFile):
+    """Counts the bytes that are read from all of them."""
+
+    __slots__ = ()
+    read_bytes = 0
+
+    def read(self, size_bytes: int, position: int) -> bytes:
+        data = super().read(size_bytes, position)
+        CountedFile.read_bytes += len(data)
+        return data
+
+
+class CountedFiles(RealFileSystem):
+    def open(self, path: str, *, create: bool = False, writable: bool = True) -> File:
+        file = super().open(path, create=create, writable=writable)
+        assert isinstance(file, RealFile)
+        return CountedFile(file.descriptor)
+
+
+def test_recovery_does_not_read_the_room_that_was_made_for_batches_to_come(tmp_path: Path) -> None:
+    log = new_log(str(tmp_path), segment_bytes=64 << 20, preallocate=True)
+    append(log, "0 first")
+    sync(log)
+    size_bytes = log.segments[0].size_bytes
+    assert os.path.getsize(log.segments[0].log_path) > 64 << 20
+    CountedFile.read_bytes = 0
+    loaded = load_log(
+        FileCache(CountedFiles()), str(tmp_path), log.config, Checkpointed(was_clean=False), NOW_MS
+    )
+    assert (loaded.log_end_offset, loaded.segments[0].size_bytes) == (1, size_bytes)
+    assert os.path.getsize(log.segments[0].log_path) == size_bytes
+    assert CountedFile.read_bytes < 1 << 20
 
 
 @pytest.mark.parametrize("suffix", [".index", ".timeindex"])
@@ -178,6 +236,42 @@ def test_leader_epochs_are_known_again(tmp_path: Path) -> None:
     assert reopened(log).epochs.entries == [(3, 0), (5, 1)]
 
 
+def test_leader_epochs_that_were_saved_after_the_recovery_point_do_not_hide_where_older_ones_begin(
+    log: Log,
+) -> None:
+    checkpoint(log)
+    append(log, "a", epoch=1)
+    checkpoint(log)
+    append(log, "b", epoch=1)
+    recovery_point = log.recovery_point
+    log.begin_epoch(2)  # its leader has written nothing yet
+    checkpoint(log)  # and the power fails before the new recovery point is on disk
+    again = reopened(log, recovery_point=recovery_point)
+    assert again.epochs.entries == [(0, 0), (1, 10)]
+    assert_nothing_is_damaged(again)
+
+
+def test_leader_epochs_that_a_truncation_took_do_not_hide_where_older_ones_begin(log: Log) -> None:
+    append(log, "a", epoch=1)
+    checkpoint(log)
+    log.lower_recovery_point(10)
+    log.truncate_to(10, now_ms=NOW_MS)
+    append(log, "b", epoch=0)  # from a leader whose log is longer in this epoch
+    sync(log)  # and the power fails before the epochs are saved again
+    again = reopened(log)
+    assert again.epochs.entries == [(0, 0)]
+    assert_nothing_is_damaged(again)
+
+
+def assert_nothing_is_damaged(log: Log) -> None:
+    async def check() -> None:
+        for segment in log.segments:
+            await log.check(segment, lambda: asyncio.sleep(0))
+
+    asyncio.run(check())
+    assert list(log.damaged) == []
+
+
 def test_an_empty_segment_left_by_an_interrupted_roll_hides_nothing(log: Log) -> None:
     (Path(log.directory) / f"{9:020d}.log").write_bytes(b"")
     assert numbers(reopened(log)) == list(range(10))
@@ -209,3 +303,54 @@ def test_a_log_that_ends_below_its_start_begins_anew_there(log: Log) -> None:
     again = reopened(log)
     assert (again.log_start_offset, again.log_end_offset) == (9, 9)
     assert append(again, "9 new").base_offset == 9
+
+
+def test_a_segment_of_one_large_batch_is_not_said_to_lack_its_indexes(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    log = new_log(str(tmp_path))
+    append(log, "x" * 200_000)
+    checkpoint(log)
+    log.close()
+    with caplog.at_level(logging.WARNING):
+        assert reopened(log, was_clean=True).segments[0].indexes().offsets.last_position == 0
+    assert caplog.text == ""
+
+
+def test_indexes_that_are_missing_are_rebuilt_with_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    log = new_log(str(tmp_path))
+    for _ in range(3):
+        append(log, "x" * 100_000)
+    checkpoint(log)
+    log.close()
+    for path in tmp_path.glob("*index"):
+        path.unlink()
+    with caplog.at_level(logging.WARNING):
+        assert reopened(log, was_clean=True).segments[0].indexes().offsets.last_position > 0
+    assert "Rebuilt the indexes of" in caplog.text
+
+
+def test_after_a_crash_a_segment_that_is_gone_between_others_is_missing(log: Log) -> None:
+    checkpoint(log)
+    os.unlink(log.segments[1].log_path)
+    again = reopened(log)
+    assert [each.damage.base_offset for each in again.losses] == [4]
+    with pytest.raises(LogCorrupt, match="offsets 4 to 7"):
+        read(again, 5)
+    assert [int(value.split()[0]) for value in values_in(read(again, 8))] == [8, 9]
+
+
+@pytest.mark.parametrize(("offsets", "is_loss"), [((0, 2), False), ((0, 1), True)])
+def test_gaps_of_a_log_that_was_compacted_once_are_no_loss(
+    tmp_path: Path, offsets: tuple[int, ...], is_loss: bool
+) -> None:
+    """Its topic has another policy by now, and nothing but the offsets of its records tells."""
+    for base, numbers in ((0, offsets), (8, (8, 9))):
+        content = b"".join(bytes(batch_of(str(each), base_offset=each)) for each in numbers)
+        (tmp_path / f"{base:020d}.log").write_bytes(content)
+    checkpointed = Checkpointed(was_clean=False, recovery_point=10)
+    loaded = load_log(FileCache(RealFileSystem()), str(tmp_path), config_of(), checkpointed, NOW_MS)
+    assert loaded.log_end_offset == 10
+    assert bool(loaded.losses) == is_loss

@@ -223,8 +223,10 @@ def test_a_checkpoint_that_is_running_deletes_and_writes_nothing_in_the_topic_ma
     asyncio.run(scenario())
 
 
-def test_a_checkpoint_whose_thread_is_slow_writes_nothing_in_the_topic_made_again() -> None:
-    """The topic is deleted between two of the files that the checkpoint writes."""
+def test_a_checkpoint_whose_thread_is_slow_writes_nothing_in_the_topic_made_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The topic is deleted between two of the files that the checkpoint writes, and nobody is warned of that."""
 
     async def scenario() -> None:
         threads = ThreadOffload(4, "test")
@@ -246,3 +248,4 @@ def test_a_checkpoint_whose_thread_is_slow_writes_nothing_in_the_topic_made_agai
         threads.close()
 
     asyncio.run(scenario())
+    assert caplog.text == ""

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic, PartitionMetadata
 
 from penstock.cli.cluster_facts import Operator
 from tests.support.broker import BrokerProcess
@@ -67,9 +67,9 @@ class ClusterProcesses:
         admin = self.admin()  # kept until the answer has come
         admin.create_topics([topic])[name].result(30)
 
-    def leader_of(self, topic: str, partition: int = 0) -> int:
-        found = self.admin().list_topics(topic, timeout=10).topics[topic].partitions[partition]
-        return int(found.leader)
+    def leader_of(self, topic: str, partition: int = 0, bootstrap: str | None = None) -> int:
+        """The leader, as any node knows it or as the one named does; -1 when there is none."""
+        return int(self._partitions(topic, bootstrap)[partition].leader)
 
     def controller(self) -> int:
         """The node that leads the metadata quorum. Metadata does not tell: any broker takes admin requests."""
@@ -81,9 +81,13 @@ class ClusterProcesses:
 
     def in_sync(self, topic: str, bootstrap: str | None = None) -> list[set[int]]:
         """The in-sync set of each partition, as any node knows it or as the one named does."""
-        admin = AdminClient({"bootstrap.servers": bootstrap or self.bootstrap, "log_level": 0})
-        partitions = admin.list_topics(topic, timeout=10).topics[topic].partitions
+        partitions = self._partitions(topic, bootstrap)
         return [set(partitions[number].isrs) for number in sorted(partitions)]
+
+    def _partitions(self, topic: str, bootstrap: str | None) -> dict[int, PartitionMetadata]:
+        """A new client for each look: one that knows of brokers that are stopped may ask one of those, and fail."""
+        admin = AdminClient({"bootstrap.servers": bootstrap or self.bootstrap, "log_level": 0})
+        return dict(admin.list_topics(topic, timeout=10).topics[topic].partitions)
 
     def await_in_sync(self, topic: str) -> None:
         """Until every running node knows that every running node is in sync with every partition.

@@ -6,7 +6,7 @@ Those that start Spark in processes of their own carry `spark_processes`: one af
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -29,3 +29,13 @@ def spark(spark_log: Path) -> "Iterator[SparkSession]":
     session = start_test_session(str(spark_log.parent))
     yield session
     session.stop()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> None:
+    """PySpark's logger of errors makes every handler that it is given write JSON. After an error in Spark pytest gives
+    it its own handlers, in all tests that come later.
+    """
+    plugin: Any = item.config.pluginmanager.get_plugin("logging-plugin")
+    for handler in (plugin.caplog_handler, plugin.report_handler):
+        handler.setFormatter(plugin.formatter)

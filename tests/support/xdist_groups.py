@@ -7,7 +7,9 @@ pytest-xdist 3.8 passes the group on in an attribute that pytest 9.2 no longer r
 group over all workers without a word. Here the group is read from the test's file.
 """
 
+import contextlib
 import functools
+import importlib
 import re
 from pathlib import Path
 
@@ -17,7 +19,10 @@ from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 _GROUP = re.compile(r"\bpytest\.mark\.xdist_group\(\"(\w+)\"\)")
 # Groups come before all of these, everything else comes after.
-_LONG = ("crash", "failover", "testing", "interop", "examples", "malicious", "cli")
+_LONG = (
+    *("crash", "failover", "testing", "interop", "examples", "malicious", "cli"),
+    *("storage", "transactions", "protocol"),  # of few files that take ten seconds each
+)
 
 
 class GroupScheduling(LoadScopeScheduling):  # type: ignore[misc]  # of no type, as above
@@ -43,6 +48,23 @@ def group_of(path: Path) -> str | None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> GroupScheduling | None:
     return GroupScheduling(config, log) if config.getoption("dist") == "loadgroup" else None
+
+
+def pytest_collection(session: pytest.Session) -> None:
+    """Each worker imports another part of the test files first, and finds the rest compiled by the other workers.
+
+    In a fresh checkout pytest has to rewrite the assertions of every file, and all workers would do so for all files.
+    """
+    worker = getattr(session.config, "workerinput", None)
+    if worker is None:
+        return
+    given = [session.config.invocation_params.dir / each for each in session.config.args]
+    files = sorted(file for each in given for file in each.rglob("test_*.py"))
+    first = len(files) * int(worker["workerid"].removeprefix("gw")) // worker["workercount"]
+    for file in files[first:]:
+        name = ".".join(file.relative_to(session.config.rootpath).with_suffix("").parts)
+        with contextlib.suppress(Exception):  # which pytest reports when it comes to that file
+            importlib.import_module(name)
 
 
 @pytest.hookimpl(trylast=True)

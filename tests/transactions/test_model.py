@@ -336,5 +336,5 @@ class TransactionsMachine(RuleBasedStateMachine):
 
 TestTransactions = TransactionsMachine.TestCase
 TestTransactions.settings = settings(
-    max_examples=int(os.environ.get("HISTORIES", "40")), stateful_step_count=40, deadline=None
+    max_examples=int(os.environ.get("HISTORIES", "15")), stateful_step_count=40, deadline=None
 )

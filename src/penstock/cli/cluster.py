@@ -57,16 +57,19 @@ def _operator(server: str, client: Iterable[str]) -> Iterator[Operator]:
 def status(
     *, as_json: bool = AsJson, server: str = BootstrapServer, client: list[str] = ClientSetting
 ) -> None:
-    """Show the brokers and their disks, the metadata quorum, and the partitions that lack a leader or a replica."""
+    """Show the brokers, their disks and damaged records, the metadata quorum, and the partitions that lack a leader or
+    a replica.
+    """
     with _operator(server, client) as operator:
         facts, quorum = operator.facts(), operator.quorum()
-        disks = operator.disks(each for each in facts.brokers if not each.is_fenced)
+        disks, damage = operator.disks(each for each in facts.brokers if not each.is_fenced)
     if as_json:
         print_json(
             {
                 "clusterId": facts.cluster_id,
                 "brokers": facts.brokers,
                 "disks": disks,
+                "damage": damage,
                 "quorum": quorum,
                 "partitions": len(facts.partitions),
                 "unhealthy": facts.unhealthy,
@@ -78,6 +81,8 @@ def status(
     for each in disks:
         if each.trouble is not None:
             print(each.trouble)
+    for replica in damage:
+        print(replica.trouble)
     _show_quorum(quorum)
     _show_partitions(facts)
 

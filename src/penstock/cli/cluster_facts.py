@@ -10,7 +10,8 @@ from penstock.cli.client_settings import client_settings
 from penstock.cli.connection import check_reachable
 from penstock.cli.errors import CommandError, one_line
 from penstock.client.blocking.cluster import GROUP, Cluster
-from penstock.client.disks import Disk, disks_in, log_dirs_request, reserve_request
+from penstock.client.damage import DamagedReplica, damage_in
+from penstock.client.disks import Disk, disks_in, log_dirs_request, state_request
 from penstock.client.errors import ClientError, UnsupportedApi
 from penstock.client.settings import ClientSettings
 from penstock.protocol.errors import ErrorCode, ProtocolError, is_retriable
@@ -172,17 +173,17 @@ class Operator:
             partitions=partitions_in(listed, moving),
         )
 
-    def disks(self, brokers: Iterable[BrokerFacts]) -> list[Disk]:
-        """The disks of the brokers that answer."""
-        found: list[Disk] = []
+    def disks(self, brokers: Iterable[BrokerFacts]) -> tuple[list[Disk], list[DamagedReplica]]:
+        """The disks of the brokers that answer, and the damaged records on them."""
+        disks: list[Disk] = []
+        damage: list[DamagedReplica] = []
         for each in brokers:
             with contextlib.suppress(CommandError):
-                found += disks_in(
-                    each.id,
-                    self.ask_broker(str(each.id), describe_log_dirs.API_KEY, log_dirs_request()),
-                    self.ask_broker(str(each.id), describe_configs.API_KEY, reserve_request(each.id)),
-                )
-        return found
+                log_dirs = self.ask_broker(str(each.id), describe_log_dirs.API_KEY, log_dirs_request())
+                state = self.ask_broker(str(each.id), describe_configs.API_KEY, state_request(each.id))
+                disks += disks_in(each.id, log_dirs, state)
+                damage += damage_in(each.id, state)
+        return disks, damage
 
     def quorum(self) -> QuorumFacts:
         partition = describe_quorum.RequestPartitionData(partition_index=0)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from penstock.cli.cluster_facts import Operator
+from penstock.cluster.metadata.state import NOT_SWITCHED_ON
 from penstock.protocol.messages import api_versions, update_features
 from penstock.protocol.messages.api_versions import ApiVersionsResponse
 from penstock.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
@@ -24,11 +25,12 @@ def read_features(operator: Operator) -> list[Feature]:
 
 
 def features_in(answer: ApiVersionsResponse) -> list[Feature]:
-    """By name; one that is not switched on has level 0."""
+    """By name; one that is not switched on has level 0. Those that an upgrade does not raise are left out."""
     levels = {each.name: each.max_version_level for each in answer.finalized_features}
     found = [
         Feature(name=each.name, level=levels.get(each.name, 0), highest=each.max_version)
         for each in answer.supported_features
+        if each.name not in NOT_SWITCHED_ON
     ]
     return sorted(found, key=lambda each: each.name)
 

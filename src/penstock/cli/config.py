@@ -83,7 +83,7 @@ def _described(
     resource = _resource(admin, kind, name)
     request = admin.describe_configs([resource], request_timeout=REQUEST_TIMEOUT_SECONDS)
     entries: Any = result_of(request[resource], f"cannot read the settings of {kind} {resource.name}")
-    shown = [_entry(entry) for _, entry in sorted(entries.items()) if show_all or not entry.is_default]
+    shown = [_entry(entry) for _, entry in sorted(entries.items()) if show_all or not _is_default(entry)]
     return resource.name, shown
 
 
@@ -97,6 +97,19 @@ def _named(server: str, client: list[str], kind: OtherKind, name: str | None) ->
     if not name:
         raise CommandError(f"say which: `penstock config describe {kind} NAME`", EXIT_USAGE)
     return name
+
+
+def _is_default(entry: Any) -> bool:
+    """Whether it need not be shown. A new cluster stores the default of one setting (KIP-966)."""
+    from confluent_kafka.admin import ConfigSource
+
+    from penstock.config.property import render
+    from penstock.config.themes.topic import MIN_INSYNC_REPLICAS
+
+    is_of_cluster = entry.source == ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG.value
+    default = MIN_INSYNC_REPLICAS
+    is_stored = is_of_cluster and (entry.name, entry.value) == (default.name, render(default.default))
+    return bool(entry.is_default or is_stored)
 
 
 def _entry(entry: Any) -> dict[str, Any]:
@@ -177,6 +190,8 @@ def _alter(server: str, client: list[str], kind: Kind, arguments: list[str], ope
     from confluent_kafka.admin import AlterConfigOpType, ConfigEntry
 
     name, changes = split_arguments(kind, arguments, operation)
+    if operation != "DELETE" and kind in ("broker", "brokers"):
+        _check_known(changes)
     if kind != "topic" and kind != "broker":  # noqa: PLR1714  mypy narrows it so
         whose = _named(server, client, kind, name)
         alter_resource(server, client, kind, whose, changes=changes, operation=operation)
@@ -192,6 +207,18 @@ def _alter(server: str, client: list[str], kind: Kind, arguments: list[str], ope
     result_of(request[resource], f"cannot change {kind} {resource.name}")
     for key, value in changes.items():
         print(_done(operation, f"{kind} {resource.name}", key, value))
+
+
+def _check_known(names: Iterable[str]) -> None:
+    """A broker takes names that it does not know, as Kafka's do. Here they are misspelt."""
+    from penstock.config.property import ConfigError
+    from penstock.config.table import known_broker_property
+
+    try:
+        for each in names:
+            known_broker_property(each)
+    except ConfigError as error:
+        raise CommandError(f"{error}. `penstock config list` shows every setting", EXIT_USAGE) from None
 
 
 def _done(operation: Operation, whose: str, key: str, value: str | None) -> str:

@@ -128,15 +128,16 @@ class SegmentReader:
                 is_valid = crc_is_valid(data, 0, header.size_bytes)
                 yield Batch(position=position, header=header, data=data, is_crc_valid=is_valid)
             self.position, self.next_offset, self.reason = scan.position, scan.next_offset, scan.reason
-            if self.reason is not None and _is_zero_from(file.read, self.position):
+            if self.reason is not None and is_zero_from(file.read, self.position):
                 self.reason = None
         finally:
             file.close()
 
 
-def _is_zero_from(read: Callable[[int, int], bytes], position: int) -> bool:
+def is_zero_from(read: Callable[[int, int], Buffer], position: int) -> bool:
+    """Whether nothing but zeros follows, up to the end of the file."""
     while chunk := read(_ZERO_CHECK_BYTES, position):
-        if chunk.strip(b"\0"):
+        if bytes(chunk).strip(b"\0"):
             return False
         position += len(chunk)
     return True

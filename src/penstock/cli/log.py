@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
 import typer
 
 from penstock.cli.data_directory import Batch, Partition, SegmentReader, find_partitions, is_in_use
@@ -152,15 +151,6 @@ def _batch_fields(partition: Partition, path: str, batch: Batch, *, with_records
     return fields
 
 
-class Damage(msgspec.Struct, frozen=True, kw_only=True):
-    """A place where the bytes are not what was written."""
-
-    file: str
-    position: int
-    offset: int
-    reason: str
-
-
 @app.command()
 def verify(
     *,
@@ -174,6 +164,9 @@ def verify(
 
     A broker may be running on the directory.
     """
+    from penstock.cli.log_check import Damage, PartitionCheck
+    from penstock.cli.missing_segments import find_missing
+
     partitions = find_partitions(directory, topic, partition)
     is_used = is_in_use(directory)
     damages: list[Damage] = []
@@ -184,6 +177,8 @@ def verify(
         batch_count += check.batch_count
         size_bytes += check.size_bytes
         segment_count += len(found.segments)
+    for path, position, offset, reason in find_missing(directory, topic, partition):
+        damages.append(Damage(file=path, position=position, offset=offset, reason=reason))
     counts = {
         "partitions": len(partitions),
         "segments": segment_count,
@@ -202,63 +197,6 @@ def verify(
             f"{len(damages)} damaged place(s), the first at byte {first.position} of {first.file}: {first.reason}. "
             f"`penstock log recover {directory}` cuts what a crash left unfinished; restore anything else from a copy"
         )
-
-
-class PartitionCheck:
-    """Iterate for the damage of one partition; counts what was read meanwhile."""
-
-    def __init__(self, partition: Partition, *, is_being_written: bool, is_deep: bool) -> None:
-        self._partition = partition
-        self._is_being_written = is_being_written
-        self._is_deep = is_deep
-        self.batch_count = 0
-        self.size_bytes = 0
-
-    def __iter__(self) -> Iterator[Damage]:
-        next_offset = -1
-        segments = self._partition.segments
-        for segment in segments:
-            if segment.base_offset < next_offset:
-                reason = f"the segment before it goes on to offset {next_offset - 1}"
-                yield Damage(file=segment.path, position=0, offset=segment.base_offset, reason=reason)
-            reader = SegmentReader(segment)
-            try:
-                for batch in reader:
-                    self.batch_count += 1
-                    self.size_bytes += batch.header.size_bytes
-                    if (problem := self._problem_of(batch)) is not None:
-                        offset = batch.header.base_offset
-                        yield Damage(
-                            file=segment.path, position=batch.position, offset=offset, reason=problem
-                        )
-            except FileNotFoundError:  # retention has taken it meanwhile
-                continue
-            except OSError as error:
-                reason = f"cannot be read: {error.strerror}"
-                yield Damage(
-                    file=segment.path, position=reader.position, offset=reader.next_offset, reason=reason
-                )
-                continue
-            next_offset = reader.next_offset
-            is_unfinished = self._is_being_written and segment is segments[-1]
-            if reader.reason is not None and not is_unfinished:
-                yield Damage(
-                    file=segment.path, position=reader.position, offset=next_offset, reason=reader.reason
-                )
-
-    def _problem_of(self, batch: Batch) -> str | None:
-        if not batch.is_crc_valid:
-            return "the checksum does not match"
-        if self._is_deep:
-            from penstock.protocol.records.errors import CorruptRecords
-            from penstock.protocol.records.record import iter_records
-
-            try:
-                for _ in iter_records(batch.data):
-                    pass
-            except CorruptRecords as error:
-                return str(error)
-        return None
 
 
 @app.command()

@@ -131,9 +131,12 @@ def load_settings(options: UpOptions) -> "BrokerConfig":
             own.append(f"listeners={listeners_of(LISTEN_DEFAULT)}")
         if "log.dirs" not in given and "log.dir" not in given:
             own.append(f"log.dirs={DATA_DEFAULT}")
-        return broker.load(text, [*options.settings, *own])
+        settings = broker.load(text, [*options.settings, *own])
     except ConfigError as error:
         raise CommandError(f"{error}. `penstock config list` shows every property", EXIT_USAGE) from None
+    for name in broker.settings_without_effect(settings):
+        log.warning("The setting %s has no effect here", name)
+    return settings
 
 
 def listeners_of(listen: str) -> str:

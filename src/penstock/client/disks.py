@@ -1,9 +1,10 @@
-"""The disks of brokers as DescribeLogDirs and the reserve among their settings tell them: in order, full or failed."""
+"""The state of brokers' disks (in order, full or failed), from DescribeLogDirs and the reserve among their settings."""
 
 from typing import Any, Final
 
 import msgspec
 
+from penstock.client.damage import NAME as DAMAGE
 from penstock.config.disk_reserve import AUTOMATIC, NAME, megabytes, reserve_bytes, resume_bytes
 from penstock.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from penstock.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
@@ -16,7 +17,7 @@ _BROKER: Final = 4
 
 
 class Disk(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One data directory. The three sizes are -1 where the broker does not tell them."""
+    """One data directory. The three sizes are -1 where the broker does not give them."""
 
     broker: int
     directory: str
@@ -52,9 +53,10 @@ def log_dirs_request() -> DescribeLogDirsRequest:
     return DescribeLogDirsRequest(topics=[])
 
 
-def reserve_request(broker: int) -> DescribeConfigsRequest:
+def state_request(broker: int) -> DescribeConfigsRequest:
+    """Asks for the reserve, and for damaged records (`client/damage`)."""
     wanted = DescribeConfigsResource(
-        resource_type=_BROKER, resource_name=str(broker), configuration_keys=[NAME]
+        resource_type=_BROKER, resource_name=str(broker), configuration_keys=[NAME, DAMAGE]
     )
     return DescribeConfigsRequest(resources=[wanted])
 
@@ -71,18 +73,18 @@ def disks_in(broker: int, log_dirs: Any, reserve: Any) -> list[Disk]:
     return [_disk(broker, each, setting) for each in log_dirs.results]
 
 
-def _disk(broker: int, told: Any, setting: int) -> Disk:
-    if told.error_code:
-        return Disk(broker=broker, directory=told.log_dir, state=FAILED)
-    if told.total_bytes < 0:
-        return Disk(broker=broker, directory=told.log_dir, state=OK)
-    kept = reserve_bytes(setting, told.total_bytes)
-    is_full, is_nearly = told.usable_bytes < kept, told.usable_bytes < resume_bytes(kept)
+def _disk(broker: int, answer: Any, setting: int) -> Disk:
+    if answer.error_code:
+        return Disk(broker=broker, directory=answer.log_dir, state=FAILED)
+    if answer.total_bytes < 0:
+        return Disk(broker=broker, directory=answer.log_dir, state=OK)
+    kept = reserve_bytes(setting, answer.total_bytes)
+    is_full, is_nearly = answer.usable_bytes < kept, answer.usable_bytes < resume_bytes(kept)
     return Disk(
         broker=broker,
-        directory=told.log_dir,
+        directory=answer.log_dir,
         state=FULL if is_full else NEARLY_FULL if is_nearly else OK,
-        total_bytes=told.total_bytes,
-        free_bytes=told.usable_bytes,
+        total_bytes=answer.total_bytes,
+        free_bytes=answer.usable_bytes,
         reserve_bytes=kept,
     )

@@ -11,7 +11,9 @@ one id. The metadata tells it, or a controller that refuses its heartbeat.
 import asyncio
 import logging
 
-from penstock.cluster.controller.brokers import BrokerRegistration
+import msgspec
+
+from penstock.cluster.controller.brokers import LOST_RECORDS, BrokerRegistration
 from penstock.cluster.controller.controller import Controller
 from penstock.cluster.controller.decision import Refusal
 from penstock.cluster.controller.heartbeats import Wanted
@@ -79,6 +81,19 @@ class Lifecycle:
                 raise NotAdmitted(f"{reason}, for {timeout_ms} ms")
             await self._clock.sleep(rest_ms)
             rest_ms = min(2 * rest_ms, _RETRY_MS)
+
+    async def register_lost_records(self, incarnation_id: bytes) -> int:
+        """Register anew, as one who may lack committed records; gives the epoch. Only before `start`.
+
+        Where another replica has them, it is to lead, and this broker leaves the in-sync set until it has caught up.
+        `incarnation_id` is a new one: with the old one this would be the first registration, sent again.
+        """
+        self._registration = msgspec.structs.replace(
+            self._registration, incarnation_id=incarnation_id, previous_epoch=LOST_RECORDS
+        )
+        self._access.broker_epoch = -1  # until then, the new registration is not somebody else's
+        await self.register()
+        return self._access.broker_epoch
 
     def _why_refused(self, refusal: Refusal) -> str:
         broker_id = self._registration.broker_id

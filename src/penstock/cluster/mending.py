@@ -130,7 +130,9 @@ class Mender:
         return bytes(found)
 
     def _report(self, replica: Replica, damage: Damage) -> None:
-        """Say it once: it is tried again and again."""
+        """Say it once: it is tried again and again. What was missing at the start has been said then."""
+        if not replica.is_replicated and damage in [each.damage for each in replica.log.losses]:
+            return
         if (replica, damage) not in self._given_up:
             self._given_up.add((replica, damage))
             log.error(

@@ -120,8 +120,12 @@ class Quorum:
     @property
     def is_alone(self) -> bool:
         """Whether nobody else has a vote: then this node needs nobody to lead."""
-        node = self.driver.node
-        return node.voters.ids == (node.key.node_id,)
+        return self.voter_ids == (self.driver.node.key.node_id,)
+
+    @property
+    def voter_ids(self) -> tuple[int, ...]:
+        """The nodes that are controllers."""
+        return self.driver.node.voters.ids
 
     @property
     def leader(self) -> Endpoint | None:
@@ -162,8 +166,9 @@ class Quorum:
     def snapshot(self) -> Iterable[bytes]:
         records = list(records_of(self._metadata.image))
         now_ms = self._clock.now_ms()
+        level = self._metadata.image.features.metadata_version
         return (
-            encode_batch(records[start : start + _SNAPSHOT_RECORDS_PER_BATCH], now_ms)
+            encode_batch(records[start : start + _SNAPSHOT_RECORDS_PER_BATCH], now_ms, level)
             for start in range(0, len(records), _SNAPSHOT_RECORDS_PER_BATCH)
         )
 

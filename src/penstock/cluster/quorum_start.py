@@ -1,7 +1,8 @@
 """Starts this node's part of the metadata quorum from what is on its disk.
 
 A node with an empty disk is a quorum of one, unless it is told whom to join: then it watches until it has caught up,
-and asks to become a voter (KIP-853, KIP-1186). A node that returns finds the voters in its log.
+and asks to become a voter (KIP-853, KIP-1186). A node that returns finds the voters in its log. If it crashed while it
+joined, its log may end before they are named: it is no voter because of that, and goes on joining.
 """
 
 import logging
@@ -51,7 +52,7 @@ async def start_quorum(
     )
     me = ReplicaKey(store.node_id, store.directory_id)
     here = (Address(endpoint.name, endpoint.host, endpoint.port),)
-    is_joining = stored.end_offset == 0 and len(join) > 0
+    is_joining = await _is_joining(stored, me, is_told_to=len(join) > 0)
     if stored.end_offset == 0 and not join and (others := other_voters(config)):
         log.warning(
             "controller.quorum.voters names %s, but this node begins a cluster of its own, as every node with an empty "
@@ -69,6 +70,20 @@ async def start_quorum(
         endpoints=here,
         bootstrap=tuple(Address(endpoint.name, host, port) for host, port in join),
     )
+    if is_joining and not join and len(quorum.driver.node.voters) == 0:
+        await quorum.driver.stop()
+        raise MetadataError(
+            f"{stored.directory} ends before the voters of the cluster are named: this node stopped while it joined "
+            "another. Start it again with --join HOST:PORT of a member"
+        )
+
+
+async def _is_joining(stored: StoredRaftLog, me: ReplicaKey, *, is_told_to: bool) -> bool:
+    """Whether the voters are others than this node, unless its log names it."""
+    if stored.end_offset == 0:
+        return is_told_to
+    founder = await stored.founder()
+    return founder is not None and founder != me.node_id
 
 
 def other_voters(config: BrokerConfig) -> list[str]:

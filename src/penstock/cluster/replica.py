@@ -31,6 +31,7 @@ from penstock.observability.clock import Clock
 from penstock.observability.completion import Completion
 from penstock.protocol.errors import ErrorCode
 from penstock.storage.append import Checked
+from penstock.storage.checkpoints import PartitionName
 from penstock.storage.damage import Damage
 from penstock.storage.disk_space import DiskSpace
 from penstock.storage.files import Buffer
@@ -45,6 +46,7 @@ from penstock.storage.log_errors import (
     is_out_of_space,
 )
 from penstock.storage.log_store import LogStore
+from penstock.storage.missing import report
 from penstock.storage.transaction_permit import TransactionPermit
 
 _log = logging.getLogger(__name__)
@@ -165,6 +167,8 @@ class Replica:
             opened.on_suspicion = self._suspect
             if not self.is_replicated:
                 opened.producers.trust()
+            if opened.losses:
+                _log.error("%s", report(PartitionName(self.topic, self.partition), opened.losses))
             if opened.damaged or opened.producers.doubtful_from is not None:
                 self._suspect()
             if self.is_leader:
@@ -524,16 +528,34 @@ class Replica:
 
         Waits for the disk. Whoever leads or follows another leader by then keeps its records.
         """
+        await self._allow_truncation(store, offset, leader_epoch)
+        self._truncate_to(offset)
+
+    async def _allow_truncation(self, store: LogStore, offset: int, leader_epoch: int) -> None:
         self._require_follower(leader_epoch)
         await store.allow_truncation(self.log, offset)
         self._require_follower(leader_epoch)
+
+    def _truncate_to(self, offset: int) -> None:
         end_offset = self.log.truncate_to(offset, now_ms=self._surroundings.clock.now_ms())
         # After an unclean election even records that had been committed may be gone.
         self._truncated(min(self.high_watermark, end_offset))
 
-    def start_over(self, offset: int, *, leader_epoch: int) -> None:
-        """Drop all records and go on at `offset`, the log start of the leader of this epoch. Raises `LogError`."""
-        self._require_follower(leader_epoch)
+    async def rebuild(self, store: LogStore, *, leader_epoch: int) -> None:
+        """Drop all records from the first missing one on: the leader of this epoch has them. Raises `LogError`."""
+        missing = self.log.first_missing_offset
+        if missing is None:
+            return
+        await self._allow_truncation(store, missing, leader_epoch)
+        if self.log.first_missing_offset == missing:  # else they were repaired meanwhile
+            self._truncate_to(missing)
+
+    async def start_over(self, store: LogStore, offset: int, *, leader_epoch: int) -> None:
+        """Drop all records and go on at `offset`, where the leader of this epoch has its first batch.
+
+        Waits for the disk, and raises `LogError`, as `truncate` does.
+        """
+        await self._allow_truncation(store, offset, leader_epoch)
         self.log.truncate_fully_and_start_at(offset)
         self._truncated(offset)
 

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
 
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.image import MetadataImage, ResourceType
@@ -19,6 +19,7 @@ from penstock.config.topic import TopicConfig
 from penstock.observability.clock import Clock
 from penstock.protocol.errors import ErrorCode
 from penstock.storage.checkpoints import PartitionName
+from penstock.storage.damage_checkpoint import Damages
 from penstock.storage.directory_usage import DirectoryUsage
 from penstock.storage.disk_space import DiskSpace
 from penstock.storage.flusher import Flusher
@@ -87,6 +88,11 @@ class Replicas:
     @property
     def disk(self) -> DiskSpace:
         return self.surroundings.disk
+
+    @property
+    def damage(self) -> Damages:
+        """The damaged records in the logs here, of which no reader gets any."""
+        return self._store.damage
 
     async def measure(self, replicas: Iterable[Replica]) -> DirectoryUsage:
         """The room in the data directory and how much of it these take. Raises `OSError`."""
@@ -194,19 +200,38 @@ class Replicas:
                 self._store.set_aside(name)
 
     async def recover(self) -> None:
-        """Open the logs that may have lost something, if the last stop was not a clean one: those that the journal
-        names, and those of topics that waive syncs. The others are looked at when they are first used.
+        """Open the logs that may have lost something since the last stop, with their syncs side by side.
+
+        After a clean stop, those are the ones that are not as it left them; else see `_recover_suspects`.
         """
+        changed = await self._store.find_changed()
         if self._store.was_clean:
-            return
+            for replica in self:
+                if PartitionName(replica.topic, replica.partition) in changed:
+                    self._open(replica)
+        else:
+            await self._recover_suspects(changed)
+        self._store.end_comparison()
+
+    async def _recover_suspects(self, changed: Collection[PartitionName]) -> None:
+        """Open what an unclean shutdown may have left incomplete.
+
+        Those are the logs that the journal names, those of topics that waive syncs, and those that other brokers hold
+        too: what is missing from them must be known before they lead. The others are recovered when they are first used.
+        """
         suspects = self._store.suspects
         replicas = [
             each
             for each in self
             if suspects is None
             or _id_of(each) in suspects
+            or each.is_replicated
+            or PartitionName(each.topic, each.partition) in changed
             or self.topic_config(each.topic).flush_messages != 1
         ]
+        if not replicas:
+            self._store.recovered()
+            return
         log.info("recovering %d partitions after an unclean shutdown", len(replicas))
         clock = self.surroundings.clock
         began_ms = clock.monotonic_ms()
@@ -215,7 +240,7 @@ class Replicas:
         for replica in replicas:
             with self._store.leaving_syncs():
                 is_open = self._open(replica)
-            if is_open and replica.log.chain.unsynced:
+            if is_open and replica.log.has_unsynced:
                 syncs[replica] = self.surroundings.flusher.sync(replica.log)
             await pace.breathe()
         if syncs:
@@ -270,19 +295,22 @@ class Replicas:
         pace = _Pace(self.surroundings.clock)
         for number in removed:
             await pace.breathe()
-            await self._delete_log(topic.name, number)
+            async with self._removing(topic.name, number):
+                self._store.delete(topic.name, number)
 
     async def _drop(self, topic: Topic, number: int) -> None:
         """Other brokers hold the partition now."""
         replica = self._by_name[topic.name].pop(number)
         replica.close(NotLeader(f"{topic.name}-{number} has moved to other brokers"))
         self._refusals.pop(replica, None)
-        await self._delete_log(topic.name, number)
+        async with self._removing(topic.name, number):
+            await self._store.drop(topic.name, number)
 
-    async def _delete_log(self, topic: str, number: int) -> None:
+    @contextlib.asynccontextmanager
+    async def _removing(self, topic: str, number: int) -> AsyncIterator[None]:
         async with self.cleaning_paused(topic, number):
             try:
-                self._store.delete(topic, number)
+                yield
             except (LogError, OSError):
                 log.exception("cannot remove %s-%d; remove its directory by hand", topic, number)
 

@@ -5,16 +5,22 @@ A log is suspect when recovery or a read has met a batch whose checksum does not
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+import sys
+from collections.abc import Awaitable, Callable, Iterable
 
 from penstock.cluster.replica import Replica
 from penstock.observability.clock import Clock, sleep_or
 from penstock.storage.log import Log
+from penstock.storage.log_errors import LogError
 
 log = logging.getLogger(__name__)
 
 _FIRST_PASS_MS_MAX = 600_000
 _REST_FACTOR = 30  # how many times longer than it worked it rests: clients do not notice it
+
+
+IsUnopenedSuspect = Callable[[str, int, Callable[[], Awaitable[None]]], Awaitable[bool]]
+"""Whether the closed log of a partition has to be opened and checked: see `LogStore.is_unopened_suspect`."""
 
 
 class Scrubber:
@@ -25,12 +31,14 @@ class Scrubber:
         clock: Clock,
         *,
         interval_ms: Callable[[], int],
+        is_unopened_suspect: IsUnopenedSuspect,
     ) -> None:
         """`interval_ms` is from one pass over all logs to the next; 0 for never."""
         self._replicas = replicas
         self._on_damage = on_damage
         self._clock = clock
         self._interval_ms = interval_ms
+        self._is_unopened_suspect = is_unopened_suspect
         self._suspects: dict[Replica, None] = {}
         self._news = asyncio.Event()
 
@@ -38,28 +46,43 @@ class Scrubber:
         self._suspects[replica] = None
         self._news.set()
 
+    def on_settings_change(self) -> None:
+        """The interval may be another one: the next pass is due by that."""
+        self._news.set()
+
     async def run(self) -> None:
         """Until cancelled."""
-        due_ms = self._clock.monotonic_ms() + min(
-            self._interval_ms() or _FIRST_PASS_MS_MAX, _FIRST_PASS_MS_MAX
-        )
+        since_ms, delay_ms_max = self._clock.monotonic_ms(), _FIRST_PASS_MS_MAX
         while True:
-            await self._wait(due_ms)
+            await self._wait(since_ms, delay_ms_max)
             await self._check_suspects()
-            if self._clock.monotonic_ms() >= due_ms:
-                if self._interval_ms():
-                    await self._check_all()
-                due_ms = self._clock.monotonic_ms() + (self._interval_ms() or _FIRST_PASS_MS_MAX)
+            if self._is_due(since_ms, delay_ms_max):
+                await self._check_all()
+                since_ms, delay_ms_max = self._clock.monotonic_ms(), sys.maxsize
 
-    async def _wait(self, due_ms: float) -> None:
-        """Until a pass is due, or there is a suspect."""
+    def _is_due(self, since_ms: float, delay_ms_max: int) -> bool:
+        interval_ms = self._interval_ms()
+        return interval_ms > 0 and self._clock.monotonic_ms() - since_ms >= min(interval_ms, delay_ms_max)
+
+    async def _wait(self, since_ms: float, delay_ms_max: int) -> None:
+        """Until a pass is due, or there is a suspect, or the interval was changed."""
+        interval_ms = self._interval_ms()
+        if interval_ms == 0:
+            await self._news.wait()
+            return
+        due_ms = since_ms + min(interval_ms, delay_ms_max)
         await sleep_or(self._clock, max(0.0, due_ms - self._clock.monotonic_ms()), self._news)
 
     async def _check_all(self) -> None:
         for replica in list(self._replicas()):
             await self._check_suspects()
+            if not self._interval_ms():
+                return
             if replica.is_open:
                 await self._check(replica, _REST_FACTOR)
+            elif await self._is_suspect(replica):
+                self.suspect(replica)
+        await self._check_suspects()
 
     async def _check_suspects(self) -> None:
         self._news.clear()
@@ -68,27 +91,49 @@ class Scrubber:
             await self._check(replica, 0)
             self._suspects.pop(replica, None)
 
-    async def _check(self, replica: Replica, rest_factor: int) -> None:
-        known = list(replica.log.damaged)
+    async def _is_suspect(self, replica: Replica) -> bool:
+        """Whether a log that nobody uses has damage: only then it is opened."""
         try:
-            await self._look_through(replica.log, rest_factor)
+            return await self._is_unopened_suspect(replica.topic, replica.partition, self._rest(_REST_FACTOR))
         except Exception:
-            log.exception("%s cannot be checked; it is tried again at the next turn", replica.log.directory)
-        for damage in replica.log.damaged:
+            log.exception(
+                "%s-%d cannot be checked; it is tried again at the next turn",
+                replica.topic,
+                replica.partition,
+            )
+            return False
+
+    async def _check(self, replica: Replica, rest_factor: int) -> None:
+        try:
+            checked = replica.log
+        except (LogError, OSError) as error:
+            log.warning("%s-%d cannot be checked: %s", replica.topic, replica.partition, error)
+            return
+        known = list(checked.damaged)
+        try:
+            await self._look_through(checked, rest_factor)
+        except Exception:
+            log.exception("%s cannot be checked; it is tried again at the next turn", checked.directory)
+        for damage in checked.damaged:
             if damage not in known:
-                log.error("%s is damaged: %s are not what was written", replica.log.directory, damage)
-        if replica.log.damaged or replica.log.producers.doubtful_from is not None:
+                log.error("%s is damaged: %s are not what was written", checked.directory, damage)
+        if checked.damaged or checked.producers.doubtful_from is not None:
             self._on_damage(replica)
 
     async def _look_through(self, checked: Log, rest_factor: int) -> None:
+        rest = self._rest(rest_factor)
+        for segment in list(checked.segments):
+            if checked.failure is None and segment in checked.segments:
+                await checked.check(segment, rest)
+
+    def _rest(self, factor: int) -> Callable[[], Awaitable[None]]:
+        """What to await after each slice of work."""
         worked_ms = self._clock.monotonic_ms()
 
         async def rest() -> None:
             nonlocal worked_ms
-            if rest_factor:
-                await self._clock.sleep((self._clock.monotonic_ms() - worked_ms) * rest_factor)
+            if factor:
+                await self._clock.sleep((self._clock.monotonic_ms() - worked_ms) * factor)
                 worked_ms = self._clock.monotonic_ms()
 
-        for segment in list(checked.segments):
-            if checked.failure is None and segment in checked.segments:
-                await checked.check(segment, rest)
+        return rest

@@ -13,7 +13,7 @@ import msgspec
 
 from penstock.config import java_properties
 from penstock.config.listeners import Endpoint, parse_endpoints, parse_protocol_map
-from penstock.config.property import ConfigError, Property, Value, render, split_list
+from penstock.config.property import ConfigError, Live, Property, Value, render
 from penstock.config.table import BROKER, broker_property, is_passed_over, known_broker_property
 from penstock.config.themes import coordinators, logs, network, replication
 
@@ -102,18 +102,18 @@ class BrokerConfig:
 
     @property
     def log_dirs(self) -> tuple[str, ...]:
-        return tuple(split_list(self[logs.LOG_DIRS] or self[logs.LOG_DIR]))
+        return self[logs.LOG_DIRS] or self[logs.LOG_DIR]
 
     @property
     def listeners(self) -> tuple[Endpoint, ...]:
-        return parse_endpoints("listeners", self[network.LISTENERS], self._protocols())
+        return parse_endpoints("listeners", ",".join(self[network.LISTENERS]), self._protocols())
 
     @property
     def advertised_listeners(self) -> tuple[Endpoint, ...]:
-        text = self[network.ADVERTISED_LISTENERS]
-        if text is None:
+        advertised = self[network.ADVERTISED_LISTENERS]
+        if advertised is None:
             return self.listeners
-        return parse_endpoints("advertised.listeners", text, self._protocols())
+        return parse_endpoints("advertised.listeners", ",".join(advertised), self._protocols())
 
     @property
     def inter_broker_listener(self) -> str:
@@ -137,19 +137,27 @@ class BrokerConfig:
         return self._per_broker
 
     def _protocols(self) -> dict[str, str]:
-        return parse_protocol_map(self[network.LISTENER_SECURITY_PROTOCOL_MAP])
+        protocols = parse_protocol_map(self[network.LISTENER_SECURITY_PROTOCOL_MAP])
+        if network.LISTENER_SECURITY_PROTOCOL_MAP.name not in self._values:
+            names = ("CONTROLLER", *self[network.CONTROLLER_LISTENER_NAMES])
+            protocols = {**{name.upper(): "PLAINTEXT" for name in names}, **protocols}
+        return protocols
 
     def _overlay(self, layer: Mapping[str, str]) -> dict[str, str]:
-        """Put a dynamic layer on top. What a newer version wrote and this one does not know is passed over."""
+        """Put a dynamic layer on top.
+
+        A value that this version does not take is left out, and so is one of a setting that needs a restart: another
+        version wrote it. A setting that nobody knows has no value here, but it is listed.
+        """
         kept: dict[str, str] = {}
         for name, text in layer.items():
-            prop = broker_property(name)
-            if prop is None:
+            if name in BROKER and BROKER[name].live is Live.READ_ONLY:
                 continue
-            try:
-                self._values[name] = prop.parse(text)
-            except ConfigError:
-                continue
+            if (prop := broker_property(name)) is not None:
+                try:
+                    self._values[name] = prop.parse(text)
+                except ConfigError:
+                    continue
             kept[name] = text
         return kept
 
@@ -172,6 +180,15 @@ def load(text: str | None = None, settings: Iterable[str] = ()) -> BrokerConfig:
 def unknown_names(text: str) -> list[str]:
     """What a file sets that `load` passes over."""
     return [name for name in java_properties.parse(text) if is_passed_over(name)]
+
+
+def settings_without_effect(config: BrokerConfig) -> list[str]:
+    """What is given another value than its default although nothing here reads it."""
+    return [
+        name
+        for name, text in config.static_settings().items()
+        if (prop := known_broker_property(name)).ignored and prop.parse(text) != prop.default
+    ]
 
 
 def _check_together(config: BrokerConfig) -> None:

@@ -10,7 +10,15 @@ import msgspec
 from penstock.config.patterns import InvalidPattern, Pattern
 from penstock.config.property import ConfigError, split_list
 from penstock.config.table import CLIENT_METRICS
-from penstock.config.themes.client_metrics import INTERVAL_MS, INTERVAL_MS_DEFAULT, MATCH, MATCHED, METRICS
+from penstock.config.themes.client_metrics import (
+    INTERVAL_MS,
+    INTERVAL_MS_DEFAULT,
+    INTERVAL_MS_MAX,
+    INTERVAL_MS_MIN,
+    MATCH,
+    MATCHED,
+    METRICS,
+)
 
 _SEEN_CHARACTERS_MAX = 128
 
@@ -28,26 +36,35 @@ class Subscription(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+class UnfitSubscription(ConfigError):
+    """Of these settings Kafka says INVALID_REQUEST, and INVALID_CONFIG of all others that cannot be."""
+
+
 def parse_subscription(settings: Mapping[str, str]) -> Subscription:
-    """Raises `ConfigError` when these settings cannot be those of a subscription."""
+    """Raises `ConfigError` when these settings cannot be those of a subscription. The words are Kafka's."""
+    for name in settings:
+        if name not in CLIENT_METRICS:
+            raise UnfitSubscription(f"Unknown client metrics configuration: {name}")
     for name, text in settings.items():
-        if (prop := CLIENT_METRICS.get(name)) is None:
-            raise ConfigError(f"Unknown client metrics configuration: {name}")
-        prop.parse(text)
+        CLIENT_METRICS[name].parse(text)
+    interval_ms = int(settings.get(INTERVAL_MS.name, INTERVAL_MS_DEFAULT))
+    if not INTERVAL_MS_MIN <= interval_ms <= INTERVAL_MS_MAX:
+        raise UnfitSubscription(
+            f"Invalid value {interval_ms} for {INTERVAL_MS.name}, interval must be between "
+            f"{INTERVAL_MS_MIN} and {INTERVAL_MS_MAX} (1 hour)"
+        )
     return Subscription(
         metrics=tuple(split_list(settings.get(METRICS.name, ""))),
-        interval_ms=int(settings.get(INTERVAL_MS.name, INTERVAL_MS_DEFAULT)),
+        interval_ms=interval_ms,
         patterns=dict(map(_pattern, split_list(settings.get(MATCH.name, "")))),
     )
 
 
 def _pattern(item: str) -> tuple[str, Pattern]:
-    name, equals, pattern = item.partition("=")
-    if not equals or name.strip() not in MATCHED:
-        raise ConfigError(
-            f"Illegal client matching pattern: {item} (write NAME=PATTERN, with one of {', '.join(MATCHED)})"
-        )
+    parts = item.rstrip("=").split("=")
+    if len(parts) != 2 or parts[0].strip() not in MATCHED:
+        raise ConfigError(f"Illegal client matching pattern: {item}")
     try:
-        return name.strip(), Pattern(pattern.strip())
+        return parts[0].strip(), Pattern(parts[1].strip())
     except InvalidPattern as error:
         raise ConfigError(f"Illegal client matching pattern: {item} ({error})") from None

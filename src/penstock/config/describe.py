@@ -12,6 +12,8 @@ from penstock.config.property import Live, Property, render
 from penstock.config.table import BROKER, CLIENT_METRICS, GROUP, TOPIC, broker_property
 from penstock.config.themes.network import BROKER_ID, NODE_ID
 
+_UNKNOWN_KIND = 0
+
 
 class Synonym(msgspec.Struct, frozen=True):
     """A value that counts, or would if the ones before it were not there; None where it is hidden."""
@@ -61,13 +63,14 @@ def describe_client_metrics(
 
 
 def describe_broker(broker: BrokerConfig, names: Iterable[str] | None = None) -> list[Described]:
-    """Give all settings of this broker, with those that were set for one listener."""
+    """Give all settings of this broker, with those of one listener and those that nobody knows."""
     wanted = None if names is None else set(names)
-    special = [name for name in broker.settings() if name not in BROKER]
+    layers = (broker.static_settings(), broker.cluster_wide_settings(), broker.per_broker_settings())
+    special = dict.fromkeys(name for layer in layers for name in layer if name not in BROKER)
     return [
-        _described_broker(name, prop, _found(broker, name))
+        _described_broker(name, _found(broker, name))
         for name in (*BROKER, *special)
-        if (wanted is None or name in wanted) and (prop := broker_property(name)) is not None
+        if wanted is None or name in wanted
     ]
 
 
@@ -81,13 +84,11 @@ def _found(broker: BrokerConfig, name: str) -> tuple[Found, ...]:
 def describe_cluster_defaults(broker: BrokerConfig, names: Iterable[str] | None = None) -> list[Described]:
     """Give what was set dynamically for all brokers (resource BROKER with an empty name)."""
     wanted = None if names is None else set(names)
-    described = []
-    for name, text in broker.cluster_wide_settings().items():
-        prop = broker_property(name)
-        if prop is not None and (wanted is None or name in wanted):
-            found = Found(name, text, ConfigSource.DYNAMIC_DEFAULT_BROKER)
-            described.append(_described_broker(name, prop, (found,)))
-    return described
+    return [
+        _described_broker(name, (Found(name, text, ConfigSource.DYNAMIC_DEFAULT_BROKER),))
+        for name, text in broker.cluster_wide_settings().items()
+        if wanted is None or name in wanted
+    ]
 
 
 def broker_synonyms(name: str) -> tuple[str, ...]:
@@ -152,17 +153,18 @@ def _told(found: Iterable[Found], name: str) -> list[Found]:
     return list(dropwhile(lambda each: each.name != name, found))
 
 
-def _described_broker(name: str, prop: Property[object], found: tuple[Found, ...]) -> Described:
+def _described_broker(name: str, found: tuple[Found, ...]) -> Described:
+    """What nobody knows may be a secret of somebody's, as Kafka has it."""
+    prop = broker_property(name)
+    sensitive = prop is None or prop.sensitive
     told = _told(found, name)
     return Described(
         name=name,
-        value=None if prop.sensitive or not told else told[0].value,
+        value=None if sensitive or not told else told[0].value,
         source=told[0].source if told else ConfigSource.DEFAULT,
-        synonyms=tuple(
-            Synonym(each.name, None if prop.sensitive else each.value, each.source) for each in told
-        ),
-        kind=prop.kind,
-        doc=prop.doc,
-        read_only=prop.live is Live.READ_ONLY,
-        sensitive=prop.sensitive,
+        synonyms=tuple(Synonym(each.name, None if sensitive else each.value, each.source) for each in told),
+        kind=_UNKNOWN_KIND if prop is None else prop.kind,
+        doc="" if prop is None else prop.doc,
+        read_only=name not in BROKER or BROKER[name].live is Live.READ_ONLY,
+        sensitive=sensitive,
     )

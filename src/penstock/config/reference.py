@@ -20,10 +20,14 @@ A broker reads a `.properties` file (`--config FILE`) and `--set name=value`, wh
 are Kafka's unless a row says otherwise. *Update* says how a setting changes while the broker runs: `read-only` needs a
 restart, `per-broker` can be altered for one broker, `cluster-wide` also for all.
 
-A name that is not on this page is refused with `--set` and by AlterConfigs, which take any name in Kafka: whoever types
-it has mistyped it. In a file it is passed over with a line in the log, so that a file written for Kafka, with settings
-of ZooKeeper, of plugins or of `confluent.*`, starts a broker as it is. Refused there too is one that begins with
-`penstock.`, and one that is almost the name of a setting of security, say `ssl.client.auht`.
+A name that is not on this page is refused with `--set` and by `penstock config set`: it is misspelt. Other clients
+can set it on a broker (AlterConfigs), as in Kafka, where a plugin may read it; here nothing does, and DescribeConfigs
+lists it without its value. In a file it is passed over with a line in the log, so that a file written for Kafka, with
+settings of ZooKeeper, of plugins or of `confluent.*`, starts a broker as it is. Refused everywhere is one that begins
+with `penstock.`, and in a file also one that is almost the name of a setting of security, say `ssl.client.auht`.
+
+Every setting of Kafka 4.3 is here. Those that are *without effect* say so; the log names each that is given another
+value than its default when a broker starts.
 """
 
 

@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Mapping
 
-from penstock.config.property import ConfigError, Property
+from penstock.config.property import ConfigError, Live, Property
 from penstock.config.theme import Theme
 from penstock.config.themes import (
     admin,
@@ -11,6 +11,7 @@ from penstock.config.themes import (
     compatibility,
     coordinators,
     group,
+    kafka_only,
     logs,
     network,
     replication,
@@ -26,6 +27,7 @@ BROKER_THEMES: tuple[Theme, ...] = (
     *security.THEMES,
     *admin.THEMES,
     *compatibility.THEMES,
+    *kafka_only.THEMES,
 )
 
 
@@ -50,6 +52,7 @@ _PER_LISTENER = {
     "connections.max.reauth.ms",
     *(prop.name for prop in (*security.TLS.properties, *security.SASL.properties)),
 }
+_CLUSTER_WIDE_PER_LISTENER = {"max.connections", "max.connection.creation.rate", "num.network.threads"}
 _OWN_PREFIX = "penstock."
 _SECURITY = _by_name(*security.THEMES)
 _MISSPELT = 0.9  # how alike two names are when one is the other misspelt
@@ -67,10 +70,23 @@ def broker_property(name: str) -> Property[object] | None:
     return None
 
 
+def is_for_one_broker(name: str) -> bool:
+    """Whether a setting can be changed for one broker only, and not for all of them at once."""
+    if name in BROKER:
+        return BROKER[name].live is Live.PER_BROKER
+    _listener, _, rest = name.removeprefix(_LISTENER_PREFIX).partition(".")
+    return name.startswith(_LISTENER_PREFIX) and rest not in _CLUSTER_WIDE_PER_LISTENER
+
+
 def known_broker_property(name: str) -> Property[object]:
     if (known := broker_property(name)) is None:
         raise ConfigError(f"Unknown broker config name: {name}{suggestion(name, BROKER)}")
     return known
+
+
+def is_own_unknown(name: str) -> bool:
+    """Whether it looks like a setting of Penstock's own, and is none: Kafka has no such names, so it is misspelt."""
+    return name.startswith(_OWN_PREFIX) and broker_property(name) is None
 
 
 def is_passed_over(name: str) -> bool:

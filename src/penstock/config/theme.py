@@ -62,6 +62,26 @@ class Theme:
     def password(self, name: str, doc: str, **options: Unpack[Options]) -> Property[str | None]:
         return self._add(name, Kind.PASSWORD, None, doc, options)
 
+    def optional_names(
+        self, name: str, doc: str, **options: Unpack[Options]
+    ) -> Property[tuple[str, ...] | None]:
+        return self._add(name, Kind.LIST, None, doc, options)
+
+    def ignored(self, reason: str, rows: str) -> None:
+        """Add settings without effect, one a line: name, type, default, update, least value if there is one.
+
+        `-` stands for no default, `""` for an empty one.
+        """
+        for row in filter(None, map(str.strip, rows.splitlines())):
+            name, kind, default, live, *least = row.split()
+            options: Options = {"live": Live(live), "ignored": True}
+            if least:
+                options["at_least"] = int(least[0])
+            bare = self._add(name, Kind[kind.upper()], None, reason, options)
+            if default != "-":
+                value = bare.parse("" if default == '""' else default)
+                self.properties[-1] = msgspec.structs.replace(bare, default=value)
+
     def default_of(self, topic: Property[object], name: str) -> Property[object]:
         """Add the broker setting that a topic without its own value takes: same type, default and bounds."""
         prop: Property[object] = msgspec.structs.replace(

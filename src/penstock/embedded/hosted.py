@@ -65,7 +65,7 @@ class Hosted:
     # -- life -----------------------------------------------------------------------------------------
 
     def start(self) -> Self:
-        """Serve, with all topics made, when this returns."""
+        """Serve, with all topics known to all nodes, when this returns."""
         if self.nodes:
             raise RuntimeError("it is started already")
         self._process_id = os.getpid()
@@ -79,6 +79,8 @@ class Hosted:
             )
             for name, partitions in self._topics.items():
                 self.create_topic(name, partitions)
+            for node in self.nodes.values():
+                node.await_topics(self._topics)
         except BaseException:
             self.stop()
             raise

@@ -133,6 +133,11 @@ class Node:
         assert self._broker is not None, "the node is not running"
         self.submit(self._broker.has_voters(frozenset(node_ids))).result()
 
+    def await_topics(self, names: Collection[str]) -> None:
+        """Wait until this node knows of these topics: metadata reaches one node before the other."""
+        assert self._broker is not None, "the node is not running"
+        self.submit(self._broker.has_topics(names)).result()
+
     def stop(self) -> None:
         """Stop gracefully, if it runs."""
         if self._broker is not None:
@@ -192,6 +197,12 @@ class EmbeddedBroker(Broker):
         async with asyncio.timeout(_JOINING_S_MAX):
             # The quorum tells nobody of its voters.
             while frozenset(self.services.quorum.driver.node.voters.ids) != node_ids:  # noqa: ASYNC110
+                await asyncio.sleep(_LOOK_AGAIN_S)
+
+    async def has_topics(self, names: Collection[str]) -> None:
+        """Return when it is so."""
+        async with asyncio.timeout(_JOINING_S_MAX):
+            while not all(name in self.services.controller.image.topics for name in names):  # noqa: ASYNC110
                 await asyncio.sleep(_LOOK_AGAIN_S)
 
     # -- the end --------------------------------------------------------------------------------------

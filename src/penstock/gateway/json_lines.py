@@ -33,7 +33,7 @@ from penstock.gateway.json_requests import (
 from penstock.gateway.json_stream import JsonStream, Malformed
 from penstock.gateway.partitions import Partition, PartitionRefused, no_such_partition
 from penstock.protocol.errors import ErrorCode, is_retriable
-from penstock.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from penstock.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from penstock.protocol.records.builder import NewRecord
 from penstock.security.operations import Operation
 from penstock.security.resources import ResourceType
@@ -120,9 +120,9 @@ class _Requests:
         asked = MetadataRequest(topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=True)
 
         async def attempt() -> None:
-            answer = metadata.handle(context, asked)
-            response: MetadataResponse = await answer if isinstance(answer, Awaitable) else answer
-            code = ErrorCode(response.topics[0].error_code)
+            metadata.handle(context, asked)
+            await self._services.auto_creation.until_done(topic)
+            code = ErrorCode(metadata.handle(context, asked).topics[0].error_code)
             if (
                 is_retriable(code) and config[AUTO_CREATE_TOPICS_ENABLE]
             ):  # this broker hears of it in a moment

@@ -21,7 +21,6 @@ from penstock.cluster.coordination.deadlines import Deadlines
 from penstock.cluster.coordination.errors import CoordinatorError
 from penstock.cluster.coordination.partition import CoordinatorPartition
 from penstock.cluster.coordination.partitions import CoordinatorPartitions
-from penstock.cluster.coordination.placement import home_of
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.replicas import Replicas
@@ -151,19 +150,11 @@ class GroupCoordinator:
 
     # -- where a group lives --------------------------------------------------------------------------
 
-    async def ready_home(self, group_id: str) -> None:
-        """See to it that the offsets topic exists and that the group's partition, if it is led here, is loaded."""
+    async def ready_home(self, group_id: str) -> bool:
+        """See to it that the offsets topic exists; whether the group's partition is led and loaded here, then."""
         if self.shards.partition_count == 0:
             await self._controller.auto_create_topic(CONSUMER_OFFSETS)
-        count = self.shards.partition_count
-        if count:
-            await self.shards.until_loaded(home_of(group_id, count))
-
-    def leader_of(self, group_id: str) -> int:
-        """The broker that coordinates a group, -1 when there is none now."""
-        count = self.shards.partition_count
-        home = self._controller.image.partition(CONSUMER_OFFSETS, home_of(group_id, count)) if count else None
-        return -1 if home is None else home.leader
+        return await self.shards.until_ready(group_id)
 
     def find(self, group_id: str) -> Shard | ErrorCode:
         return self.shards.find(group_id)

@@ -80,6 +80,11 @@ class CommittedOffsets:
                     if partition not in known or known[partition].order < committed.order:
                         known[partition] = committed
 
+    def drop_pending(self, is_open: Callable[[int], bool]) -> None:
+        """Drop the offsets of transactions that are not open any more, and of which it is not known how they ended."""
+        for producer_id in [each for each in self._pending if not is_open(each)]:
+            del self._pending[producer_id]
+
     # -- finding --------------------------------------------------------------------------------------
 
     def keys_of(self, group_id: str) -> list[OffsetCommitKey]:

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Iterator, Sequence
 
 from penstock.cluster.coordination.change import Change, together
+from penstock.cluster.coordination.loading import IsOpen
 from penstock.groups.classic import membership, rebalance
 from penstock.groups.classic.group import ClassicGroup, GroupSettings, group_of_record
 from penstock.groups.classic.states import State
@@ -93,6 +94,17 @@ class GroupShard:
 
     def end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
         self.offsets.end_transaction(producer_id, is_commit=is_commit)
+
+    def skip_records(self, is_open: IsOpen) -> str:
+        """Older commits count again, so that records are read once more. Whether a transaction ended there is not
+        known: its offsets are not committed.
+        """
+        self.offsets.drop_pending(is_open)
+        return (
+            "Committed offsets and members of groups that stood there are missing: such a group continues from an "
+            "older commit, or without one. Compare its offsets (`penstock group describe`) and correct them with "
+            "`penstock group reset`, or restore the file from a backup and restart the broker."
+        )
 
     # -- groups ---------------------------------------------------------------------------------------
 

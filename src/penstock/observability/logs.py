@@ -3,7 +3,7 @@
 The standard library's `logging`, because a call below the level costs one comparison. Nothing here is global but
 the root logger's handler, which `configure_logging` replaces, so calling it twice does not double the lines.
 
-    text   2026-05-04 12:00:01.250 WARNING penstock.storage.segment: rebuilding the indexes of ...
+    text   2026-05-04 12:00:01.250 WARNING penstock.storage.segment: Rebuilt the indexes of ...
     json   {"time":"2026-05-04T12:00:01.250Z","level":"WARNING","logger":"penstock.storage.segment","message":"..."}
 """
 

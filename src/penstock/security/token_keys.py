@@ -29,11 +29,12 @@ _DOCUMENT_BYTES_MAX = 1024 * 1024
 class TokenKeys:
     """The keys of all listeners of a broker."""
 
-    def __init__(self, offload: Offload, clock: Clock) -> None:
+    def __init__(self, offload: Offload, clock: Clock, *, is_started: bool = False) -> None:
+        """Once started, the keys of a listener are fetched from when it is first asked for."""
         self._offload = offload
         self._clock = clock
         self._sources: dict[str, tuple[tuple[str, int], FileKeys | FetchedKeys]] = {}
-        self._is_started = False
+        self._is_started = is_started
 
     def following(self, listener: str, config: BrokerConfig) -> Keys:
         """The keys of a listener by these settings. Raises `ConfigError`."""

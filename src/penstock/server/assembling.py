@@ -4,6 +4,7 @@ import random
 from collections.abc import Awaitable, Callable
 
 from penstock.cluster.controller import Controller
+from penstock.cluster.coordination.elsewhere import CoordinatorsElsewhere
 from penstock.cluster.peers import Peers
 from penstock.cluster.producer_ids import ProducerIds
 from penstock.cluster.replicas import Replicas
@@ -14,6 +15,7 @@ from penstock.observability.clock import Clock
 from penstock.observability.offload import Offload
 from penstock.security.cluster_secret import ClusterSecret
 from penstock.server.authorizing import make_authorizer
+from penstock.server.auto_creation import AutoCreation
 from penstock.server.broker_apis import Strangers
 from penstock.server.context import Services
 from penstock.server.fetch_sessions import FetchSessions
@@ -64,7 +66,7 @@ def make_services(
         new_producer_id=producer_ids.next,
         markers=ClusterMarkers(node_id, image, markers, peers),
     )
-    verifier = ClusterVerifier(node_id, transactions.leader_of, transactions, peers)
+    verifier = ClusterVerifier(node_id, transactions.partitions.leader_of, transactions, peers)
     return Services(
         clock=clock,
         randomness=randomness,
@@ -74,6 +76,7 @@ def make_services(
         replicas=replicas,
         producer_ids=producer_ids,
         fetch_sessions=FetchSessions(config[network.MAX_INCREMENTAL_FETCH_SESSION_CACHE_SLOTS], randomness),
+        coordinators=CoordinatorsElsewhere(image, peers),
         groups=groups,
         share_state=share_state,
         persister=persister,
@@ -82,11 +85,12 @@ def make_services(
         markers=markers,
         admissions=Admissions(guards, verifier),
         authorizer=make_authorizer(controller),
+        auto_creation=AutoCreation(controller.auto_create_topic),
         secret=secret,
         strangers=Strangers(liveness),
         metrics=metrics,
         quotas=QuotaKeeper(lambda: controller.config, clock),
         checks=checks,
         memory=MemoryBudget(memory_limit(config[network.QUEUED_MAX_REQUEST_BYTES])),
-        telemetry=Telemetry(clock, randomness),
+        telemetry=Telemetry(clock, randomness, bytes_max=config[network.TELEMETRY_MAX_BYTES]),
     )

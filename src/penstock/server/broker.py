@@ -18,12 +18,14 @@ from penstock.cluster.controller import Controller
 from penstock.cluster.controller.active import ActiveController
 from penstock.cluster.controller.brokers import BrokerRegistration
 from penstock.cluster.controller.identifiers import new_cluster_id, new_uuid
+from penstock.cluster.controller.min_isr_default import warn_of_other_value
 from penstock.cluster.controller.scram_credentials import NewUser
 from penstock.cluster.controller_access import ControllerAccess
 from penstock.cluster.joining import JoinFailed, JoinRefused, cluster_id_of
 from penstock.cluster.lifecycle import Lifecycle, NotAdmitted
+from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.errors import MetadataError
-from penstock.cluster.metadata.image import MetadataImage
+from penstock.cluster.metadata.image import MetadataImage, ResourceType
 from penstock.cluster.metadata.log import MetadataLog
 from penstock.cluster.peers import Peers
 from penstock.cluster.quorum import Quorum, QuorumPeers
@@ -46,6 +48,7 @@ from penstock.server.descriptors import raise_limit, share_out
 from penstock.server.disk_watch import DiskWatch
 from penstock.server.dispatch import Dispatcher
 from penstock.server.identity import Identity
+from penstock.server.listener_changes import ListenerChanges
 from penstock.server.listeners import advertised_endpoints
 from penstock.server.metrics.broker import BrokerMetrics
 from penstock.server.partition_service import PartitionService
@@ -205,6 +208,9 @@ class Broker:
         server = self._server()
         self.endpoints = await server.listen(list(self._config.listeners))
         self._cleanup.push_async_callback(server.stop, _DRAIN_MS_MAX)
+        self.services.listeners = ListenerChanges(
+            server, self.identity, self._settings, self.endpoints, self._listeners_changed
+        )
         advertised = advertised_endpoints(self.endpoints, self._config.advertised_listeners)
         quorum = Quorum(metadata, self._clock, reads)
         metadata.connect(quorum)
@@ -223,16 +229,33 @@ class Broker:
         await lifecycle.register()
         store.broker_epoch = access.broker_epoch
         await metadata.reached(access.broker_epoch)
+        warn_of_other_value(metadata.image, self._config)
         partitions = PartitionService(
             self.services, store, metadata, peers, access, clock=self._clock, liveness=self._liveness
         )
         self._cleanup.push_async_callback(partitions.stop)
-        await partitions.start(self._cleaner(store, replicas, reads))
+        await partitions.start(
+            self._cleaner(store, replicas, reads), partial(self._register_lost_records, store, metadata)
+        )
         self.services.is_ready = True
         if quorum.is_alone:
             await server.start()
+        metadata.subscribe(self._follow_listeners)
+        await self.services.listeners.follow()
         self._cleanup.push_async_callback(lifecycle.leave)
         await lifecycle.start()
+
+    async def _register_lost_records(self, store: LogStore, metadata: MetadataLog) -> None:
+        store.broker_epoch = await self._lifecycle.register_lost_records(new_uuid(self._random))
+        await metadata.reached(store.broker_epoch)
+
+    async def _follow_listeners(self, delta: MetadataDelta) -> None:
+        if (ResourceType.BROKER, str(self._config.node_id)) in delta.configs_changed:
+            await self.services.listeners.follow()
+
+    def _listeners_changed(self, bound: list[Endpoint]) -> None:
+        self.endpoints = bound
+        self.services.metrics.identity = self.identity.counts
 
     async def _open_store(self, reads: ThreadOffload, listener: str, ring: SyncRing | None) -> LogStore:
         meta = directory_files.read_meta(self._files, self._directory())

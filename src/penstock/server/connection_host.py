@@ -68,6 +68,7 @@ class Peer:
         "brokers",
         "has_proved",
         "host",
+        "is_forwarded",
         "is_leaving",
         "listener",
         "login",
@@ -92,6 +93,7 @@ class Peer:
         self.brokers: Collection[Principal] = ()  # who is a broker of this cluster on this listener
         self.proof: ServerProof | None = None  # under way
         self.has_proved = False  # that it knows the secret of this cluster
+        self.is_forwarded = False  # whether another broker passes its requests on
         self.software_name = "unknown"  # until it says so in ApiVersions (KIP-511)
         self.software_version = "unknown"
         self.produce_head: ProduceHead | None = None  # of its last Produce, which the next one may repeat
@@ -201,7 +203,7 @@ class ConnectionHost:
         after that.
         """
         self.dispatcher = dispatcher
-        self.security: Mapping[str, ListenerSecurity] = security or {}
+        self.security: Mapping[str, ListenerSecurity] = {} if security is None else security
         self.limits = limits
         self.clock = clock
         self._seldom = Seldom(clock)

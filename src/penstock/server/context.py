@@ -2,10 +2,12 @@
 
 import random
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 from penstock.cluster.controller import Controller
 from penstock.cluster.controller.active import ActiveController
 from penstock.cluster.controller_access import ControllerAccess
+from penstock.cluster.coordination.elsewhere import CoordinatorsElsewhere
 from penstock.cluster.producer_ids import ProducerIds
 from penstock.cluster.quorum import Quorum
 from penstock.cluster.replicas import Replicas
@@ -18,6 +20,7 @@ from penstock.security.cluster_secret import ClusterSecret
 from penstock.security.operations import Operation
 from penstock.security.principal import Principal
 from penstock.security.resources import CLUSTER_NAME, ResourceType
+from penstock.server.auto_creation import AutoCreation
 from penstock.server.broker_apis import Strangers
 from penstock.server.connection_host import Peer
 from penstock.server.fetch_sessions import FetchSessions
@@ -32,6 +35,9 @@ from penstock.transactions.admission import Admissions
 from penstock.transactions.coordinator import TransactionCoordinator
 from penstock.transactions.markers import LocalMarkers
 
+if TYPE_CHECKING:
+    from penstock.server.listener_changes import ListenerChanges
+
 
 class Services:
     """The parts of one broker that handlers use; put together by `Broker`."""
@@ -41,14 +47,17 @@ class Services:
         "active",
         "admissions",
         "authorizer",
+        "auto_creation",
         "broker_principals",
         "checks",
         "clock",
         "cluster_id",
         "controller",
+        "coordinators",
         "fetch_sessions",
         "groups",
         "is_ready",
+        "listeners",
         "markers",
         "memory",
         "metrics",
@@ -78,6 +87,7 @@ class Services:
         replicas: Replicas,
         producer_ids: ProducerIds,
         fetch_sessions: FetchSessions,
+        coordinators: CoordinatorsElsewhere,
         groups: GroupCoordinator,
         share_state: ShareStateCoordinator,
         persister: ClusterPersister,
@@ -86,6 +96,7 @@ class Services:
         markers: LocalMarkers,
         admissions: Admissions,
         authorizer: Authorizer,
+        auto_creation: AutoCreation,
         secret: ClusterSecret,
         strangers: Strangers,
         metrics: BrokerMetrics,
@@ -102,6 +113,7 @@ class Services:
         self.replicas = replicas
         self.producer_ids = producer_ids
         self.fetch_sessions = fetch_sessions
+        self.coordinators = coordinators
         self.groups = groups
         self.share_state = share_state
         self.persister = persister
@@ -110,6 +122,7 @@ class Services:
         self.markers = markers
         self.admissions = admissions
         self.authorizer = authorizer
+        self.auto_creation = auto_creation
         self.secret = secret
         self.strangers = strangers
         self.metrics = metrics
@@ -119,6 +132,7 @@ class Services:
         self.checks = checks
         self.broker_principals: Collection[Principal] = ()  # who is a broker on the listener of brokers
         self.is_ready = False
+        self.listeners: ListenerChanges
         self.quorum: Quorum
         self.access: ControllerAccess
         self.active: ActiveController

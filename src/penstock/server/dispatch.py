@@ -10,7 +10,6 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
-from penstock.cluster.controller.decision import Refusal
 from penstock.cluster.controller_access import DecidesHere
 from penstock.observability.completion import Completion
 from penstock.protocol.errors import ErrorCode, ProtocolError
@@ -19,9 +18,10 @@ from penstock.protocol.messages.api_versions import ApiVersionsResponse
 from penstock.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
 from penstock.protocol.repeated_produce import ProduceHead, read_head
 from penstock.protocol.request_header import RequestHeader
-from penstock.security.principal import decode_principal, encode_principal
+from penstock.security.principal import decode_principal
 from penstock.server.connection_host import Answer, CloseConnection, Exclusive, Peer
 from penstock.server.context import RequestContext, Services
+from penstock.server.forwarding import forward
 from penstock.server.gathered_produce import gather
 from penstock.server.handlers import HANDLERS, advertised_versions
 from penstock.server.route import PRODUCE, Route
@@ -31,7 +31,6 @@ log = logging.getLogger(__name__)
 _SIZE = struct.Struct(">i")
 _API_VERSIONS = 18
 _ENVELOPE = 58
-_FORWARD_MS_MAX = 10_000
 
 
 class Dispatcher:
@@ -132,15 +131,9 @@ class Dispatcher:
     async def _forward(self, frame: bytes, peer: Peer) -> Answer:
         """Let the active controller answer; it gets the request as it is, in an envelope (KIP-590)."""
         try:
-            answer = await self._services.access.forward(
-                frame, encode_principal(peer.principal), _packed(peer.host), _FORWARD_MS_MAX
-            )
+            answer = await forward(self._services, frame, peer)
         except DecidesHere:
             answer = await self._answer_to_client(bytearray(frame), peer)
-        except (OSError, ProtocolError, Refusal) as error:
-            raise CloseConnection(
-                f"no controller could be asked ({error or type(error).__name__})"
-            ) from error
         return (_SIZE.pack(len(answer)), answer)
 
     async def _open_envelope(
@@ -217,16 +210,9 @@ def _client_of(request: EnvelopeRequest, broker: Peer) -> Peer:
     except ValueError:
         host = "unknown"
     client = Peer(broker.listener, host, 0)
+    client.is_forwarded = True
     client.principal = decode_principal(request.request_principal or b"")
     return client
-
-
-def _packed(host: str) -> bytes:
-    """An address as Java has it; unknown ones are none."""
-    try:
-        return ipaddress.ip_address(host).packed
-    except ValueError:
-        return b""
 
 
 async def _finish_later(finish: Callable[[Any], Answer], response: Awaitable[Any]) -> Answer:

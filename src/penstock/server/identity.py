@@ -1,9 +1,10 @@
 """Who this broker is, and who others are to it: the parts of authentication, put together."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from penstock.config.broker import BrokerConfig
+from penstock.config.listeners import Endpoint
 from penstock.config.property import ConfigError
 from penstock.config.themes import security
 from penstock.observability.clock import Clock
@@ -29,24 +30,51 @@ class Identity:
     ) -> None:
         """Raises `ConfigError` when a listener asks for what the settings do not have."""
         self.listeners: dict[str, ListenerSecurity] = {}
+        self._config = config
+        self._dialer = dialer
+        self._credentials = credentials
+        self._offload = offload
+        self._clock = clock
         self._keys: TokenKeys | None = None
-        settings = config()
-        if all(each.security_protocol == "PLAINTEXT" for each in settings.listeners):
+        self._is_started = False
+        self.secure(config().listeners)
+
+    def secure(self, endpoints: Sequence[Endpoint]) -> None:
+        """Be ready for those who connect to these listeners. Raises `ConfigError`."""
+        if all(each.security_protocol == "PLAINTEXT" for each in endpoints):
             return
+        if self._keys is None:
+            self._keys = self._make_keys(is_started=self._is_started)
+        self.listeners.update(self._secured(endpoints, self._config, self._keys))
+
+    def check(self, endpoints: Sequence[Endpoint], settings: BrokerConfig) -> None:
+        """Raises `ConfigError` when these settings do not have what such listeners ask for."""
+        if any(each.security_protocol != "PLAINTEXT" for each in endpoints):
+            self._secured(endpoints, lambda: settings, self._make_keys())
+
+    def forget(self, listener: str) -> None:
+        self.listeners.pop(listener, None)
+
+    def _make_keys(self, *, is_started: bool = False) -> "TokenKeys":
         from penstock.security import token_keys  # noqa: PLC0415  see connection_host
-        from penstock.security.scram_users import ScramUsers  # noqa: PLC0415
+
+        return token_keys.TokenKeys(self._offload, self._clock, is_started=is_started)
+
+    def _secured(
+        self, endpoints: Sequence[Endpoint], config: Callable[[], BrokerConfig], keys: "TokenKeys"
+    ) -> "dict[str, ListenerSecurity]":
+        from penstock.security.scram_users import ScramUsers  # noqa: PLC0415  see connection_host
         from penstock.server.listener_security import secure_listeners  # noqa: PLC0415
 
-        users = ScramUsers(credentials, lambda: config()[security.SCRAM_DECOY_SECRET])
-        own = dialer.own_login
-        if own is not None and own.mechanism in SCRAM_BY_NAME:
-            listener = settings.inter_broker_listener
+        settings = config()
+        users = ScramUsers(self._credentials, lambda: config()[security.SCRAM_DECOY_SECRET])
+        own = self._dialer.own_login
+        listener = settings.inter_broker_listener
+        is_among = any(each.name == listener for each in endpoints)
+        if is_among and own is not None and own.mechanism in SCRAM_BY_NAME:
             users.set_own(listener, SCRAM_BY_NAME[own.mechanism], own.username, own.password)
-        self._keys = token_keys.TokenKeys(offload, clock)
-        brokers = {settings.inter_broker_listener: _brokers(settings, dialer)}
-        self.listeners = secure_listeners(
-            settings.listeners, config, users, self._keys, clock, brokers=brokers
-        )
+        brokers = {listener: _brokers(settings, self._dialer)} if is_among else {}
+        return secure_listeners(endpoints, config, users, keys, self._clock, brokers=brokers)
 
     @property
     def counts(self) -> dict[str, IdentityCounts]:
@@ -54,6 +82,7 @@ class Identity:
         return {name: each.counts for name, each in self.listeners.items()}
 
     async def start(self) -> None:
+        self._is_started = True
         if self._keys is not None:
             await self._keys.start()
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 from penstock.cluster.controller_access import ControllerAccess
@@ -61,13 +61,17 @@ class PartitionService:
             self._mender.note,
             clock,
             interval_ms=lambda: services.config[LOG_SCRUB_INTERVAL_MS],
+            is_unopened_suspect=store.is_unopened_suspect,
         )
         self._missed: list[MetadataDelta] | None = []
         """What changed while the partitions were recovered: whoever decided it, for others too, does not wait."""
         self._cleanup = contextlib.AsyncExitStack()
 
-    async def start(self, cleaner: Cleaner) -> None:
-        """Take up what the metadata assigns to this broker, and follow it from here on."""
+    async def start(self, cleaner: Cleaner, on_lost_records: Callable[[], Awaitable[None]]) -> None:
+        """Take up what the metadata assigns to this broker, and follow it from here on.
+
+        `on_lost_records` is called when logs lack what they had: before they are led or followed.
+        """
         services = self._services
         services.replicas.surroundings.on_in_sync_change = self._in_sync.note
         services.replicas.surroundings.on_suspicion = self._scrubber.suspect
@@ -76,9 +80,13 @@ class PartitionService:
         services.telemetry.follow(self._metadata.image.settings_of(ResourceType.CLIENT_METRICS))
         self._metadata.subscribe(self._follow)
         await services.replicas.recover()
+        if self._store.has_lost_records:
+            await on_lost_records()
+        self._check_known_damage()
         upkeep = Upkeep(self._store, services.replicas, services.controller, cleaner, self._clock)
         self._cleanup.push_async_callback(upkeep.stop)
         upkeep.start()
+        self._cleanup.push_async_callback(services.auto_creation.stop)
         # Stopped before the server: who waits for a group gets an answer.
         self._cleanup.push_async_callback(services.groups.stop)
         services.groups.start()
@@ -97,6 +105,13 @@ class PartitionService:
         while self._missed:
             await self._take_in(self._missed.pop(0))
         self._missed = None
+
+    def _check_known_damage(self) -> None:
+        """Damage that was known before the restart may be repaired by now, or another replica can repair it."""
+        for name in self._store.damage:
+            replica = self._services.replicas.get(name.topic, name.partition)
+            if replica is not None:
+                self._scrubber.suspect(replica)
 
     def _run(self, work: Coroutine[Any, Any, None], name: str) -> None:
         task = asyncio.get_running_loop().create_task(work, name=name)
@@ -135,6 +150,8 @@ class PartitionService:
             services.quotas.follow(self._metadata.image.quotas)
         if any(kind == ResourceType.CLIENT_METRICS for kind, _ in delta.configs_changed):
             services.telemetry.follow(self._metadata.image.settings_of(ResourceType.CLIENT_METRICS))
+        if any(kind == ResourceType.BROKER for kind, _ in delta.configs_changed):
+            self._scrubber.on_settings_change()
         if delta.brokers_changed:
             self._fetchers.brokers_changed(delta.brokers_changed, lambda: services.replicas)
 

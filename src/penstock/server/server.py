@@ -4,8 +4,9 @@ import asyncio
 import contextlib
 import logging
 import socket
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -35,19 +36,40 @@ class Server:
         self._clock = clock
         self._idle_ms_max = idle_ms_max
         self._sockets = sockets
-        self._servers: list[asyncio.Server | TlsListener] = []
+        self._servers: dict[str, asyncio.Server | TlsListener] = {}  # by the name of the listener
+        self._closing: set[asyncio.Task[None]] = set()
         self._sweeper: asyncio.Task[None] | None = None
 
     async def listen(self, endpoints: list[Endpoint]) -> list[Endpoint]:
         """Bind all endpoints and give them back with the ports they really have (port 0 picks a free one)."""
-        bound = []
-        for endpoint in endpoints:
-            listening = _bind(endpoint, self._sockets)
-            port: int = listening.getsockname()[1]
-            name = endpoint.name
-            self._servers.append(await self._listener(name, listening))
-            bound.append(msgspec.structs.replace(endpoint, port=port))
+        return [await self._listen(endpoint) for endpoint in endpoints]
+
+    async def _listen(self, endpoint: Endpoint) -> Endpoint:
+        listening = await _bind(endpoint, self._sockets)
+        port: int = listening.getsockname()[1]
+        self._servers[endpoint.name] = await self._listener(endpoint.name, listening)
+        return msgspec.structs.replace(endpoint, port=port)
+
+    async def open(self, endpoint: Endpoint) -> Endpoint:
+        """Begin to serve another listener, while others are served."""
+        bound = await self._listen(endpoint)
+        await self._servers[endpoint.name].start_serving()
         return bound
+
+    async def check(self, endpoint: Endpoint) -> None:
+        """Raises `ListenFailed` when its address cannot be bound."""
+        (await _bind(endpoint, self._sockets)).close()
+
+    def close(self, listener: str, drain_ms_max: int) -> None:
+        """Accept nobody on a listener any more, and end its connections when they have been answered."""
+        server = self._servers.pop(listener)
+        server.close()
+        its_own = {each for each in self._host.connections if each.peer.listener == listener}
+        task = asyncio.get_running_loop().create_task(
+            self._end([server], its_own.__contains__, drain_ms_max), name=f"close-{listener}"
+        )
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
 
     async def _listener(self, name: str, listening: socket.socket) -> "asyncio.Server | TlsListener":
         security = self._host.security.get(name)
@@ -64,7 +86,7 @@ class Server:
         )
 
     async def start(self) -> None:
-        for server in self._servers:
+        for server in self._servers.values():
             await server.start_serving()
         self._sweeper = asyncio.get_running_loop().create_task(self._sweep(), name="idle-connection-sweep")
 
@@ -72,16 +94,28 @@ class Server:
         """Accept nobody, answer what is in flight, close; those still waiting after the limit are cut off."""
         if self._sweeper is not None:
             self._sweeper.cancel()
-        for server in self._servers:
+        servers = list(self._servers.values())
+        for server in servers:
             server.close()
-        draining = [asyncio.ensure_future(c.drain_and_close()) for c in list(self._host.connections)]
+        await self._end(servers, lambda _connection: True, drain_ms_max)
+        await asyncio.gather(*self._closing)
+
+    async def _end(
+        self,
+        servers: "Sequence[asyncio.Server | TlsListener]",
+        is_meant: Callable[[Tracked], bool],
+        drain_ms_max: int,
+    ) -> None:
+        meant = [each for each in self._host.connections if is_meant(each)]
+        draining = [asyncio.ensure_future(each.drain_and_close()) for each in meant]
         if draining:
             _, late = await asyncio.wait(draining, timeout=drain_ms_max / 1000)
             for task in late:
                 task.cancel()
         for connection in list(self._host.connections):
-            connection.abort()
-        for server in self._servers:
+            if is_meant(connection):
+                connection.abort()
+        for server in servers:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(server.wait_closed(), 1)
 
@@ -109,11 +143,10 @@ class Server:
             closed = idle
 
 
-def _bind(endpoint: Endpoint, options: SocketOptions) -> socket.socket:
+async def _bind(endpoint: Endpoint, options: SocketOptions) -> socket.socket:
     try:
-        family, _, _, _, address = socket.getaddrinfo(
-            endpoint.host or None, endpoint.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
+        found = await _resolve(endpoint)
+        family, _, _, _, address = found[0]
         listening = socket.socket(family, socket.SOCK_STREAM)
     except OSError as error:
         raise ListenFailed(
@@ -131,3 +164,16 @@ def _bind(endpoint: Endpoint, options: SocketOptions) -> socket.socket:
         ) from error
     listening.setblocking(False)
     return listening
+
+
+async def _resolve(endpoint: Endpoint) -> Sequence[tuple[Any, ...]]:
+    """A name may take long, and others are served meanwhile; an address is found at once."""
+    host = endpoint.host or None
+    try:
+        return socket.getaddrinfo(
+            host, endpoint.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE | socket.AI_NUMERICHOST
+        )
+    except socket.gaierror:
+        return await asyncio.get_running_loop().getaddrinfo(
+            host, endpoint.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )

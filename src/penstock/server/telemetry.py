@@ -22,7 +22,7 @@ from penstock.protocol.wire import ZERO_UUID
 from penstock.server.connection_host import Peer
 
 ALL = "*"
-TELEMETRY_BYTES_MAX = 1024 * 1024
+_BYTES_MAX = 1024 * 1024
 ACCEPTED_CODECS = (Codec.ZSTD, Codec.LZ4, Codec.GZIP, Codec.SNAPPY)
 _CLIENTS_MAX = 1000
 _POINTS_MAX = 500
@@ -76,7 +76,9 @@ class Client:
 
 
 class Telemetry:
-    def __init__(self, clock: Clock, randomness: random.Random) -> None:
+    def __init__(self, clock: Clock, randomness: random.Random, *, bytes_max: int = _BYTES_MAX) -> None:
+        """`bytes_max` is how much a client may push at once."""
+        self.bytes_max = bytes_max
         self._clock = clock
         self._random = randomness
         self._subscriptions: dict[str, Subscription] = {}
@@ -156,7 +158,7 @@ class Telemetry:
             return ErrorCode.UNKNOWN_SUBSCRIPTION_ID
         if codec not in (Codec.NONE, *ACCEPTED_CODECS):
             return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
-        if size_bytes > TELEMETRY_BYTES_MAX:
+        if size_bytes > self.bytes_max:
             return ErrorCode.TELEMETRY_TOO_LARGE
         return ErrorCode.NONE
 
@@ -250,9 +252,9 @@ def _facts(instance_id: bytes, peer: Peer, client_id: str) -> dict[str, str]:
     }
 
 
-def read_metrics(codec: int, metrics: bytes) -> list[Point]:
+def read_metrics(codec: int, metrics: bytes, bytes_max: int = _BYTES_MAX) -> list[Point]:
     """What a push carries, as far as it is looked at. Raises `NotOtlp` or `ProtocolError`."""
-    return list(islice(parse(decompress(Codec(codec), metrics, TELEMETRY_BYTES_MAX)), _POINTS_READ_MAX))
+    return list(islice(parse(decompress(Codec(codec), metrics, bytes_max)), _POINTS_READ_MAX))
 
 
 def _size_bytes(client: Client, series: Series) -> int:

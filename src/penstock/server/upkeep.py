@@ -84,9 +84,14 @@ class Upkeep:
         return self._controller.config[replication.REPLICA_HIGH_WATERMARK_CHECKPOINT_INTERVAL_MS]
 
     async def save_high_watermarks(self) -> None:
-        """Of partitions that others hold too: a replica alone finds its own in its log."""
+        """Of partitions that others hold too: a replica alone finds its own in its log.
+
+        As far as it is durable here: a recovery takes what lies below for lost, if it is not there.
+        """
         found = {
-            PartitionName(replica.topic, replica.partition): replica.high_watermark
+            PartitionName(replica.topic, replica.partition): min(
+                replica.high_watermark, replica.log.durable_offset
+            )
             for replica in self._replicas
             if replica.is_open and replica.is_replicated
         }

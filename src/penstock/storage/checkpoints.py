@@ -1,7 +1,8 @@
 """Offset checkpoints of a data directory, in Kafka's text format: an offset for each of its partitions.
 
 Files `recovery-point-offset-checkpoint` (recovery need not look below), `log-start-offset-checkpoint` (records
-below were deleted) and `replication-offset-checkpoint` (high watermarks), each:
+below were deleted), `replication-offset-checkpoint` (high watermarks) and `cleaner-offset-checkpoint` (compacted up to
+there, see `cleaner`), each:
 
     0                        version
     2                        number of entries
@@ -19,6 +20,7 @@ from penstock.storage.files import FileSystem, read_whole, write_atomically
 RECOVERY_POINTS: Final = "recovery-point-offset-checkpoint"
 LOG_STARTS: Final = "log-start-offset-checkpoint"
 HIGH_WATERMARKS: Final = "replication-offset-checkpoint"
+CLEANED: Final = "cleaner-offset-checkpoint"
 
 _VERSION: Final = "0"
 

@@ -22,7 +22,13 @@ import msgspec
 
 from penstock.observability.clock import Clock
 from penstock.observability.offload import Offload
-from penstock.storage.checkpoints import CorruptCheckpointFile, PartitionName, read_offsets, write_offsets
+from penstock.storage.checkpoints import (
+    CLEANED,
+    CorruptCheckpointFile,
+    PartitionName,
+    read_offsets,
+    write_offsets,
+)
 from penstock.storage.cleaner_facts import CleanedPartition, compaction_facts, retention_facts
 from penstock.storage.cleaner_pass import LogChanged, PassInPlace, job_for
 from penstock.storage.compaction_choice import Cleanable, assess
@@ -33,7 +39,7 @@ from penstock.storage.log import Log
 from penstock.storage.log_errors import LogError
 from penstock.storage.retention import LogFacts, count_to_delete
 
-CHECKPOINT: Final = "cleaner-offset-checkpoint"
+CHECKPOINT: Final = CLEANED
 _WAITED_FOR: Final = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
 )

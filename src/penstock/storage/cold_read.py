@@ -14,6 +14,7 @@ class ColdRead:
         "_at_least_one",
         "_begin",
         "_cache",
+        "_end",
         "_end_offset",
         "_handle",
         "_indexes",
@@ -37,8 +38,9 @@ class ColdRead:
         at_least_one: bool,
         end_offset: int,
         begin: int,
+        end: int | None,
     ) -> None:
-        """`end_offset` and `begin` as in `cut_batches`."""
+        """`end_offset` and `begin` as in `cut_batches`; nothing at `end` or behind it is looked at."""
         self._cache = cache
         self._segment = segment
         self._handle: Handle = cache.pin(segment.log_path)
@@ -52,6 +54,7 @@ class ColdRead:
         self._at_least_one = at_least_one
         self._end_offset = end_offset
         self._begin = begin
+        self._end = end
 
     def run(self) -> Cut | None:
         """Waits for the disk: call it on a thread."""
@@ -90,7 +93,7 @@ class ColdRead:
         return cut_batches(
             self._handle.file.read,
             self._indexes.offsets,
-            self._size_bytes,
+            self._size_bytes if self._end is None else self._end,
             offset=self._offset,
             offset_limit=self._offset_limit,
             size_bytes_max=self._size_bytes_max,

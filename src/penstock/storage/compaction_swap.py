@@ -71,15 +71,16 @@ def discard(files: FileSystem, directory: str, base_offset: int) -> None:
                 files.remove(_path(directory, base_offset, suffix) + state)
 
 
-def resolve(files: FileSystem, directory: str) -> None:
+def resolve(files: FileSystem, directory: str) -> list[range]:
     """Bring the directory of a log that is about to be opened to a state without interrupted swaps.
 
-    Also removes `.deleted` files: what was marked for deletion before the stop is gone for good.
+    The result has, for each swap that was finished, the base offsets of the segments that it stands for. Also removes
+    `.deleted` files: what was marked for deletion before the stop is gone for good.
     """
     names = files.list(directory)
     leftovers = [name for name in names if name.endswith((CLEANED, SWAP, DELETED))]
     if not leftovers:
-        return
+        return []
     _log.info("%s: resolving %d files of an interrupted compaction or deletion", directory, len(leftovers))
     # After a mere kill the names may be in memory only: nothing may be removed before they are durable.
     files.sync_dir(directory)
@@ -87,9 +88,10 @@ def resolve(files: FileSystem, directory: str) -> None:
     first_cleaned = min((_offset_of(name) for name in cleaned), default=None)
     swaps = [name for name in leftovers if name.endswith(SWAP)]
     logs = {_offset_of(name) for name in swaps if name.endswith(".log" + SWAP)}
+    finished = []
     for base_offset in sorted({_offset_of(name) for name in swaps}):
         if base_offset in logs and (first_cleaned is None or base_offset < first_cleaned):
-            _resume(files, directory, base_offset)
+            finished.append(_resume(files, directory, base_offset))
         else:
             discard(files, directory, base_offset)
     # The swap files that these invalidated are gone for good before the proof against them goes.
@@ -99,9 +101,10 @@ def resolve(files: FileSystem, directory: str) -> None:
             with contextlib.suppress(FileNotFoundError):
                 files.remove(f"{directory}/{name}")
     files.sync_dir(directory)
+    return finished
 
 
-def _resume(files: FileSystem, directory: str, base_offset: int) -> None:
+def _resume(files: FileSystem, directory: str, base_offset: int) -> range:
     end_offset = _end_of_swap(files, directory, base_offset)
     replaced = {base_offset}
     for name in files.list(directory):
@@ -112,6 +115,7 @@ def _resume(files: FileSystem, directory: str, base_offset: int) -> None:
     files.sync_dir(directory)
     finish(files, directory, base_offset)
     files.sync_dir(directory)
+    return range(base_offset, max(base_offset + 1, end_offset))
 
 
 def _end_of_swap(files: FileSystem, directory: str, base_offset: int) -> int:

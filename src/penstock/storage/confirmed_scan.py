@@ -29,11 +29,11 @@ class ConfirmedScan:
     __slots__ = (
         "_end_offset",
         "_epoch",
-        "_has_gaps",
         "_read",
         "_size_bytes",
         "bad_header",
         "behind",
+        "has_gaps",
         "is_zeros",
         "next_offset",
         "position",
@@ -59,7 +59,8 @@ class ConfirmedScan:
         self._size_bytes = size_bytes
         self._epoch = epoch
         self._end_offset = end_offset
-        self._has_gaps = has_gaps
+        self.has_gaps = has_gaps
+        """As given, or because of a gap that the batch behind it bears out."""
         self.position = position
         self.next_offset = next_offset
         self.reason: str | None = None
@@ -102,13 +103,14 @@ class ConfirmedScan:
             self._stop_at(last, wrong_offset, (scan.position, following.base_offset))
         elif self._end_offset is not None and header.next_offset > self._end_offset:
             self._stop_at(last, wrong_offset, (last.position + header.size_bytes, self._end_offset))
-        elif not self._has_gaps and (header.base_offset ^ self.next_offset).bit_count() == 1:
+        elif not self.has_gaps and (header.base_offset ^ self.next_offset).bit_count() == 1:
             self._stop_at(last, wrong_offset, None)
             self.bad_header = header
         return self.reason is not None
 
     def _pass(self, batch: Confirmed) -> None:
         header = batch.header
+        self.has_gaps = self.has_gaps or header.base_offset > self.next_offset
         self.position = batch.position + header.size_bytes
         self.next_offset = header.next_offset
         self._epoch = max(self._epoch, header.leader_epoch)

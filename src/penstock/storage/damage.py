@@ -16,6 +16,7 @@ from penstock.protocol.records.batch import (
     LOG_OVERHEAD,
     MAGIC,
     MAGIC_POSITION,
+    NO_LEADER_EPOCH,
     BatchHeader,
     crc_is_valid,
     iter_batches_strict,
@@ -50,6 +51,15 @@ class Damage(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+class Loss(msgspec.Struct, frozen=True, kw_only=True):
+    """Records that were durable and are gone: damage of which nothing is left."""
+
+    path: str
+    what: str
+    """What is wrong with the file."""
+    damage: Damage
+
+
 class SegmentCheck:
     """Checks one segment in small slices, so that others get their turn in between."""
 
@@ -66,23 +76,36 @@ class SegmentCheck:
     )
 
     def __init__(
-        self, read: Read, segment: int, size_bytes: int, end_offset: int, epochs: LeaderEpochs
+        self,
+        read: Read,
+        segment: int,
+        size_bytes: int,
+        end_offset: int,
+        epochs: LeaderEpochs,
+        *,
+        begin: tuple[int, int] | None = None,
     ) -> None:
-        """`segment` is its base offset, `end_offset` that of the next one, or of the log. `epochs` do not change."""
+        """`segment` is its base offset, `end_offset` that of the next one, or of the log. `epochs` do not change.
+
+        `begin` is a position other than 0 to begin at, with the offset that belongs there.
+        """
         self._read = read
         self._epochs = epochs
         self._segment = segment
         self._size_bytes = size_bytes
         self._end_offset = end_offset
-        self._position = 0
-        self._next_offset = segment
-        self._before = (0, segment)
+        self._before = begin or (0, segment)
         """Where the last batch began, and which offset belonged there."""
+        self._position, self._next_offset = self._before
         self.found: list[Damage] = []
 
     @property
     def is_complete(self) -> bool:
         return self._position >= self._size_bytes
+
+    @property
+    def next_offset(self) -> int:
+        return self._next_offset
 
     def run(self) -> None:
         """Check the next slice. Waits for the disk."""
@@ -102,7 +125,9 @@ class SegmentCheck:
 
     def _is_of_its_epoch(self, header: BatchHeader) -> bool:
         epoch = self._epochs.epoch_for(header.base_offset)
-        return epoch is None or header.leader_epoch < 0 or header.leader_epoch == epoch
+        return header.leader_epoch == NO_LEADER_EPOCH or (
+            header.leader_epoch >= 0 if epoch is None else header.leader_epoch == epoch
+        )
 
     def _step_back(self) -> bool:
         """Offsets are not part of the checksum: when this batch fits behind the one before last, the last is bad."""

@@ -68,6 +68,12 @@ def decode_uuid(text: str) -> bytes | None:
     return uuid if len(uuid) == 16 else None
 
 
+def is_damaged_uuid(found: bytes, wanted: bytes) -> bool:
+    """Whether a UUID is another with one damaged character: two that were drawn differ in nearly all 22."""
+    pairs = zip(encode_uuid(found), encode_uuid(wanted), strict=True)
+    return sum(one != other for one, other in pairs) == 1
+
+
 def restrict_access(files: FileSystem, directory: str) -> None:
     """Let nobody else into a data directory, which an earlier version or somebody else has made."""
     try:
@@ -161,13 +167,19 @@ def take_clean_mark(files: FileSystem, directory: str) -> int | None:
 
     The mark is gone for good before anything else changes.
     """
-    path = f"{directory}/{CLEAN_SHUTDOWN}"
+    broker_epoch = read_clean_mark(files, directory)
+    if broker_epoch is not None:
+        files.remove(f"{directory}/{CLEAN_SHUTDOWN}")
+        files.sync_dir(directory)
+    return broker_epoch
+
+
+def read_clean_mark(files: FileSystem, directory: str) -> int | None:
+    """The broker epoch that the last stop was in if it was clean, else None."""
     try:
-        content = read_whole(files, path)
+        content = read_whole(files, f"{directory}/{CLEAN_SHUTDOWN}")
     except FileNotFoundError:
         return None
-    files.remove(path)
-    files.sync_dir(directory)
     try:
         return msgspec.json.decode(content, type=_CleanMark).broker_epoch
     except msgspec.DecodeError:  # Kafka left an empty file before version 3.9

@@ -119,6 +119,12 @@ class DurableLog(ReadableLog):
         self._pending_bytes = 0
         self._pending_from = self.chain.end_offset
 
+    def _found_durable(self) -> None:
+        """By the journal, all that the log has survives a power cut, its names included."""
+        self.durable_offset = self.chain.end_offset
+        self.chain.names_unsynced = self._is_new = False
+        self._begin_pending()
+
     def _add_pending(self, batches: Sequence[StorableBatch]) -> None:
         pending = self._pending
         if pending is None:

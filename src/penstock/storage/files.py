@@ -267,6 +267,22 @@ def write_temporary(files: FileSystem, path: str, content: bytes) -> None:
         file.close()
 
 
+def end_of_data(file: File, position: int) -> int:
+    """Where the bytes end that were written at `position` or behind it: all others up to the end are zeros.
+
+    Asks the file system for the holes of the file, and reads nothing. The end of the file where it does not know them.
+    """
+    size_bytes, descriptor = file.size(), file.descriptor
+    if descriptor is None:
+        return size_bytes
+    try:
+        while position < size_bytes:
+            position = os.lseek(descriptor, os.lseek(descriptor, position, os.SEEK_DATA), os.SEEK_HOLE)
+    except OSError as error:
+        return position if error.errno == errno.ENXIO else size_bytes
+    return size_bytes
+
+
 def read_whole(files: FileSystem, path: str) -> bytes:
     file = files.open(path, writable=False)
     try:

@@ -8,7 +8,6 @@ takes, but for the rare ones that say so. What blocks is handed out as a job (`b
 `read_cold`) to be run on a thread.
 """
 
-import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -51,8 +50,6 @@ from penstock.storage.transaction_permit import TransactionPermit
 __all__ = ["Appended", "Cold", "Log", "LogSlice", "Origin"]
 
 NO_TOPIC_ID = bytes(16)
-
-_log = logging.getLogger(__name__)
 
 
 class Log(MendableLog):
@@ -294,29 +291,29 @@ class Log(MendableLog):
         if self.epochs.assign(epoch, start_offset):
             self._epochs_are_saved = False
 
-    def replay(self, pieces: Sequence[Piece], *, now_ms: int) -> None:
-        """Append what the journal has and the segments have lost in a crash. Raises `LogError`."""
-        is_durable = self.durable_offset == self.chain.end_offset
+    def replay(self, pieces: Sequence[Piece], *, now_ms: int, is_intact: bool) -> None:
+        """Append what the journal has and the segments have lost in a crash. Raises `LogError`.
+
+        `is_intact`: recovery has cut nothing off. Else the segments must be synced before the journal is relied on:
+        what was cut could come back, and stand behind other records.
+        """
+        durable_offset = max(
+            self.durable_offset, *(each.end_offset for each in pieces if not each.records), 0
+        )
         for piece in pieces:
-            if not piece.records or piece.end_offset <= self.chain.end_offset:
+            if not piece.records:
                 continue
-            if piece.base_offset > self.chain.end_offset:
-                _log.error(
-                    "%s-%d ends at offset %d, and the journal holds records from offset %d on: those between are lost",
-                    self.topic,
-                    self.partition,
-                    self.chain.end_offset,
-                    piece.base_offset,
-                )
-                break
+            if piece.base_offset <= durable_offset:
+                durable_offset = max(durable_offset, piece.end_offset)
+            if piece.end_offset <= self.chain.end_offset:
+                continue
             if piece.leader_epoch < (self.epochs.latest_epoch or 0):
                 break  # another leader has written since, and truncated these
             records = _between(piece.records, self.chain.end_offset, piece.end_offset)
             if records:
                 self.append_replicated(records, now_ms=now_ms)
-        if is_durable:
-            self.durable_offset = self.chain.end_offset
-            self._begin_pending()
+        if is_intact and pieces and durable_offset >= self.chain.end_offset:
+            self._found_durable()
 
     # -- dropping -------------------------------------------------------------------------------------
 
@@ -357,17 +354,20 @@ class Log(MendableLog):
         return end_offset
 
     def lower_recovery_point(self, offset: int) -> None:
-        """Let recovery look again at the segment that holds `offset` and all after it."""
+        """Let recovery look again at the segment that holds `offset`, or will hold it, and all after it."""
         base_offset = self.chain.segments[self.chain.number_of(offset)].base_offset
-        self.recovery_point = min(self.recovery_point, base_offset)
+        self.recovery_point = min(self.recovery_point, base_offset, offset)
         self._generation += 1  # a checkpoint that is being written no longer counts
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
-        """Drop all records and go on at `offset`, as a follower must that has fallen behind the leader's start."""
+        """Drop all records and go on at `offset`, as a follower must that has fallen behind the leader's start.
+
+        Where that may be below the recovery point, await `LogStore.allow_truncation` first.
+        """
         self._generation += 1
         self._layout += 1
         self.chain.restart_at(offset)
-        self.damaged = []
+        self.damaged.clear()
         self.log_start_offset = offset
         self.durable_offset = offset
         self._pending = None
@@ -389,7 +389,7 @@ class Log(MendableLog):
             self.on_checkpoint_due()
         if self.epochs.truncate_from_end(end_offset):
             self._epochs_are_saved = False
-        self.damaged = [each for each in self.damaged if each.next_offset <= end_offset]
+        self.damaged.truncate_to(end_offset)
 
     def advance_log_start(self, offset: int) -> None:
         """Forget the records below `offset`; segments that lie wholly below are deleted, now or when it is safe."""
@@ -401,7 +401,7 @@ class Log(MendableLog):
 
     def _start_at(self, offset: int) -> None:
         self.log_start_offset = offset
-        self.damaged = [each for each in self.damaged if each.next_offset > offset]
+        self.damaged.start_at(offset)
         if self.epochs.truncate_from_start(offset):
             self._epochs_are_saved = False
         self.producers.advance_log_start(offset)
@@ -428,7 +428,7 @@ class Log(MendableLog):
         """
         self._layout += 1
         self.chain.replace(base_offset, size_bytes, replaced)
-        self.damaged = [each for each in self.damaged if each.segment not in replaced]
+        self.damaged.drop_segments(replaced)
 
     # -- the end --------------------------------------------------------------------------------------
 

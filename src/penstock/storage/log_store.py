@@ -3,7 +3,9 @@
     <data>/.lock                               held while a broker uses the directory
     <data>/meta.properties                     see `directory_files`
     <data>/.kafka_cleanshutdown                only after a clean stop
+    <data>/segment-inventory                   see `inventory`
     <data>/*-offset-checkpoint                 see `checkpoints`
+    <data>/damage-checkpoint                   see `damage_checkpoint`
     <data>/<topic>-<partition>/                a log
     <data>/<topic>-<partition>.<hex>-delete/   a log that was deleted and is being removed
     <data>/<topic>-<partition>.<hex>-stray/    the log of another topic that had the same name; never touched
@@ -17,22 +19,27 @@ import contextlib
 import logging
 import os
 import uuid
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+
+import msgspec
 
 from penstock.config.topic import TopicConfig
 from penstock.observability.clock import Clock, SystemClock
 from penstock.observability.offload import InlineOffload, Offload
 from penstock.storage import directory_files
-from penstock.storage.checkpoints import HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS, PartitionName
+from penstock.storage.aborted_transactions import index_checksums
+from penstock.storage.checkpoints import CLEANED, HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS, PartitionName
+from penstock.storage.damage_checkpoint import DamageCheckpoint, Damages
 from penstock.storage.directory_files import Meta
 from penstock.storage.directory_usage import DirectoryUsage, measure
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import FileSystem
 from penstock.storage.flusher import Flusher
+from penstock.storage.inventory import LogInventory, SegmentInventory
 from penstock.storage.journal.entries import Kind
 from penstock.storage.journal.journal import Journal
-from penstock.storage.journal.reading import PartitionId, read_journal
+from penstock.storage.journal.reading import PartitionId, Piece, read_journal
 from penstock.storage.log import Log
 from penstock.storage.log_errors import DirectoryInUse, DirectoryMismatch, StorageError
 from penstock.storage.log_values import LoadedLog
@@ -40,6 +47,7 @@ from penstock.storage.offset_checkpoints import OffsetCheckpoints
 from penstock.storage.producer_state import EXPIRATION_MS_DEFAULT
 from penstock.storage.recovery import Checkpointed, create_log, load_log
 from penstock.storage.ring import SyncRing
+from penstock.storage.unopened_check import UnopenedCheck
 
 OPEN_FILES_MAX_DEFAULT = 1000
 _IDLE_SWEEPS_TO_RELEASE = 2
@@ -85,10 +93,15 @@ class LogStore:
         self.was_clean = previous_epoch is not None
         self.broker_epoch = -1 if previous_epoch is None else previous_epoch
         """What this broker is registered with: until it is anew, what it was when it last stopped cleanly."""
+        self._inventory = SegmentInventory(files, directory, previous_epoch)
+        self.has_lost_records = False
+        """Whether records of a log that was opened were durable, and are gone."""
         self._unopened = set(self._find_logs())
         if self._unopened and not self.was_clean:
             files.sync_dir(directory)  # a kill may have left the names of new logs in memory only
         self._offsets = OffsetCheckpoints(files, directory, self._unopened)
+        self._compacted = self._offsets.read(CLEANED)
+        self._damage = DamageCheckpoint(files, directory, self._unopened)
         self.journal = self._open_journal(journal_bytes, new_nonce, ring)
         self._due: dict[Log, None] = {}  # in the order they came: a simulation repeats itself
         self._tasks: set[asyncio.Task[None]] = set()
@@ -126,6 +139,7 @@ class LogStore:
                 ) from error
             meta = directory_files.read_meta(files, directory)
             if meta is None:
+                _require_no_logs(files, directory)
                 meta = Meta(cluster_id=new_cluster_id(), node_id=node_id, directory_id=new_directory_id())
                 directory_files.write_meta(files, directory, meta)
             elif meta.node_id != node_id:
@@ -186,6 +200,11 @@ class LogStore:
         """All partitions that have a log here, open or not."""
         return self._unopened | self._logs.keys()
 
+    @property
+    def damage(self) -> Damages:
+        """All damage that is known, by partition, in logs that are open and in others."""
+        return self._damage.known
+
     def topic_id(self, topic: str, partition: int) -> bytes | None:
         """The id of the topic that a log here belongs to, if its directory names one."""
         return directory_files.read_topic_id(self._files, self._path(PartitionName(topic, partition)))
@@ -209,18 +228,18 @@ class LogStore:
         log = self._logs.get(name)
         if log is not None:
             return log
-        path = self._path(name)
-        is_new = name not in self._unopened
-        if not is_new:
-            found_id = directory_files.read_topic_id(self._files, path)
-            if found_id is not None and found_id != topic_id:
-                self._rename_as_stray(
-                    name, f"holds the log of topic id {directory_files.encode_uuid(found_id)}"
-                )
-                is_new = True
-            elif found_id is None:  # lost by a power cut before the first record was synced
-                directory_files.write_topic_id(self._files, path, topic_id)
-        log = self._create(name, topic_id, config) if is_new else self._open(name, topic_id, config)
+        expected = self._inventory.take(name)
+        if expected is not None:
+            self._offsets.without_log.pop(name, None)
+        is_there = name in self._unopened and self._belongs_to(name, topic_id, expected)
+        if expected is not None and expected.topic_id != directory_files.encode_uuid(topic_id):
+            expected = None
+        if not is_there and (self._pieces_of(topic_id, partition) or (expected and expected.end_offset > 0)):
+            self._make_directory(name, topic_id)  # to say what it has lost
+            is_there = True
+        log = (
+            self._open(name, topic_id, config, expected) if is_there else self._create(name, topic_id, config)
+        )
         self._unopened.discard(name)
         self._logs[name] = log
         log.on_checkpoint_due = partial(self._note_due, log)
@@ -241,6 +260,29 @@ class LogStore:
                 if partition_id not in failed:
                     self.journal.forget(partition_id)
 
+    def _belongs_to(self, name: PartitionName, topic_id: bytes, expected: LogInventory | None) -> bool:
+        """Whether a directory holds the log of this topic. If not, it is set aside.
+
+        The last clean stop knows it for sure. Else its `partition.metadata` does, which a power cut can take before the
+        first record is synced.
+        """
+        path = self._path(name)
+        found_id = directory_files.read_topic_id(self._files, path)
+        is_damaged = found_id is not None and directory_files.is_damaged_uuid(found_id, topic_id)
+        if is_damaged:
+            found_id = None
+        owner = found_id if expected is None else directory_files.decode_uuid(expected.topic_id)
+        if owner is not None and owner != topic_id:
+            self._rename_as_stray(name, f"holds the log of topic id {directory_files.encode_uuid(owner)}")
+            return False
+        if found_id != topic_id:
+            if is_damaged or expected is not None:
+                _log.warning(
+                    "%s/%s is missing or damaged: written anew", path, directory_files.PARTITION_METADATA
+                )
+            directory_files.write_topic_id(self._files, path, topic_id)
+        return True
+
     @contextlib.contextmanager
     def leaving_syncs(self) -> Iterator[None]:
         """Logs that are opened meanwhile may be left with records that are not durable: whoever opens many has them
@@ -255,44 +297,112 @@ class LogStore:
     def _create(self, name: PartitionName, topic_id: bytes, config: TopicConfig) -> Log:
         """Not synced here: the first sync of the log includes its directory and this one."""
         path = self._path(name)
+        lost_offset = self._offsets.without_log.pop(name, 0)
+        if lost_offset > 0:
+            self.has_lost_records = True
+            _log.error(
+                "%s is missing, but held records up to offset %d: it is made anew and begins at offset 0. Replicas on "
+                "other brokers repair it; without any, stop the broker and restore the directory from a backup. If the "
+                "topic was deleted and made again meanwhile, nothing is lost",
+                path,
+                lost_offset - 1,
+            )
         try:
             self._offsets.make_way_for(name)
-            self._files.make_dirs(path)
-            directory_files.write_topic_id(self._files, path, topic_id)
+            self._damage.make_way_for(name)
+            self._make_directory(name, topic_id)
             loaded = create_log(self._cache, path, config, producer_expiration_ms=self.producer_expiration_ms)
         except OSError as error:
             raise StorageError(f"cannot make the log {path}: {error.strerror}", error) from error
         return self._log(name, topic_id, config, loaded, is_new=True)
 
-    def _open(self, name: PartitionName, topic_id: bytes, config: TopicConfig) -> Log:
+    def _make_directory(self, name: PartitionName, topic_id: bytes) -> None:
         path = self._path(name)
+        self._files.make_dirs(path)
+        directory_files.write_topic_id(self._files, path, topic_id)
+
+    def _open(
+        self, name: PartitionName, topic_id: bytes, config: TopicConfig, expected: LogInventory | None
+    ) -> Log:
+        pieces = self._pieces_of(topic_id, name.partition)
         checkpointed = Checkpointed(
             was_clean=self.was_clean,
             recovery_point=self._offsets.recovery_points.get(name),
             log_start_offset=self._offsets.log_starts.get(name, 0),
             committed_offset=self._offsets.high_watermarks.get(name, 0) if config.flush_messages == 1 else 0,
+            expected=expected,
+            has_gaps=name in self._compacted,
+            journaled=tuple((each.base_offset, each.end_offset) for each in pieces if each.records),
         )
+        log = self._load(name, topic_id, config, checkpointed)
+        durable_offset = max(checkpointed.recovery_point or 0, checkpointed.committed_offset)
+        if pieces and log.log_end_offset < durable_offset:
+            # The journal lacks something too. What it holds is in the segments now: recovery finds the rest.
+            log.abandon("it is opened anew")
+            log = self._load(name, topic_id, config, msgspec.structs.replace(checkpointed, journaled=()))
+        if self.journal is not None:
+            self.journal.recovered(log)
+        return log
+
+    def _pieces_of(self, topic_id: bytes, partition: int) -> Sequence[Piece]:
+        """What the journal holds for a partition after a crash."""
+        return () if self.journal is None else self.journal.pieces_of(PartitionId(topic_id, partition))
+
+    def _load(
+        self, name: PartitionName, topic_id: bytes, config: TopicConfig, checkpointed: Checkpointed
+    ) -> Log:
         loaded = load_log(
             self._cache,
-            path,
+            self._path(name),
             config,
             checkpointed,
             self._clock.now_ms(),
             producer_expiration_ms=self.producer_expiration_ms,
             leaves_syncs=self._leaves_syncs,
         )
+        self.has_lost_records = self.has_lost_records or loaded.has_lost_records
         # A log that never had a record was never synced, not even by a clean stop: the first sync includes its names.
         # Nor, for all we know, was one that has no recovery point, if it was a kill that ended its first sync.
         is_new = loaded.log_end_offset == 0 or not (self.was_clean or checkpointed.recovery_point)
         log = self._log(name, topic_id, config, loaded, is_new=is_new)
-        if self.journal is not None:
-            log.replay(self.journal.pieces_of(log.partition_id), now_ms=self._clock.now_ms())
-            self.journal.recovered(log)
+        pieces = self._pieces_of(topic_id, name.partition)
+        log.replay(pieces, now_ms=self._clock.now_ms(), is_intact=loaded.is_intact)
         return log
+
+    async def find_changed(self) -> set[PartitionName]:
+        """The partitions whose logs were not opened yet and are not as the last stop left them."""
+        return {*await self._offload.run(self._inventory.changed), *self._offsets.without_log}
+
+    def end_comparison(self) -> None:
+        """All logs that should be there have been opened, or compared: a new one is new."""
+        self._offsets.without_log.clear()
+
+    async def is_unopened_suspect(
+        self, topic: str, partition: int, rest: Callable[[], Awaitable[None]]
+    ) -> bool:
+        """Whether a log that was not used since a clean stop has damage, or cannot be checked without being opened.
+
+        It stays closed. `rest` as in `Log.check`. Raises `OSError`.
+        """
+        name = PartitionName(topic, partition)
+        end_offset = self._offsets.recovery_points.get(name)
+        if name not in self._unopened:
+            return False
+        if not self.was_clean or end_offset is None:
+            return True
+        check = UnopenedCheck(
+            self._files,
+            self._path(name),
+            log_start_offset=self._offsets.log_starts.get(name, 0),
+            end_offset=end_offset,
+            offload=self._offload,
+        )
+        return await check.finds_damage(lambda: name in self._unopened, rest)
 
     def delete(self, topic: str, partition: int) -> None:
         """Take the log of this partition out of the directory; its files are removed in the background."""
         name = PartitionName(topic, partition)
+        self._inventory.take(name)  # it may come back to this broker
         log = self._logs.pop(name, None)
         if log is not None:
             log.abandon("its topic was deleted")
@@ -303,6 +413,7 @@ class LogStore:
             return
         self._unopened.discard(name)
         self._offsets.forget(name)
+        self._damage.forget(name)
         path = self._path(name)
         target = f"{path}.{uuid.uuid4().hex}{_DELETE}"
         try:
@@ -312,8 +423,17 @@ class LogStore:
             raise
         self._in_background(partial(self._remove_directory, target))
 
+    async def drop(self, topic: str, partition: int) -> None:
+        """Delete the log of a partition that goes on on other brokers. It may come back here, and then begins anew: so
+        this returns when the journal holds nothing of it any more.
+        """
+        self.delete(topic, partition)
+        if self.journal is not None:
+            await self.journal.written()
+
     def set_aside(self, name: PartitionName) -> None:
         """Take a log out of the way that no topic here has: its topic was deleted just before a crash, say."""
+        self._inventory.take(name)
         self._rename_as_stray(name, "belongs to no topic that this broker has")
         self._unopened.discard(name)
 
@@ -322,12 +442,13 @@ class LogStore:
         target = f"{path}.{uuid.uuid4().hex}{_STRAY}"
         self._files.rename(path, target)
         self._offsets.forget(name)
+        self._damage.forget(name)
         _log.warning("%s %s: it is kept as %s, remove it when it is not needed", path, reason, target)
 
     def _log(
         self, name: PartitionName, topic_id: bytes, config: TopicConfig, loaded: LoadedLog, *, is_new: bool
     ) -> Log:
-        return Log(
+        log = Log(
             name.topic,
             name.partition,
             self._path(name),
@@ -339,6 +460,21 @@ class LogStore:
             topic_id=topic_id,
             journal=self.journal,
         )
+        sizes = {segment.base_offset: segment.size_bytes for segment in log.segments}
+        known = [each for each in self.damage.get(name, ()) if not log.is_whole(each)]
+        log.damaged.remember(known, sizes, log.log_start_offset, log.log_end_offset)
+        log.damaged.on_change = partial(self._note_damage, name, log)
+        self._note_damage(name, log)
+        return log
+
+    def _note_damage(self, name: PartitionName, log: Log) -> None:
+        """New damage is written down at once, the end of old damage with the next checkpoint."""
+        if self._damage.note(name, log.damaged):
+            self._in_background(self._damage.prepare(self._is_unsynced))
+
+    def _is_unsynced(self, name: PartitionName) -> bool:
+        log = self._logs.get(name)
+        return log is not None and log.has_unsynced
 
     def _path(self, name: PartitionName) -> str:
         return f"{self.directory}/{name.directory}"
@@ -425,19 +561,21 @@ class LogStore:
             log.finish_checkpoint(job, job.failure)
 
     async def allow_truncation(self, log: Log, offset: int) -> None:
-        """Lower the recovery point on disk, so that `Log.truncate_to` may drop the records from `offset` on.
+        """Lower the recovery point on disk, so that the log may drop what it has from `offset` on, or go on there.
 
         Records appended in their place later must not pass for checked ones. Whoever truncates does so as soon as this
         returns, and first checks again whether it still may. Raises `StorageError`.
         """
         name = PartitionName(log.topic, log.partition)
+        if offset < self._offsets.high_watermarks.get(name, 0):  # after an unclean election
+            await self.save_high_watermarks({name: offset})
         while offset < log.recovery_point or offset < self._offsets.recovery_points.get(name, 0):
             log.require_open()  # else the recovery point may be that of another log, which has the name now
             log.lower_recovery_point(offset)
             if not await self.save_offsets():
                 raise StorageError(f"{log.directory} is not truncated: its recovery point cannot be written")
         if self.journal is not None:
-            await self.journal.let_go(log)
+            await self.journal.let_go(log, offset)
 
     async def secure(self, log: Log) -> int:
         """Move the recovery point of one log to its end; gives the one that is on disk then.
@@ -469,6 +607,8 @@ class LogStore:
             except OSError as error:
                 _log.warning("cannot write the checkpoints of %s: %s", self.directory, error.strerror)
                 return False
+            if not self._damage.is_saved:
+                await self._offload.run(self._damage.prepare(self._is_unsynced))
             return True
 
     async def save_high_watermarks(self, high_watermarks: Mapping[PartitionName, int]) -> None:
@@ -524,13 +664,34 @@ class LogStore:
         """Save what the next start wants to know and leave the mark, if all is there that it stands for."""
         saved = [log.recovery_point for log in logs]
         await self.save_offsets()
+        if self._unopened and not self.was_clean:
+            return
+        await self._offload.run(self._write_inventory)  # counts only with the mark that follows it
         # Nobody is to append while that is written. Should anybody, the next start must look at it.
         is_clean = all(
             log.failure is None and log.log_end_offset == point and log.producers.doubtful_from is None
             for log, point in zip(logs, saved, strict=True)
         )
-        if is_clean and (self.was_clean or not self._unopened):
+        if is_clean:
             directory_files.leave_clean_mark(self._files, self.directory, self.broker_epoch)
+
+    def _write_inventory(self) -> None:
+        opened = [
+            LogInventory(
+                name.topic,
+                name.partition,
+                directory_files.encode_uuid(log.partition_id.topic_id),
+                log.log_start_offset,
+                log.log_end_offset,
+                tuple((segment.base_offset, segment.size_bytes) for segment in log.segments),
+                tuple(each.damage for each in log.losses if each.damage in log.damaged),
+                index_checksums(
+                    self._files, self._path(name), (segment.base_offset for segment in log.segments)
+                ),
+            )
+            for name, log in self._logs.items()
+        ]
+        self._inventory.write(self.broker_epoch, opened, self._unopened)
 
     async def _close_each(self, logs: Iterator[Log]) -> None:
         """Not all at once: each holds its files open meanwhile."""
@@ -539,6 +700,16 @@ class LogStore:
             if job is not None:
                 await self._offload.run(job.run_noting_failure)
                 log.finish_checkpoint(job, job.failure)
+
+
+def _require_no_logs(files: FileSystem, directory: str) -> None:
+    """A new `meta.properties` would make other logs of those that are there. Raises `DirectoryMismatch`."""
+    logs = [name for name in files.list(directory) if PartitionName.parse(name) is not None]
+    if logs:
+        raise DirectoryMismatch(
+            f"{directory}/{directory_files.META} is missing, but {len(logs)} partitions are there ({logs[0]}, …): "
+            "restore it from a backup, or move the partitions away to begin anew"
+        )
 
 
 def _make_durably(files: FileSystem, directory: str) -> None:

@@ -4,7 +4,7 @@ import enum
 
 import msgspec
 
-from penstock.storage.damage import Damage
+from penstock.storage.damage import Damage, Loss
 from penstock.storage.file_cache import LogFileCache
 from penstock.storage.files import Buffer
 from penstock.storage.leader_epochs import LeaderEpochs
@@ -68,10 +68,15 @@ class LoadedLog(msgspec.Struct, kw_only=True):
     durable_offset: int
     unsynced: tuple[Segment, ...] = ()
     """What recovery has written and was told to leave to the log's next sync."""
+    is_intact: bool = True
+    """Whether recovery has neither cut nor removed anything, and misses nothing."""
     damage: tuple[str, ...] = ()
     """What recovery found wrong below the recovery point, and left as it is."""
     damaged: tuple[Damage, ...] = ()
-    """Where in that."""
+    """Where in that, and what is missing."""
+    losses: tuple[Loss, ...] = ()
+    has_lost_records: bool = False
+    """Whether there are losses, or the checkpoints say that there may be."""
 
 
 class TimestampOffset(msgspec.Struct, frozen=True, gc=False):

@@ -42,8 +42,33 @@ class MendableLog(DurableLog):
         finally:
             self._cache.unpin(handle)
         if layout == self._layout:  # else it is looked at again another time
-            others = [each for each in self.damaged if each.segment != segment.base_offset]
-            self.damaged = sorted([*others, *check.found], key=lambda each: each.base_offset)
+            # A check does not meet missing bytes of which the number is not known.
+            missing = [
+                each for each in self.damaged if each.segment == segment.base_offset and each.size_bytes == 0
+            ]
+            self.damaged.set_found(segment.base_offset, [*check.found, *missing])
+
+    def is_whole(self, damage: Damage) -> bool:
+        """Whether what was damaged is sound now, since somebody has restored the file. Waits for the disk."""
+        segment = self.chain.segments[self.chain.number_of(damage.base_offset)]
+        end = damage.position + damage.size_bytes if damage.size_bytes else segment.size_bytes
+        if segment.base_offset != damage.segment or not damage.position < end <= segment.size_bytes:
+            return False
+        try:
+            check = SegmentCheck(
+                segment.file().read,
+                segment.base_offset,
+                end,
+                damage.next_offset,
+                self.epochs,
+                begin=(damage.position, damage.base_offset),
+            )
+            while not check.is_complete and not check.found:
+                check.run()
+        except OSError:
+            return False
+        is_all = damage.size_bytes > 0 or check.next_offset == damage.next_offset
+        return is_all and not check.found
 
     def mend(self, damage: Damage, batches: Buffer) -> bool:
         """Put the batches of another replica where damaged ones stand, if they are the same that stood there.

@@ -35,11 +35,16 @@ class OffsetCheckpoints:
         """Read the files; `partitions` are those that have a log: what the files say of others is forgotten."""
         self._files = files
         self._directory = directory
-        found = {name: self._read(name) for name in (RECOVERY_POINTS, LOG_STARTS, HIGH_WATERMARKS)}
+        found = {name: self.read(name) for name in (RECOVERY_POINTS, LOG_STARTS, HIGH_WATERMARKS)}
         # For each file the partitions it may hold, by the number of the write that would bring them there.
         self._may_hold: dict[str, dict[int, AbstractSet[PartitionName]]] = {
             name: {0: offsets.keys()} for name, offsets in found.items()
         }
+        self.without_log: _Offsets = {}
+        """How far the logs went that are not there any more, unless their topics were deleted."""
+        for offsets in (found[RECOVERY_POINTS], found[HIGH_WATERMARKS]):
+            for partition in offsets.keys() - set(partitions):
+                self.without_log[partition] = max(offsets[partition], self.without_log.get(partition, 0))
         kept = {
             name: {partition: offset for partition, offset in offsets.items() if partition in partitions}
             for name, offsets in found.items()
@@ -51,8 +56,8 @@ class OffsetCheckpoints:
         self._prepared_count = 0
         self._newest_written = dict.fromkeys(found, 0)
 
-    def _read(self, name: str) -> _Offsets:
-        """One that cannot be read makes the start slower, never wrong."""
+    def read(self, name: str) -> _Offsets:
+        """The offsets in one of the files. One that cannot be read makes the start slower, never wrong."""
         try:
             return read_offsets(self._files, f"{self._directory}/{name}") or {}
         except CorruptCheckpointFile as error:
@@ -63,6 +68,7 @@ class OffsetCheckpoints:
         """There is no such log any more."""
         for _, offsets in self._all():
             offsets.pop(partition, None)
+        self.without_log.pop(partition, None)
 
     def make_way_for(self, partition: PartitionName) -> None:
         """Before a new log of this name is made: see that the files say nothing of an old one.

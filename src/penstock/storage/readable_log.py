@@ -6,6 +6,7 @@ from functools import partial
 from penstock.config.topic import TopicConfig
 from penstock.observability.offload import Offload
 from penstock.storage.cold_read import ColdRead
+from penstock.storage.damaged_ranges import DamagedRanges
 from penstock.storage.files import FileSystem
 from penstock.storage.leader_epochs import EpochEntry
 from penstock.storage.log_errors import LogCorrupt, OffsetOutOfRange, StorageFailure
@@ -40,6 +41,7 @@ class ReadableLog:
         "failure",
         "idle_sweeps",
         "log_start_offset",
+        "losses",
         "on_suspicion",
         "partition",
         "producers",
@@ -69,8 +71,9 @@ class ReadableLog:
         self.clean_offset = loaded.clean_offset
         """Where the last compaction ended: the next begins there. None until the cleaner has looked it up."""
         self.damage = loaded.damage
-        self.damaged = list(loaded.damaged)
-        """What has rotted, as far as it is known, by offset: it is not given to anybody."""
+        self.damaged = DamagedRanges(loaded.damaged)
+        self.losses = loaded.losses
+        """What was missing when the log was opened."""
         self.on_suspicion: Callable[[], None] = _ignore
         """Called when a read has found bytes that are not what was written."""
         self.failure: StorageFailure | None = None
@@ -113,6 +116,12 @@ class ReadableLog:
     def files(self) -> FileSystem:
         """The file system, for paths of this log. Raises `LogClosed` once the log is closed."""
         return self._cache.files
+
+    @property
+    def first_missing_offset(self) -> int | None:
+        """The first record that was missing when the log was opened, and still is."""
+        missing = (loss.damage.base_offset for loss in self.losses if loss.damage in self.damaged)
+        return next(missing, None)
 
     @property
     def generation(self) -> int:
@@ -158,6 +167,7 @@ class ReadableLog:
                 at_least_one=at_least_one,
                 check_crc=check_crc,
                 begin=self._end_of_damage(offset) if self.damaged else 0,
+                end=self._begin_of_damage(offset) if self.damaged else None,
             )
         except NotCached:
             return COLD
@@ -181,7 +191,7 @@ class ReadableLog:
                 return LogSlice(b"", offset)
             layout = self._layout
             cut = None
-            begin = self._end_of_damage(offset)
+            begin, end = self._end_of_damage(offset), self._begin_of_damage(offset)
             for number in range(self.chain.number_of(offset), len(self.chain.segments)):
                 segment = self.chain.segments[number]
                 if segment.base_offset >= limit:
@@ -195,8 +205,9 @@ class ReadableLog:
                     at_least_one=at_least_one,
                     end_offset=self.chain.end_of(number),
                     begin=begin,
+                    end=end,
                 )
-                begin = 0
+                begin, end = 0, None
                 try:
                     cut = await self._offload.run(cold.run)
                 except LogCorrupt:
@@ -239,6 +250,14 @@ class ReadableLog:
             if each.segment == segment and each.next_offset <= offset
         ]
         return max(ends, default=0)
+
+    def _begin_of_damage(self, offset: int) -> int | None:
+        """Where the first damage behind `offset` begins in the segment that this lies in: the file may end there."""
+        segment = self.chain.segments[self.chain.number_of(offset)].base_offset
+        begins = [
+            each.position for each in self.damaged if each.segment == segment and each.base_offset > offset
+        ]
+        return min(begins, default=None)
 
     # -- looking up -----------------------------------------------------------------------------------
 

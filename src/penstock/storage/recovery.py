@@ -9,6 +9,9 @@ After a clean stop everything is as the checkpoint says, and hardly a file is to
 Something wrong below the recovery point is reported and left as it is: that is damage, not a torn tail. So is what was
 committed when the high watermark was last written down, if sound batches follow it: it was durable then, and other
 replicas have it. What it said of producers is in doubt until it is mended: see `producer_state`.
+
+Records that were durable and are gone are missing, see `missing`: those that a clean stop has listed, and after any
+other stop those at the end that the checkpoints vouch for.
 """
 
 import logging
@@ -20,14 +23,17 @@ import msgspec
 from penstock.config.topic import TopicConfig
 from penstock.protocol.records.errors import CorruptRecords
 from penstock.storage import compaction_swap
-from penstock.storage.damage import Damage
+from penstock.storage.aborted_transactions import changed_indexes, rebuild_indexes_of
+from penstock.storage.damage import Damage, Loss
 from penstock.storage.file_cache import FileCache, LogFileCache
 from penstock.storage.files import FileSystem, read_whole
+from penstock.storage.inventory import LogInventory
 from penstock.storage.leader_epochs import CorruptCheckpoint, LeaderEpochs, decode_checkpoint
 from penstock.storage.log_errors import LogCorrupt
 from penstock.storage.log_values import LEADER_EPOCHS, LoadedLog
+from penstock.storage.missing import find_gaps, find_shortfall, find_shortfall_before, restore_shape
 from penstock.storage.producer_state import EXPIRATION_MS_DEFAULT, ProducerStates
-from penstock.storage.segment import LOG, Segment
+from penstock.storage.segment import LOG, Segment, is_segment
 from penstock.storage.segment_recovery import SegmentRecovery, note_epoch
 from penstock.storage.segment_scan import SegmentScan
 from penstock.storage.snapshot_files import SnapshotFiles
@@ -48,6 +54,12 @@ class Checkpointed(msgspec.Struct, frozen=True, kw_only=True):
     log_start_offset: int = 0
     committed_offset: int = 0
     """All below was durable, but is not known to be checked."""
+    expected: LogInventory | None = None
+    """The log at the last stop, if that was a clean one."""
+    has_gaps: bool = False
+    """Whether compaction may have left gaps."""
+    journaled: tuple[tuple[int, int], ...] = ()
+    """The offsets of records in the journal, ascending; each range has a first offset and one behind the last."""
 
 
 def create_log(
@@ -110,6 +122,7 @@ class _Loader:
         producers: ProducerStates,
     ) -> None:
         self._cache = cache
+        self._expected = checkpointed.expected
         self._files: FileSystem = cache.files
         self._directory = directory
         self._config = config
@@ -117,6 +130,9 @@ class _Loader:
         self._now_ms = now_ms
         self._damage: list[str] = []
         self._damaged: list[Damage] = []
+        self._losses: list[Loss] = []
+        self._has_lost_records = False
+        self._was_cut = False
         self._cut_reason: str | None = None
         self._has_news = False
         """Whether a segment was removed."""
@@ -130,20 +146,28 @@ class _Loader:
         names = self._settled_names()
         self._snapshots = SnapshotFiles(self._files, self._directory, names)
         self._find_segments(names)
-        log_start = max(self._checkpointed.log_start_offset, self._segments[0].base_offset)
-        has_epochs = LEADER_EPOCHS not in names or self._load_epochs()
-        point = self._checkpointed.recovery_point
+        expected = self._expected
+        log_start = max(
+            self._checkpointed.log_start_offset,
+            self._segments[0].base_offset,
+            0 if expected is None else expected.start_offset,
+        )
+        has_epochs = LEADER_EPOCHS in names and self._load_epochs()
+        point = self._checkpointed.recovery_point if expected is None else expected.end_offset
         if self._checkpointed.was_clean and point is not None and self._ends_at(point):
             end_offset = point
             self._restore_producers(log_start, end_offset)
+            self._restore_aborted(log_start, end_offset)
         else:
             point = max(point or 0, self._segments[0].base_offset)
             end_offset = self._recover(log_start, point)
         if end_offset < log_start:
             self._start_over(end_offset, log_start)
             end_offset = log_start
-        if not has_epochs:
+        if not has_epochs and point > self._segments[0].base_offset:  # else recovery has met all of them
             self._collect_epochs()
+        if self._losses:
+            self._note_losses()
         self._epochs.truncate_from_end(end_offset)
         self._epochs.truncate_from_start(log_start)
         return LoadedLog(
@@ -153,6 +177,7 @@ class _Loader:
             log_end_offset=end_offset,
             durable_offset=min(max(point, log_start), end_offset) if self._unsynced else end_offset,
             unsynced=tuple(self._unsynced),
+            is_intact=not (self._was_cut or self._has_news or self._losses),
             recovery_point=min(point, end_offset),
             producers=self._producers,
             epochs=self._epochs,
@@ -160,7 +185,9 @@ class _Loader:
             snapshots=self._snapshots,
             damage=tuple(self._damage),
             damaged=tuple(self._damaged),
-            names_are_synced=self._checkpointed.was_clean,
+            losses=tuple(self._losses),
+            has_lost_records=self._has_lost_records,
+            names_are_synced=self._checkpointed.was_clean and not self._losses,
         )
 
     # -- what is there --------------------------------------------------------------------------------
@@ -171,9 +198,11 @@ class _Loader:
         if not any(name.endswith(_LEFTOVERS) for name in names):
             return names
         try:
-            compaction_swap.resolve(self._files, self._directory)
+            replaced = compaction_swap.resolve(self._files, self._directory)
         except CorruptRecords as error:
             raise LogCorrupt(f"an interrupted compaction cannot be completed: {error}") from error
+        if self._expected is not None:
+            self._expected = self._expected.without(replaced)
         for name in names:
             if name.endswith(_TEMPORARY):
                 self._files.remove(f"{self._directory}/{name}")
@@ -182,14 +211,20 @@ class _Loader:
     def _find_segments(self, names: Sequence[str]) -> None:
         """All segments; an empty one between others was left by an interrupted roll, and would hide records."""
         interval_bytes = self._config.index_interval_bytes
-        bases = sorted(int(name[: -len(LOG)]) for name in names if _is_segment(name))
+        expected = self._expected
+        listed = {} if expected is None else dict(expected.segments)
+        bases = sorted(int(name[: -len(LOG)]) for name in names if is_segment(name))
         for number, base in enumerate(bases):
             size_bytes = self._files.size(f"{self._directory}/{base:020d}{LOG}")
             segment = Segment(self._cache, self._directory, base, size_bytes, interval_bytes)
-            if size_bytes == 0 and 0 < number < len(bases) - 1:
+            if size_bytes == 0 and 0 < number < len(bases) - 1 and not listed.get(base):
                 self._remove(segment, "it is empty")
             else:
                 self._segments.append(segment)
+        if expected is not None:
+            shape = restore_shape(self._cache, self._directory, self._segments, expected, interval_bytes)
+            self._segments = shape.segments
+            self._losses = shape.losses
         if not self._segments:
             start = self._checkpointed.log_start_offset
             self._segments.append(Segment.create(self._cache, self._directory, start, interval_bytes))
@@ -231,6 +266,13 @@ class _Loader:
             now_ms=self._now_ms,
         )
 
+    def _restore_aborted(self, log_start: int, end_offset: int) -> None:
+        expected = self._expected
+        if expected is not None and expected.aborted:
+            changed = changed_indexes(self._files, self._directory, expected.aborted)
+            if changed:
+                rebuild_indexes_of(changed, self._segments, log_start_offset=log_start, end_offset=end_offset)
+
     # -- after a crash --------------------------------------------------------------------------------
 
     def _recover(self, log_start: int, point: int) -> int:
@@ -238,6 +280,9 @@ class _Loader:
         first = _number_of(self._segments, point)
         if first > 0 and self._segments[first].base_offset == point:
             self._cut_rest(self._segments[first - 1], point)
+        # A checkpoint writes the epochs before the recovery point, and a truncation lowers that alone. So epochs from
+        # the recovery point on are read from the batches: saved ones would push out those that still hold.
+        self._epochs.truncate_from_end(point)
         self._restore_producers(log_start, point)
         recovery = SegmentRecovery(
             self._files,
@@ -250,7 +295,7 @@ class _Loader:
         end_offset = recovery.check(self._segments[first], self._begin_of_next(first))
         vouched_until = point
         if end_offset < point:
-            self._report_missing(first, end_offset, point)
+            self._require_last(first, end_offset, point)
         for number in range(first + 1, len(self._segments)):
             segment = self._segments[number]
             is_missing = segment.base_offset != end_offset
@@ -261,12 +306,16 @@ class _Loader:
             if is_missing and self._snapshots.newest is not None:
                 vouched_until = self._snapshots.newest
             end_offset = recovery.check(segment, self._begin_of_next(number))
+        self._was_cut = recovery.was_cut
         self._damage += recovery.damage
         self._damaged = recovery.damaged
+        self._losses += recovery.losses
         self._write_again(first, recovery)
+        newest_snapshot = self._snapshots.newest
         # A snapshot by which gaps were told from losses stays until the recovery point is above them again.
         self._snapshots.remove_above(vouched_until if vouched_until <= end_offset else point)
-        return end_offset
+        self._find_gaps(log_start, first)
+        return self._end_behind_losses(end_offset, point, newest_snapshot)
 
     def _is_compacted_away(self, end_offset: int, following: Segment) -> bool:
         """Whether records between two segments are missing by right, though they lie above the recovery point.
@@ -295,15 +344,52 @@ class _Loader:
             segment.rewrite_from(scan.position)  # even if the length looks right: see there
             segment.file().sync()
 
-    def _report_missing(self, number: int, end_offset: int, point: int) -> None:
-        what = f"{self._directory} ends at offset {end_offset}, but everything below {point} was durable"
+    def _require_last(self, number: int, end_offset: int, point: int) -> None:
         if number + 1 < len(self._segments) and self._segments[number + 1].size_bytes:
             raise LogCorrupt(
-                f"{what}, and later segments are there. Nothing was removed: restore "
-                f"{self._segments[number].log_path} from another replica or a backup"
+                f"{self._directory} ends at offset {end_offset}, but everything below {point} was durable, and later "
+                f"segments are there. Nothing was removed: restore {self._segments[number].log_path} from another "
+                "replica or a backup"
             )
-        _log.error("%s (unless the log was being truncated)", what)
-        self._damage.append(what)
+
+    def _find_gaps(self, log_start: int, first: int) -> None:
+        """Look for gaps below the recovery point. Those above it were found while checking."""
+        if self._checkpointed.has_gaps or "compact" in self._config.cleanup_policy:
+            return
+        self._losses += find_gaps(self._segments[: first + 1], log_start)
+
+    def _end_behind_losses(self, end_offset: int, point: int, newest_snapshot: int | None) -> int:
+        """Where the log ends: no offset that a lost record had is given to another."""
+        following = next((base for base, end in self._checkpointed.journaled if end > end_offset), None)
+        shortfall: Loss | str | None
+        if following is not None:
+            shortfall = find_shortfall_before(self._segments[-1], end_offset, following)
+        else:
+            committed_offset = self._checkpointed.committed_offset
+            shortfall = find_shortfall(
+                self._segments[-1], end_offset, point, committed_offset, newest_snapshot
+            )
+        if shortfall is None:
+            return end_offset
+        self._has_lost_records = True
+        if isinstance(shortfall, str):
+            self._damage.append(shortfall)
+            _log.error("%s, unless the checkpoint is damaged. New records get these offsets again", shortfall)
+            return end_offset
+        self._losses.append(shortfall)
+        next_offset = shortfall.damage.next_offset
+        self._segments.append(
+            Segment.create(self._cache, self._directory, next_offset, self._config.index_interval_bytes)
+        )
+        return next_offset
+
+    def _note_losses(self) -> None:
+        self._has_lost_records = True
+        self._damage += [f"{each.path} {each.what}" for each in self._losses]
+        self._losses.sort(key=lambda each: each.damage.base_offset)
+        self._damaged = sorted(
+            [*self._damaged, *(each.damage for each in self._losses)], key=lambda each: each.base_offset
+        )
 
     def _remove_from(self, number: int) -> None:
         for segment in self._segments[number:]:
@@ -348,10 +434,6 @@ class _Loader:
         self._files.sync_dir(self._directory)
         loaded.unsynced = ()
         loaded.durable_offset = loaded.log_end_offset
-
-
-def _is_segment(name: str) -> bool:
-    return name.endswith(LOG) and name[: -len(LOG)].isdecimal()
 
 
 def _number_of(segments: Sequence[Segment], offset: int) -> int:

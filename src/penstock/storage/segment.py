@@ -42,6 +42,11 @@ _REBUILD_WORTH_A_WARNING_BYTES = 1 << 16
 _log = logging.getLogger(__name__)
 
 
+def is_segment(name: str) -> bool:
+    """Whether a file of this name in the directory of a log holds its records."""
+    return name.endswith(LOG) and name[: -len(LOG)].isdecimal()
+
+
 class Segment:
     """Only the event loop calls it. An idle one holds neither an open file nor an index."""
 
@@ -235,10 +240,14 @@ class Segment:
         self._max_timestamp = None
 
     def rebuilt_indexes(self) -> SegmentIndexes:
-        """Indexes made anew from the batches. Waits for the disk. Changes nothing."""
-        if self.size_bytes > _REBUILD_WORTH_A_WARNING_BYTES:
-            _log.warning("rebuilding the indexes of %s from its %d bytes", self.log_path, self.size_bytes)
-        return rebuild_indexes(self.index_source(), self.file().read)
+        """Indexes made anew from the batches. Waits for the disk. Changes nothing.
+
+        A segment of one large batch has no entries, so that there are no files, and nothing was lost.
+        """
+        indexes = rebuild_indexes(self.index_source(), self.file().read)
+        if len(indexes.offsets) and self.size_bytes > _REBUILD_WORTH_A_WARNING_BYTES:
+            _log.warning("Rebuilt the indexes of %s from its %d bytes", self.log_path, self.size_bytes)
+        return indexes
 
     def max_timestamp(self) -> int:
         """The greatest timestamp of any record, -1 when there is none. May wait for the disk."""

@@ -277,20 +277,21 @@ class SegmentChain:
         at_least_one: bool,
         check_crc: bool = False,
         begin: int = 0,
+        end: int | None = None,
     ) -> Cut | None:
         """Batches from `offset` on; None when there are none below the limit. Raises `NotCached`.
 
         `check_crc`: what was not written by this process is given only as far as it is sound. Raises `LogCorrupt`.
-        `begin` as in `find_batch`, for the segment that `offset` lies in.
+        `begin` as in `find_batch`, for the segment that `offset` lies in; nothing at `end` or behind it is looked at.
         """
         tail = self._tail
         if tail is not None and tail.covers(offset):
             span = tail.span(offset, offset_limit, size_bytes_max, at_least_one)
             if span is None:
                 return None
-            begin, end, next_offset = span
-            data = self.active.file().read_cached(end - begin, begin)
-            if data is None or len(data) != end - begin:
+            first, last, next_offset = span
+            data = self.active.file().read_cached(last - first, first)
+            if data is None or len(data) != last - first:
                 raise NotCached
             return Cut(data, next_offset)
         for number in range(self.number_of(offset), len(self.segments)):
@@ -298,11 +299,11 @@ class SegmentChain:
             if segment.base_offset >= offset_limit:
                 return None
             cut = self._read_segment(
-                number, offset, offset_limit, size_bytes_max, at_least_one=at_least_one, begin=begin
+                number, offset, offset_limit, size_bytes_max, at_least_one=at_least_one, begin=begin, end=end
             )
             if cut is not None:
                 return sound(cut) if check_crc else cut
-            begin = 0
+            begin, end = 0, None
         return None
 
     def end_of(self, number: int) -> int:
@@ -318,6 +319,7 @@ class SegmentChain:
         *,
         at_least_one: bool,
         begin: int,
+        end: int | None,
     ) -> Cut | None:
         segment = self.segments[number]
         indexes = segment.indexes_if_cached()
@@ -327,7 +329,7 @@ class SegmentChain:
             return cut_batches(
                 segment.file().read_cached,
                 indexes.offsets,
-                segment.size_bytes,
+                segment.size_bytes if end is None else end,
                 offset=offset,
                 offset_limit=offset_limit,
                 size_bytes_max=size_bytes_max,

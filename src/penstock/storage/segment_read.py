@@ -155,7 +155,8 @@ def _walk(chunk: Buffer, at: int, bound: int, offset_limit: int) -> tuple[int, i
             return -1, -1
         end = at + LOG_OVERHEAD + length
         if end > bound or base + delta >= offset_limit:
-            return at, base
+            # Not the base offset of what is left out: if that has rotted, records between would be passed over.
+            return at, next_offset if next_offset >= 0 else base
         at = end
         next_offset = base + delta + 1
     return at, next_offset

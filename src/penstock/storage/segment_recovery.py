@@ -6,17 +6,17 @@ See `recovery` for the rules.
 import logging
 
 from penstock.config.topic import LONG_MAX, TopicConfig
-from penstock.protocol.records.batch import HEADER_SIZE, crc_is_valid, parse_header
+from penstock.protocol.records.batch import HEADER_SIZE, BatchHeader, crc_is_valid, parse_header
 from penstock.storage.confirmed_scan import Confirmed, ConfirmedScan
-from penstock.storage.damage import Damage, next_sound_batch
-from penstock.storage.files import FileSystem
+from penstock.storage.damage import Damage, Loss, next_sound_batch, sound_header
+from penstock.storage.files import FileSystem, end_of_data
 from penstock.storage.leader_epochs import LeaderEpochs
-from penstock.storage.log_errors import LogCorrupt
 from penstock.storage.log_producers import marker_or_none
 from penstock.storage.producer_state import ProducerStates
 from penstock.storage.segment import Segment
 from penstock.storage.segment_indexes import SegmentIndexes, load_indexes, read_waiting
 from penstock.storage.segment_scan import SegmentScan
+from penstock.storage.time_index import NO_TIMESTAMP
 from penstock.storage.transaction_index import AbortedTransaction
 
 _log = logging.getLogger(__name__)
@@ -44,6 +44,8 @@ class SegmentRecovery:
         self._committed_offset = committed_offset
         self.damage: list[str] = []
         self.damaged: list[Damage] = []
+        self.losses: list[Loss] = []
+        """What was durable behind the last batch, and is gone."""
         self.checked: list[tuple[Segment, int]] = []
         """The segments that were checked, and from which position on."""
         self.was_cut = False
@@ -60,7 +62,8 @@ class SegmentRecovery:
         position, next_offset = self._begin(segment, point)
         epoch = self._epochs.epoch_for(next_offset - 1)
         self.checked.append((segment, position))
-        file_size_bytes = segment.size_bytes
+        # Room that was made for batches to come is not read.
+        file_size_bytes = max(position, end_of_data(segment.file(), position))
         segment.shrink_to(position)
         while True:
             scan = ConfirmedScan(
@@ -86,9 +89,13 @@ class SegmentRecovery:
             is_rot = next_offset < self._committed_offset and behind is not None
             if not (next_offset < point or is_rot):
                 break
-            if scan.bad_header is not None and next_offset >= point:
-                note_epoch(self._epochs, scan.bad_header.leader_epoch, next_offset)  # it may begin there
-            position, next_offset = self._step_over_damage(segment, scan, behind)
+            if behind is not None and scan.bad_header is not None and next_offset >= point:
+                following = sound_header(segment.file().read, behind[0], file_size_bytes)
+                self._note_bad_epoch(scan.bad_header, next_offset, following)
+            if behind is None and scan.bad_header is None:
+                position, next_offset = self._step_over_end(segment, scan, file_size_bytes)
+            else:
+                position, next_offset = self._step_over_damage(segment, scan, behind)
             epoch = self._epochs.epoch_for(next_offset - 1)
         if scan.reason is not None:
             self._cut(segment, scan, file_size_bytes)
@@ -149,13 +156,20 @@ class SegmentRecovery:
         if completed is not None and completed.is_aborted:
             segment.note_aborted(AbortedTransaction.of(completed))
 
+    def _note_bad_epoch(self, bad_header: BatchHeader, offset: int, following: BatchHeader | None) -> None:
+        """A leader epoch may begin with a damaged batch. It has rotted, too, unless the batches around it allow it."""
+        latest_epoch = self._epochs.latest_epoch
+        epoch_min = -1 if latest_epoch is None else latest_epoch
+        if following is not None and epoch_min <= bad_header.leader_epoch <= following.leader_epoch:
+            note_epoch(self._epochs, bad_header.leader_epoch, offset)
+
     def _step_over_damage(
         self, segment: Segment, scan: ConfirmedScan, behind: tuple[int, int] | None
     ) -> tuple[int, int]:
         """A bad batch that was durable: go on behind it."""
         what = f"{segment.log_path} is damaged at byte {scan.position} (offset {scan.next_offset}): {scan.reason}"
         header = scan.bad_header
-        position, next_offset = behind or self._end_of_damage(scan, what)
+        position, next_offset = behind or self._end_of_damage(scan)
         if header is not None:
             segment.note_batch(scan.position, position - scan.position, next_offset - 1, header.max_timestamp)
         if next_offset > self._point:
@@ -173,16 +187,32 @@ class SegmentRecovery:
         )
         return position, next_offset
 
-    def _end_of_damage(self, scan: ConfirmedScan, what: str) -> tuple[int, int]:
-        """Nothing follows: what was durable ends behind it, if it says where that is."""
+    def _end_of_damage(self, scan: ConfirmedScan) -> tuple[int, int]:
+        """Nothing follows: what was durable ends behind the bad batch, which says where that is."""
         header = scan.bad_header
-        if header is None:
-            raise LogCorrupt(
-                f"{what}. This was durable before the crash, so nothing was cut: restore the file from another "
-                "replica or a backup, or remove the partition's directory to begin anew"
-            )
+        assert header is not None
         end_offset = min(header.next_offset, max(self._point, scan.next_offset + 1))
         return scan.position + header.size_bytes, end_offset
+
+    def _step_over_end(self, segment: Segment, scan: ConfirmedScan, size_bytes: int) -> tuple[int, int]:
+        """Nothing that can be read follows, up to the end of the file: the rest of what was durable is missing.
+
+        The bytes stay, and the log goes on behind them.
+        """
+        end_offset = max(self._point, scan.next_offset + 1)
+        damage = Damage(
+            segment=segment.base_offset,
+            position=scan.position,
+            size_bytes=size_bytes - scan.position,
+            base_offset=scan.next_offset,
+            next_offset=end_offset,
+        )
+        segment.note_batch(damage.position, damage.size_bytes, end_offset - 1, NO_TIMESTAMP)
+        if end_offset > self._point:
+            self._producers.doubt(max(scan.next_offset, self._point))
+        what = f"is damaged at byte {scan.position} ({scan.reason}), but everything below {end_offset} was durable"
+        self.losses.append(Loss(path=segment.log_path, what=what, damage=damage))
+        return size_bytes, end_offset
 
     def _cut(self, segment: Segment, scan: ConfirmedScan, file_size_bytes: int) -> None:
         """A segment that begins where this one now ends stays: the bytes cut were no records of this log,

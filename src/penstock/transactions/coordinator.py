@@ -18,7 +18,6 @@ from penstock.cluster.coordination.change import Change
 from penstock.cluster.coordination.errors import CoordinatorError
 from penstock.cluster.coordination.partition import CoordinatorPartition
 from penstock.cluster.coordination.partitions import CoordinatorPartitions
-from penstock.cluster.coordination.placement import home_of
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.state import TRANSACTION_VERSION
 from penstock.cluster.replicas import Replicas
@@ -114,21 +113,11 @@ class TransactionCoordinator:
 
     # -- where a transactional id lives ---------------------------------------------------------------
 
-    async def ready_home(self, transactional_id: str) -> None:
-        """See to it that the topic exists and that the id's partition, if it is led here, is loaded."""
+    async def ready_home(self, transactional_id: str) -> bool:
+        """See to it that the topic exists; whether the id's partition is led and loaded here, then."""
         if self.partitions.partition_count == 0:
             await self._controller.auto_create_topic(TRANSACTION_STATE)
-        count = self.partitions.partition_count
-        if count:
-            await self.partitions.until_loaded(home_of(transactional_id, count))
-
-    def leader_of(self, transactional_id: str) -> int:
-        """The broker that coordinates an id, -1 when there is none now."""
-        count = self.partitions.partition_count
-        if not count:
-            return -1
-        home = self._controller.image.partition(TRANSACTION_STATE, home_of(transactional_id, count))
-        return -1 if home is None else home.leader
+        return await self.partitions.until_ready(transactional_id)
 
     # -- what producers ask ---------------------------------------------------------------------------
 

@@ -4,12 +4,15 @@ import asyncio
 import logging
 from collections.abc import Iterator
 
+from penstock.cluster.coordination.loading import IsOpen
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.records.record import Record
 from penstock.transactions.records import decode_key, decode_value
 from penstock.transactions.state import Transaction
 
 log = logging.getLogger(__name__)
+
+_LISTED_MAX = 20
 
 
 class TransactionalIds:
@@ -49,6 +52,21 @@ class TransactionalIds:
                 self.put(decode_value(transactional_id, record.value))
         except ProtocolError:
             log.exception("cannot read the transaction state at offset %d", record.offset)
+
+    def skip_records(self, is_open: IsOpen) -> str:
+        """A record says all there is to know of its id, so an id with a later record is known. The others are not:
+        to go on from an older state could abort what was committed, or commit what another transaction wrote. They
+        are forgotten; a producer that comes back gets a new producer id.
+        """
+        del is_open
+        unfinished = [each.transactional_id for each in self if not each.state.is_at_rest]
+        self._by_id.clear()
+        listed = ", ".join(unfinished[:_LISTED_MAX]) + (", ..." if len(unfinished) > _LISTED_MAX else "")
+        return (
+            "Transactional ids without a later record are forgotten, and what they left open is neither committed nor "
+            f"aborted (open before: {listed or 'none'}). Restart their producers, and abort transactions that stay "
+            "open with `penstock txn abort`; or restore the file from a backup and restart the broker."
+        )
 
     def end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
         """No transaction writes here."""

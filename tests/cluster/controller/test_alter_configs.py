@@ -161,12 +161,43 @@ def test_settings_are_checked_together_with_those_that_stay() -> None:
         (
             broker(SettingChange("node.id", SET, "5"), name="1"),
             ErrorCode.INVALID_REQUEST,
-            "Cannot update these configs dynamically: node.id",
+            "Cannot update these configs dynamically: [node.id]",
         ),
         (
-            broker(SettingChange("ssl.keystore.location", SET, "/x")),
+            broker(SettingChange("ssl.keystore.location", SET, "/x"), name="1"),
             ErrorCode.INVALID_REQUEST,
-            "Cannot update these configs at default cluster level: ssl.keystore.location",
+            (
+                "These security configs can be dynamically updated only per-listener using the listener prefix: "
+                "[ssl.keystore.location]"
+            ),
+        ),
+        (
+            broker(SettingChange("ssl.client.auth", SET, "none"), SettingChange("max.connections", SET, "5")),
+            ErrorCode.INVALID_REQUEST,
+            "Cannot update these configs at default cluster level, broker id must be specified: [ssl.client.auth]",
+        ),
+        (
+            broker(SettingChange("listener.name.a.sasl.jaas.config", SET, "x")),
+            ErrorCode.INVALID_REQUEST,
+            (
+                "Cannot update these configs at default cluster level, broker id must be specified: "
+                "[listener.name.a.sasl.jaas.config]"
+            ),
+        ),
+        (
+            broker(SettingChange("penstock.disk.reserve", SET, "5")),
+            ErrorCode.INVALID_REQUEST,
+            "Unknown broker config name: penstock.disk.reserve. Did you mean penstock.disk.reserve.bytes?",
+        ),
+        (
+            broker(SettingChange("max.connections", APPEND, "5")),
+            ErrorCode.INVALID_CONFIG,
+            "Config value append is not allowed for config key: max.connections",
+        ),
+        (
+            broker(SettingChange("a.plugins.list", SUBTRACT, "5"), name="1"),
+            ErrorCode.INVALID_CONFIG,
+            "Unknown config name: a.plugins.list",
         ),
         (
             broker(SettingChange("max.connections", SET, "-1")),
@@ -176,7 +207,15 @@ def test_settings_are_checked_together_with_those_that_stay() -> None:
         (
             broker(SettingChange("advertised.listeners", SET, "SSL://h:1"), name="1"),
             ErrorCode.INVALID_REQUEST,
-            "advertised.listeners names SSL, which is not among listeners",
+            "Cannot update these configs dynamically: [advertised.listeners]",
+        ),
+        (
+            broker(SettingChange("listeners", SET, "EXTRA://h:1"), name="1"),
+            ErrorCode.INVALID_REQUEST,
+            (
+                "Invalid value EXTRA://h:1 for configuration listeners: no security protocol is defined for "
+                "listener EXTRA; add EXTRA:PROTOCOL to listener.security.protocol.map"
+            ),
         ),
         (
             ResourceChanges(resource_type=ResourceType.GROUP, resource_name="", changes=()),
@@ -201,7 +240,7 @@ def test_brokers_and_groups_have_settings_of_their_own() -> None:
     alter(
         image,
         broker(SettingChange("max.connections", SET, "5")),
-        broker(SettingChange("ssl.keystore.location", SET, "/x"), name="1"),
+        broker(SettingChange("listener.name.a.ssl.keystore.location", SET, "/x"), name="1"),
         ResourceChanges(
             resource_type=ResourceType.GROUP,
             resource_name="g",
@@ -209,8 +248,34 @@ def test_brokers_and_groups_have_settings_of_their_own() -> None:
         ),
     )
     assert image.cluster_settings() == {"max.connections": "5"}
-    assert image.broker_settings(1) == {"ssl.keystore.location": "/x"}
+    assert image.broker_settings(1) == {"listener.name.a.ssl.keystore.location": "/x"}
     assert image.group_settings("g") == {"consumer.session.timeout.ms": "50000"}
+
+
+@pytest.mark.parametrize("name", ["1", ""])
+def test_a_brokers_setting_that_nobody_knows_is_taken_as_kafka_does(name: str) -> None:
+    image = image_of()
+    (result,) = alter(image, broker(SettingChange("a.plugins.setting", SET, "x"), name=name))
+    assert (result.error, image.configs[ResourceType.BROKER, name]) == (
+        ErrorCode.NONE,
+        {"a.plugins.setting": "x"},
+    )
+    (result,) = alter(image, broker(SettingChange("a.plugins.setting", DELETE), name=name))
+    assert (result.error, image.configs.get((ResourceType.BROKER, name), {})) == (ErrorCode.NONE, {})
+
+
+def test_what_another_version_stored_does_not_stand_in_the_way_of_other_changes() -> None:
+    image = image_of()
+    commit(
+        image,
+        [
+            ConfigRecord(
+                resource_type=ResourceType.BROKER, resource_name="1", name="num.partitions", value="3"
+            )
+        ],
+    )
+    (result,) = alter(image, broker(SettingChange("max.connections", SET, "5"), name="1"))
+    assert result.error is ErrorCode.NONE
 
 
 def test_a_group_setting_outside_the_brokers_bounds_is_refused() -> None:
@@ -229,6 +294,6 @@ def test_a_brokers_list_is_appended_to_by_the_brokers_own_table() -> None:
 
 def test_another_brokers_settings_are_not_checked_against_those_of_this_one() -> None:
     image = image_of(brokers=2)
-    change = SettingChange("advertised.listeners", SET, "SSL://h:1")
+    change = SettingChange("listeners", SET, "EXTRA://h:1")
     (result,) = alter(image, broker(change, name="2"))
     assert result.error is ErrorCode.NONE

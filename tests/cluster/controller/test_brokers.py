@@ -22,7 +22,9 @@ def test_a_broker_registers_with_its_addresses_rack_and_features() -> None:
     assert (epoch, broker.epoch, broker.rack, broker.fenced) == (17, 17, "r1", False)
     assert broker.endpoints == tuple(registration(4).endpoints)
     assert broker.features == {
-        "metadata.version": (25, 25),
+        "metadata.version": (25, 30),
+        "kraft.version": (0, 1),
+        "streams.version": (0, 1),
         "transaction.version": (0, 2),
         "group.version": (0, 1),
         "eligible.leader.replicas.version": (0, 1),

@@ -50,13 +50,15 @@ def test_the_first_start_makes_a_cluster_and_registers_the_broker() -> None:
     async def scenario(controller: Controller, sink: MemorySink) -> None:
         image = controller.image
         assert image.features.finalized == {
-            "metadata.version": 25,
+            "metadata.version": 30,
             "transaction.version": 2,
             "group.version": 1,
             "eligible.leader.replicas.version": 1,
             "share.version": 1,
+            "streams.version": 1,
         }
-        assert image.brokers[1].epoch == 5  # the offset of its registration, after the features
+        assert image.cluster_settings() == {"min.insync.replicas": "1"}
+        assert image.brokers[1].epoch == 7  # registered after the features and that setting
         assert controller.controller_id == 1
 
     run(scenario)

@@ -247,5 +247,5 @@ class Model(RuleBasedStateMachine):
 
 TestModel = Model.TestCase
 TestModel.settings = settings(
-    max_examples=int(os.environ.get("HISTORIES", "100")), stateful_step_count=60, deadline=None
+    max_examples=int(os.environ.get("HISTORIES", "40")), stateful_step_count=60, deadline=None
 )

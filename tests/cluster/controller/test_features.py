@@ -14,7 +14,7 @@ from penstock.protocol.messages.metadata_records import (
     FeatureLevelRecord,
     RegisterBrokerRecord,
 )
-from tests.cluster.support import commit
+from tests.cluster.support import CONFIG, commit
 
 
 def image_with(supported: dict[str, tuple[int, int]], **finalized: int) -> MetadataImage:
@@ -25,7 +25,7 @@ def image_with(supported: dict[str, tuple[int, int]], **finalized: int) -> Metad
 
 
 def refusal(image: MetadataImage, update: FeatureUpdate) -> str | None:
-    records, result = decide_update_features(image, [FeatureUpdate(name="f", level=2), update])
+    records, result = decide_update_features(image, CONFIG, [FeatureUpdate(name="f", level=2), update])
     assert records == []
     assert result.error is ErrorCode.INVALID_UPDATE_VERSION
     return result.message
@@ -33,14 +33,14 @@ def refusal(image: MetadataImage, update: FeatureUpdate) -> str | None:
 
 def test_a_new_cluster_has_every_feature_at_its_highest_level_unless_told_otherwise() -> None:
     image = image_with({"f": (0, 2), "g": (1, 3), "h": (0, 1)})
-    assert decide_bootstrap(image, {"g": 2, "h": 0}).records == [
+    assert decide_bootstrap(image, CONFIG, {"g": 2, "h": 0}).records == [
         FeatureLevelRecord(name="f", feature_level=2),
         FeatureLevelRecord(name="g", feature_level=2),
     ]
 
 
 def test_an_old_cluster_keeps_its_levels() -> None:
-    assert decide_bootstrap(image_with({"f": (0, 2)}, f=1)).records == []
+    assert decide_bootstrap(image_with({"f": (0, 2)}, f=1), CONFIG).records == []
 
 
 @pytest.mark.parametrize("supported", [{"f": (1, 2)}, {"f": (4, 5)}, {}])
@@ -48,21 +48,21 @@ def test_a_cluster_of_another_version_is_not_touched(supported: dict[str, tuple[
     with pytest.raises(
         MetadataError, match="this cluster has f at level 3, and this version of Penstock works with"
     ):
-        decide_bootstrap(image_with(supported, f=3))
+        decide_bootstrap(image_with(supported, f=3), CONFIG)
 
 
 def test_a_level_is_raised_and_lowered() -> None:
     image = image_with({"f": (0, 2)}, f=1)
-    commit(image, decide_update_features(image, [FeatureUpdate(name="f", level=2)]).records)
+    commit(image, decide_update_features(image, CONFIG, [FeatureUpdate(name="f", level=2)]).records)
     assert image.features.finalized == {"f": 2}
     down = FeatureUpdate(name="f", level=0, upgrade_type=UpgradeType.SAFE_DOWNGRADE)
-    commit(image, decide_update_features(image, [down]).records)
+    commit(image, decide_update_features(image, CONFIG, [down]).records)
     assert image.features.finalized == {}
 
 
 def test_a_level_that_stays_the_same_writes_nothing() -> None:
     records, result = decide_update_features(
-        image_with({"f": (0, 2)}, f=1), [FeatureUpdate(name="f", level=1)]
+        image_with({"f": (0, 2)}, f=1), CONFIG, [FeatureUpdate(name="f", level=1)]
     )
     assert (records, result.error) == ([], ErrorCode.NONE)
 
@@ -106,3 +106,30 @@ def test_a_level_that_one_broker_cannot_work_with_is_refused() -> None:
     assert refusal(image, FeatureUpdate(name="g", level=2)) == (
         "Invalid update version 2 for feature g. Broker 4 only supports versions 0-1"
     )
+
+
+def test_the_quorums_own_level_is_known_and_never_lowered() -> None:
+    image = MetadataImage("c")
+    assert image.features.levels == {"kraft.version": 1}
+    assert decide_update_features(image, CONFIG, [FeatureUpdate(name="kraft.version", level=1)]).records == []
+    down = FeatureUpdate(name="kraft.version", level=0, upgrade_type=UpgradeType.SAFE_DOWNGRADE)
+    _, result = decide_update_features(image, CONFIG, [down])
+    assert result.error is ErrorCode.INVALID_UPDATE_VERSION
+
+
+def test_metadata_is_not_downgraded_below_a_form_of_its_records() -> None:
+    supported = {"metadata.version": (25, 30)}
+    image = image_with(supported)
+    commit(image, [FeatureLevelRecord(name="metadata.version", feature_level=30)])
+    down = FeatureUpdate(name="metadata.version", level=29, upgrade_type=UpgradeType.SAFE_DOWNGRADE)
+    _, result = decide_update_features(image, CONFIG, [down])
+    assert result.error is ErrorCode.INVALID_UPDATE_VERSION
+    assert result.message is not None
+    assert "might delete metadata information" in result.message
+
+
+def test_a_new_cluster_has_the_features_of_kafka_4_3() -> None:
+    image = MetadataImage("c")
+    commit(image, decide_bootstrap(image, CONFIG).records)
+    assert image.features.levels["streams.version"] == 1
+    assert image.features.metadata_version == 30

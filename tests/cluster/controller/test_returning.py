@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import msgspec
 import pytest
 
-from penstock.cluster.controller.brokers import BrokerRegistration, decide_register_broker
+from penstock.cluster.controller.brokers import LOST_RECORDS, BrokerRegistration, decide_register_broker
 from penstock.cluster.controller.create_topics import NewTopic, decide_create_topics
 from penstock.cluster.controller.health import decide_fence, decide_unfence
 from penstock.cluster.metadata.image import MetadataImage
@@ -146,3 +146,31 @@ def test_who_lost_its_disk_is_followed_by_another_that_has_everything() -> None:
     commit(image, decide_fence(image, CONFIG, leader).records)
     return_of(image, broker(leader, log_dirs=[OTHER_DISK]))
     assert partition(image).partition_epoch == after.partition_epoch, "it is known by its new disk"
+
+
+def test_a_broker_that_says_it_lost_records_leaves_the_sets_though_the_topic_syncs() -> None:
+    image = cluster({}, min_isr=3)
+    crash(image, 1)
+    assert 1 in eligible(image), "a crash alone does not do it"
+    return_of(image, broker(1, previous_epoch=LOST_RECORDS))
+    assert 1 not in eligible(image)
+    assert partition(image).leader in (2, 3)
+
+
+def test_the_last_eligible_replica_leads_on_though_it_lost_records() -> None:
+    image = cluster({}, factor=1, min_isr=1)
+    (last,) = partition(image).isr
+    crash(image, last)
+    return_of(image, broker(last, previous_epoch=LOST_RECORDS))
+    assert partition(image).leader == last
+
+
+def test_a_broker_that_was_in_sync_alone_and_lost_records_leaves_the_lead_to_one_that_is_eligible() -> None:
+    image = cluster({})
+    crash(image, 1, 2)
+    assert partition(image).isr == (3,)
+    crash(image, 3)
+    return_of(image, broker(3, previous_epoch=LOST_RECORDS))
+    assert partition(image).leader == -1
+    return_of(image, broker(2))
+    assert partition(image).leader == 2

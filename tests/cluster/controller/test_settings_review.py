@@ -90,16 +90,16 @@ class Cluster:
         pytest.param({TOPIC: "2"}, TOPIC, None, id="of the topic, removed"),
         pytest.param({DEFAULT: "2"}, TOPIC, "1", id="of the topic, which had none"),
         pytest.param({DEFAULT: "2"}, DEFAULT, "1", id="of the cluster"),
-        pytest.param({DEFAULT: "2"}, DEFAULT, None, id="of the cluster, removed"),
-        pytest.param({DEFAULT: "2"}, LEADER, "1", id="of the leader"),
-        pytest.param({DEFAULT: "2"}, CONTROLLER, "1", id="of the controller"),
+        pytest.param({}, LEADER, "1", id="of the leader"),
+        pytest.param({}, CONTROLLER, "1", id="of the controller"),
         pytest.param({LEADER: "2", TOPIC: "2"}, TOPIC, None, id="of the topic, removed where brokers differ"),
     ],
 )
 def test_a_setting_that_lets_the_in_sync_set_commit_alone_clears_the_eligible_replicas_with_it(
     before: Mapping[Resource, str], resource: Resource, value: str | None
 ) -> None:
-    cluster = Cluster(before)
+    """A single broker can have another value only in a cluster of an earlier version, without a default of its own."""
+    cluster = Cluster(before, in_file="1" if before else "2")
     records = cluster.alter(resource, value)
     assert cluster.sets() == ((1,), ())
     assert [type(each) for each in records] == [ConfigRecord, PartitionChangeRecord], "in one batch"
@@ -146,7 +146,7 @@ def test_other_settings_change_no_partition() -> None:
 
 
 def test_the_lowest_value_that_a_leader_may_go_by_counts() -> None:
-    cluster = Cluster({DEFAULT: "2"})
+    cluster = Cluster({}, in_file="2")
     cluster.alter(CONTROLLER, "3")
     assert cluster.sets() == ((1,), (2,))
     cluster.alter(DEFAULT, "1")

@@ -8,6 +8,7 @@ import pytest
 
 from penstock.cluster.coordination.change import Change
 from penstock.cluster.coordination.errors import CoordinatorError
+from penstock.cluster.coordination.loading import IsOpen
 from penstock.cluster.coordination.partition import CoordinatorPartition, InTransaction
 from penstock.cluster.replica import Replica
 from penstock.cluster.replica_errors import NotEnoughReplicasAfterAppend
@@ -91,6 +92,10 @@ class Notes:
 
     def end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
         self.seen.append((producer_id, is_commit))
+
+    def skip_records(self, is_open: IsOpen) -> str:
+        self.seen.append("skipped")
+        return "Some are missing."
 
 
 Partition = CoordinatorPartition[Notes]

@@ -16,7 +16,7 @@ from penstock.groups.shard import GroupShard
 from penstock.protocol.errors import ErrorCode
 from penstock.storage.log_errors import StorageError, StorageFailure
 from tests.server.handlers.groups_support import SETTINGS, GroupClient
-from tests.server.live import Live, running_broker, until
+from tests.server.live import Live, running_broker, until, within
 
 Shards = CoordinatorPartitions[GroupShard]
 
@@ -102,9 +102,43 @@ def test_what_another_broker_leads_is_dropped_and_comes_back_with_the_leadership
         assert await client.commit(topic, {0: 8}) == {0: "NOT_COORDINATOR"}
 
         await _led_by(live, number, leader=1, epoch=2)
-        await shards.until_loaded(number)
+        await shards.until_ready("g")
         assert await client.heartbeat() == "NONE"
         assert (await client.committed(topic, 0))[0][0] == 7
+
+    run(tmp_path, story)
+
+
+def test_a_partition_that_was_loaded_without_damaged_records_is_loaded_again_when_they_are_repaired(
+    tmp_path: Path,
+) -> None:
+    async def story(live: Live, shards: Shards, client: GroupClient) -> None:
+        topic = await client.client.create_topic()
+        await client.commit(topic, {0: 1})
+        await client.commit(topic, {0: 2})
+        partition = home(shards)
+        log, number = partition.replica.log, partition.number
+        with open(log.segments[0].log_path, "r+b") as file:
+            file.seek(log.size_bytes - 20)
+            sound = file.read(1)
+            file.seek(log.size_bytes - 20)
+            file.write(bytes([sound[0] ^ 1]))
+        await _led_by(live, number, leader=2, epoch=1)
+        await _led_by(live, number, leader=1, epoch=2)
+        await shards.until_loaded(number)
+        assert (await client.committed(topic, 0))[0][0] == 1
+
+        with open(log.segments[0].log_path, "r+b") as file:
+            file.seek(log.size_bytes - 20)
+            file.write(sound)
+        await log.check(log.segments[0], lambda: asyncio.sleep(0))
+
+        async def until_complete() -> None:
+            while not isinstance(found := shards.find("g"), CoordinatorPartition) or found.gaps:
+                await asyncio.sleep(0.01)
+
+        await within(20, until_complete())
+        assert (await client.committed(topic, 0))[0][0] == 2
 
     run(tmp_path, story)
 

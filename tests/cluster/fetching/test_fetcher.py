@@ -1,6 +1,7 @@
 """A follower on a real log, and a leader that the test plays."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -28,7 +29,7 @@ from penstock.protocol.records.batch import set_base_offset_and_epoch
 from penstock.storage.files import RealFileSystem, Usage
 from penstock.storage.flusher import Flusher
 from penstock.storage.log_store import LogStore
-from tests.storage.logs import batch_of
+from tests.storage.logs import batch_of, read, values_in
 
 T = TypeVar("T")
 
@@ -244,6 +245,39 @@ def test_a_log_with_another_history_is_cut_where_its_epoch_ends(tmp_path: Path) 
     run(tmp_path, scenario)
 
 
+def test_a_truncation_is_logged_when_it_cuts_something(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.holds(records(0, "a", epoch=1), records(1, "b", "c", epoch=2))
+        stage.fetcher.follow(stage.replica)
+        await stage.asked(1)
+        stage.leader.answer(diverging_epoch=EpochEndOffset(epoch=2, end_offset=5))
+        assert wanted(await stage.asked(2)) == []  # as before
+        assert "Truncated" not in caplog.text
+        stage.leader.answer(diverging_epoch=EpochEndOffset(epoch=2, end_offset=1))
+        assert wanted(await stage.asked(3)) == [(0, 1, 1)]
+        assert "Truncated t-0 from offset 3 to 1" in caplog.text
+
+    with caplog.at_level(logging.INFO):
+        run(tmp_path, scenario)
+
+
+def test_a_new_follower_that_begins_where_its_leader_does_truncates_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.leader.start_offset = 40
+        stage.fetcher.follow(stage.replica)
+        await stage.asked(1)
+        stage.leader.answer(error_code=ErrorCode.OFFSET_OUT_OF_RANGE)
+        assert wanted(await stage.asked(2)) == [(0, 40, -1)]
+
+    with caplog.at_level(logging.INFO):
+        run(tmp_path, scenario)
+    assert "Truncated" not in caplog.text
+
+
 def test_a_follower_below_its_leaders_start_begins_anew_there(tmp_path: Path) -> None:
     async def scenario(stage: Stage) -> None:
         stage.holds(records(0, "a"))
@@ -253,6 +287,43 @@ def test_a_follower_below_its_leaders_start_begins_anew_there(tmp_path: Path) ->
         stage.leader.answer(error_code=ErrorCode.OFFSET_OUT_OF_RANGE)
         assert wanted(await stage.asked(2)) == [(0, 40, -1)]
         assert stage.replica.log.log_start_offset == 40
+
+    run(tmp_path, scenario)
+
+
+def test_a_follower_catches_up_with_a_leader_whose_log_starts_inside_a_batch(tmp_path: Path) -> None:
+    """DeleteRecords moves the start to any record; the leader still sends the whole batch that holds it."""
+
+    async def scenario(stage: Stage) -> None:
+        stage.holds(records(0, "a"))
+        stage.leader.start_offset = 12
+        stage.fetcher.follow(stage.replica)
+        await stage.asked(1)
+        stage.leader.answer(error_code=ErrorCode.OFFSET_OUT_OF_RANGE)
+        assert wanted(await stage.asked(2)) == [(0, 12, -1)]
+        fetched = records(10, "k", "l", "m", epoch=2) + records(13, "n")
+        stage.leader.answer(records=fetched, high_watermark=14, log_start_offset=12)
+        assert wanted(await stage.asked(3)) == [(0, 14, 3)]
+        assert (stage.replica.log.log_start_offset, stage.replica.high_watermark) == (12, 14)
+        assert values_in(read(stage.replica.log, 12)) == ["k", "l", "m", "n"]
+
+    run(tmp_path, scenario)
+
+
+def test_a_log_is_not_moved_to_a_batch_in_an_epoch_in_which_it_leads(tmp_path: Path) -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.replica.log.truncate_fully_and_start_at(12)
+        await stage.store.checkpoint()
+        stage.fetcher.follow(stage.replica)
+        await stage.asked(1)
+        stage.disk.is_free.clear()
+        stage.leader.answer(records=records(10, "k", "l", "m"), high_watermark=13, log_start_offset=12)
+        while stage.replica.log.recovery_point != 10:  # which is being written down
+            await asyncio.sleep(0)
+        stage.take_over(stage.replica, epoch=4)
+        stage.disk.is_free.set()
+        await stage.taken()
+        assert (stage.replica.log.log_start_offset, stage.replica.log.log_end_offset) == (12, 12)
 
     run(tmp_path, scenario)
 

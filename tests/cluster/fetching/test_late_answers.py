@@ -14,6 +14,7 @@ from penstock.protocol.messages.fetch import (
     FetchResponse,
     PartitionData,
 )
+from penstock.storage.damage import Damage, Loss
 from tests.cluster.fetching.test_fetcher import TOPIC_ID, Stage, records, run, wanted
 from tests.storage.logs import all_values, batch_of
 
@@ -160,5 +161,25 @@ def test_who_waits_for_records_that_are_truncated_does_not_wait_for_ever(tmp_pat
         await replica.truncate(stage.store, 1, leader_epoch=3)
         with pytest.raises(NotFollower, match="was truncated"):
             await waiting
+
+    run(tmp_path, scenario)
+
+
+def test_a_log_whose_missing_records_are_repaired_while_its_truncation_waits_is_not_truncated(
+    tmp_path: Path,
+) -> None:
+    async def scenario(stage: Stage) -> None:
+        replica = stage.replica
+        await holds_checkpointed(stage, replica)
+        damage = Damage(segment=0, position=0, size_bytes=0, base_offset=1, next_offset=3)
+        replica.log.losses = (Loss(path="0.log", what="is missing", damage=damage),)
+        replica.log.damaged.set_found(0, [damage])
+        stage.disk.is_free.clear()
+        rebuilding = asyncio.ensure_future(replica.rebuild(stage.store, leader_epoch=replica.leader_epoch))
+        await until_the_disk_is_awaited(stage)
+        replica.log.damaged.remove(damage)
+        stage.disk.is_free.set()
+        await rebuilding
+        assert all_values(replica.log) == ["a", "b", "c"]
 
     run(tmp_path, scenario)

@@ -9,10 +9,13 @@ from penstock.cluster.fetching.position import (
     Truncate,
     ask,
     react,
+    start_before,
     truncation_offset,
 )
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.fetch import EpochEndOffset, PartitionData
+from penstock.protocol.records.batch import set_base_offset_and_epoch
+from tests.storage.logs import batch_of
 
 
 def test_a_follower_asks_for_what_comes_after_its_last_record_and_names_its_epoch() -> None:
@@ -58,3 +61,28 @@ def test_each_answer_has_its_reaction(data: PartitionData, reaction: Reaction) -
 )
 def test_where_two_histories_part(told: Truncate, own: tuple[int, int], end_offset: int, cut_at: int) -> None:
     assert truncation_offset(told, *own, end_offset) == cut_at
+
+
+@pytest.mark.parametrize(
+    ("start_offset", "end_offset", "base_offset"),
+    [
+        (11, 11, 10),  # in the middle of the batch
+        (12, 12, 10),  # at its last record
+        (10, 10, None),  # where it begins
+        (13, 13, None),  # all of the batch is below the log
+        (9, 9, None),  # a gap that compaction left
+        (9, 12, None),  # the log has records: this batch cannot follow them
+    ],
+)
+def test_an_empty_log_starts_where_a_batch_begins_that_its_leaders_start_is_inside_of(
+    start_offset: int, end_offset: int, base_offset: int | None
+) -> None:
+    batch = batch_of("a", "b", "c")
+    set_base_offset_and_epoch(batch, 0, 10, 3)
+    view = LogView(end_offset=end_offset, latest_epoch=-1, start_offset=start_offset)
+    assert start_before(bytes(batch) * 2, view) == base_offset
+
+
+@pytest.mark.parametrize("records", [b"", b"too short", bytes(100)])
+def test_no_log_starts_where_something_begins_that_is_not_a_batch(records: bytes) -> None:
+    assert start_before(records, LogView(end_offset=5, latest_epoch=-1, start_offset=5)) is None

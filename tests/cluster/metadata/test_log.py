@@ -90,7 +90,7 @@ def test_a_snapshot_replaces_what_was_known_and_subscribers_are_told_the_differe
         await log.append([*topic("t", A), *topic("u", B)])
         image, deltas = log.image, list[MetadataDelta]()
         log.subscribe(deltas.append)
-        await log.restart_from([encode_batch([*topic("u", B), *topic("v", b"c" * 16)], 0)], 40)
+        await log.restart_from([encode_batch([*topic("u", B), *topic("v", b"c" * 16)], 0, 30)], 40)
         assert log.image is image  # whoever holds it sees the new state
         assert list(image.topics) == ["u", "v"]
         assert image.offset == 40

@@ -24,17 +24,25 @@ RECORDS: list[mr.MetadataRecord] = [
 
 
 def test_a_records_value_is_framed_as_kraft_frames_it() -> None:
-    encoded = encode_value(mr.FeatureLevelRecord(name="metadata.version", feature_level=25))
+    encoded = encode_value(mr.FeatureLevelRecord(name="metadata.version", feature_level=25), 25)
     assert encoded == b"\x01\x0c\x00" + b"\x11metadata.version" + b"\x00\x19" + b"\x00"
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: type(record).__name__)
 def test_a_record_is_read_as_it_was_written(record: mr.MetadataRecord) -> None:
-    assert decode_value(encode_value(record)) == record
+    assert decode_value(encode_value(record, 30)) == record
+
+
+@pytest.mark.parametrize(("metadata_version", "version"), [(25, 3), (29, 3), (30, 4)])
+def test_a_cluster_that_is_not_upgraded_is_written_records_that_its_old_brokers_can_read(
+    metadata_version: int, version: int
+) -> None:
+    encoded = encode_value(mr.RegisterBrokerRecord(broker_id=1, rack=None), metadata_version)
+    assert encoded[:3] == bytes([1, 0, version])
 
 
 def test_a_decision_is_one_batch() -> None:
-    batch = encode_batch(RECORDS, now_ms=5)
+    batch = encode_batch(RECORDS, 5, 30)
     assert list(decode_batches(batch)) == [(3, RECORDS)]
 
 
@@ -52,11 +60,11 @@ def test_a_value_that_is_no_record_is_reported(value: bytes) -> None:
 
 
 def test_a_frame_of_another_version_is_reported_as_such() -> None:
-    value = b"\x02" + encode_value(mr.NoOpRecord())[1:]
+    value = b"\x02" + encode_value(mr.NoOpRecord(), 30)[1:]
     with pytest.raises(MetadataError, match="a metadata record has frame version 2, not 1"):
         decode_value(value)
 
 
 def test_a_torn_batch_is_reported() -> None:
     with pytest.raises(MetadataError, match="a batch of the metadata log cannot be read"):
-        list(decode_batches(encode_batch(RECORDS, now_ms=0)[:-1]))
+        list(decode_batches(encode_batch(RECORDS, 0, 30)[:-1]))

@@ -48,7 +48,7 @@ def test_an_image_made_of_a_snapshot_is_the_image_that_was_written() -> None:
         ],
     )
     again = MetadataImage(image.cluster_id)
-    for last_offset, records in decode_batches(encode_batch(records_of(image), 0)):
+    for last_offset, records in decode_batches(encode_batch(records_of(image), 0, 30)):
         replay.apply(again, records, last_offset)
     assert contents(again) == contents(image)
 

@@ -136,6 +136,24 @@ async def test_a_snapshot_lets_the_beginning_of_the_log_go(opened: Opened) -> No
 
 
 @on_a_loop
+async def test_a_log_that_begins_behind_a_snapshot_which_is_gone_is_refused(opened: Opened) -> None:
+    for number in range(10):
+        opened.log.append(batch("a", epoch=1, offset=number))
+    await opened.log.sync()
+    snapshot = LogPosition(1, 6)
+    await opened.log.write_snapshot(snapshot, voters(1), [batch("state")])
+    await opened.log.drop_prefix(snapshot)
+    disk = opened.disk.crash()
+    for path in disk.paths():
+        if path.endswith(".checkpoint"):
+            disk.remove(path)
+    with pytest.raises(
+        LogCorrupt, match="has no snapshot, but the metadata records below offset 6 are in one only"
+    ):
+        await Opened(disk).log.scan(VoterSet())
+
+
+@on_a_loop
 async def test_a_fetched_snapshot_replaces_the_log(opened: Opened) -> None:
     source = Opened(FaultyDisk(Random(6)))
     snapshot = LogPosition(4, 50)

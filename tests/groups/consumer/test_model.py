@@ -254,7 +254,7 @@ def shown(group: ConsumerGroup) -> tuple[object, ...]:
 
 
 GroupModel.TestCase.settings = settings(
-    max_examples=int(os.environ.get("HISTORIES", "100")), stateful_step_count=40, deadline=None
+    max_examples=int(os.environ.get("HISTORIES", "60")), stateful_step_count=40, deadline=None
 )
 TestGroupModel = GroupModel.TestCase
 

@@ -31,7 +31,7 @@ _NOTHING: Final = (None, "", "00" * 16, -1)
 _OF_THE_BROKER: Final = frozenset(
     {
         "cluster_id", "directory_id", "finalized_features_epoch", "host", "log_dir", "port", "producer_id",
-        "session_id", "topic_id", "total_bytes", "usable_bytes",
+        "replica_directory_id", "session_id", "topic_id", "total_bytes", "usable_bytes",
     }
 )  # fmt: skip
 _WORDS: Final = frozenset({"acknowledge_error_message", "error_message", "batch_index_error_message"})

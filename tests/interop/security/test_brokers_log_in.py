@@ -116,7 +116,8 @@ def test_every_broker_takes_a_new_certificate_while_it_runs(cluster: Cluster, tm
     for number, node in cluster.nodes.items():
         before = cluster.certificate_of(node)
         path = cluster.issuer.issue().write(tmp_path / f"new-{number}.pem")
-        change = ConfigEntry("ssl.keystore.location", str(path), incremental_operation=AlterConfigOpType.SET)
+        name = "listener.name.sasl_ssl.ssl.keystore.location"
+        change = ConfigEntry(name, str(path), incremental_operation=AlterConfigOpType.SET)
         resource = ConfigResource("broker", str(number), incremental_configs=[change])
         admin.incremental_alter_configs([resource])[resource].result(30)
         eventually(partial(cluster.shows_another, node, before), "a new certificate")

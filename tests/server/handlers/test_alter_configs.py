@@ -8,7 +8,11 @@ import pytest
 
 from penstock.protocol.messages import alter_configs as whole
 from penstock.protocol.messages import incremental_alter_configs as incremental
-from penstock.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from penstock.protocol.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResourceResult,
+)
 from penstock.testing.disk import FaultyDisk
 from tests.server.live import Client, code, one, running_broker, unique_name, versions
 
@@ -56,10 +60,14 @@ async def change(
 
 
 async def own_settings(client: Client, kind: int, name: str) -> dict[str, str | None]:
-    """What the resource sets itself: sources of topics, brokers, cluster defaults and groups."""
+    """What the resource sets itself: sources of topics, brokers, cluster defaults and groups.
+
+    But for the default that every new cluster has.
+    """
     resource = DescribeConfigsResource(resource_type=kind, resource_name=name, configuration_keys=None)
     result = one((await client.send(DescribeConfigsRequest(resources=[resource]))).results)
-    return {c.name: c.value for c in result.configs if c.config_source in (1, 2, 3, 8)}
+    given = {c.name: (c.value, c.config_source) for c in result.configs if c.config_source in (1, 2, 3, 8)}
+    return {n: value for n, (value, _) in given.items() if given[n] != ("1", 3) or n != "min.insync.replicas"}
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -150,6 +158,46 @@ async def test_a_log_level_without_value_or_named_twice_is_refused(client: Clien
     assert await change(client, LOGGER, "1", *twice) == "INVALID_REQUEST"
 
 
+async def settings_of(client: Client, name: str, *keys: str) -> list[DescribeConfigsResourceResult]:
+    resource = DescribeConfigsResource(resource_type=BROKER, resource_name=name, configuration_keys=[*keys])
+    request = DescribeConfigsRequest(resources=[resource], include_synonyms=True)
+    found: list[DescribeConfigsResourceResult] = one((await client.send(request)).results).configs
+    return found
+
+
+@pytest.mark.parametrize("name", ["1", ""])
+async def test_a_brokers_setting_that_nobody_knows_is_taken_and_listed_without_its_value(
+    client: Client, name: str
+) -> None:
+    setting = f"a.plugins.{unique_name()}"
+    assert await change(client, BROKER, name, (setting, SET, "secret"), trial=True) == "NONE"
+    assert await settings_of(client, name, setting) == []
+    assert await change(client, BROKER, name, (setting, SET, "secret")) == "NONE"
+    source = 2 if name else 3
+    (shown,) = await settings_of(client, name, setting)
+    assert (shown.value, shown.config_source, shown.config_type) == (None, source, 0)
+    assert (shown.read_only, shown.is_sensitive) == (True, True)
+    assert [(each.name, each.value, each.source) for each in shown.synonyms] == [(setting, None, source)]
+    assert await change(client, BROKER, name, (setting, DELETE, None)) == "NONE"
+    assert await settings_of(client, name, setting) == []
+
+
+async def test_all_settings_of_a_broker_are_replaced_by_one_that_nobody_knows(client: Client) -> None:
+    assert await change(client, BROKER, "1", ("max.connections", SET, "77")) == "NONE"
+    assert await replace(client, BROKER, "1", {"a.plugins.setting": "x"}) == "NONE"
+    assert [each.name for each in await settings_of(client, "1") if each.config_source == 2] == [
+        "a.plugins.setting"
+    ]
+    assert await replace(client, BROKER, "1", {}) == "NONE"
+
+
+@pytest.mark.parametrize("trial", [True, False])
+async def test_a_setting_of_librdkafkas_test_0081_is_taken(client: Client, trial: bool) -> None:
+    change_of_it = ("sasl.kerberos.min.time.before.relogin", SET, "58000")
+    assert await change(client, BROKER, "1", change_of_it, trial=trial) == "NONE"
+    assert await change(client, BROKER, "1", (change_of_it[0], DELETE, None), trial=trial) == "NONE"
+
+
 REFUSED: list[tuple[int, str, Change, str]] = [
     (TOPIC, "there", ("no.such.setting", SET, "1"), "INVALID_CONFIG"),
     (TOPIC, "there", ("retention.ms", SET, "soon"), "INVALID_CONFIG"),
@@ -160,6 +208,10 @@ REFUSED: list[tuple[int, str, Change, str]] = [
     (BROKER, "2", ("log.retention.ms", SET, "1"), "INVALID_REQUEST"),
     (BROKER, "one", ("log.retention.ms", SET, "1"), "INVALID_REQUEST"),
     (BROKER, "1", ("node.id", SET, "2"), "INVALID_REQUEST"),
+    (BROKER, "1", ("advertised.listeners", SET, "PLAINTEXT://127.0.0.1:1"), "INVALID_REQUEST"),
+    (BROKER, "1", ("ssl.keystore.location", SET, "/x"), "INVALID_REQUEST"),
+    (BROKER, "", ("ssl.client.auth", SET, "none"), "INVALID_REQUEST"),
+    (BROKER, "", ("listener.name.a.ssl.keystore.location", SET, "/x"), "INVALID_REQUEST"),
     (BROKER, "1", ("log.retention.ms", SET, "soon"), "INVALID_REQUEST"),
     (GROUP, "", ("consumer.session.timeout.ms", SET, "50000"), "INVALID_REQUEST"),
     (GROUP, "g", ("consumer.session.timeout.ms", SET, "soon"), "INVALID_CONFIG"),

@@ -24,13 +24,20 @@ async def test_the_cluster_is_described(live: Live, client: Client, version: int
 
 
 @pytest.mark.parametrize("version", VERSIONS[1:])
-@pytest.mark.parametrize(
-    ("endpoint_type", "expected"),
-    [(2, "MISMATCHED_ENDPOINT_TYPE"), (0, "UNSUPPORTED_ENDPOINT_TYPE"), (9, "UNSUPPORTED_ENDPOINT_TYPE")],
-)
-async def test_a_broker_does_not_describe_controllers(
-    client: Client, version: int, endpoint_type: int, expected: str
+async def test_the_controllers_are_described_on_the_same_port(
+    live: Live, client: Client, version: int
+) -> None:
+    response = await client.send(DescribeClusterRequest(endpoint_type=2), version)
+    assert (code(response.error_code), response.endpoint_type, response.controller_id) == ("NONE", 2, 1)
+    controller = one(response.brokers)
+    assert (controller.broker_id, controller.host, controller.port) == (1, live.host, live.port)
+
+
+@pytest.mark.parametrize("version", VERSIONS[1:])
+@pytest.mark.parametrize("endpoint_type", [0, 9])
+async def test_endpoints_of_another_type_are_refused(
+    client: Client, version: int, endpoint_type: int
 ) -> None:
     response = await client.send(DescribeClusterRequest(endpoint_type=endpoint_type), version)
-    assert (code(response.error_code), response.brokers) == (expected, [])
+    assert (code(response.error_code), response.brokers) == ("UNSUPPORTED_ENDPOINT_TYPE", [])
     assert response.error_message

@@ -81,7 +81,25 @@ async def test_the_settings_of_this_broker(tmp_path: Path, version: int) -> None
             "1073741824",
             5,
         )
-        assert (await describe(client, BROKER, "", version=version)).configs == []
+
+
+@pytest.mark.parametrize(("settings", "value"), [({}, "1"), ({"min.insync.replicas": "2"}, "2")])
+async def test_a_new_cluster_has_a_default_of_one_setting_as_kafka_has(
+    tmp_path: Path, settings: dict[str, str], value: str
+) -> None:
+    """KIP-966: eligible leader replicas need it."""
+    in_file = [("min.insync.replicas", value, 4)] if settings else []
+    behind = [("min.insync.replicas", value, 3), *in_file, ("min.insync.replicas", "1", 5)]
+    async with running_broker(tmp_path, settings) as live:
+        client = await live.connect()
+        topic = await client.create_topic()
+        for kind, name in ((TOPIC, topic.name), (BROKER, "1"), (BROKER, "")):
+            keys = ["min.insync.replicas"] if name else None
+            (config,) = (await describe(client, kind, name, keys, more=True)).configs
+            assert (config.name, config.value, config.config_source) == ("min.insync.replicas", value, 3)
+            assert (config.read_only, config.is_sensitive, config.config_type) == (False, False, 3)
+            shown = [(each.name, each.value, each.source) for each in config.synonyms]
+            assert shown == (behind if name else behind[:1])
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -7,7 +7,7 @@ import pytest
 
 from penstock.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from penstock.security.operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS, bit_field
-from tests.server.live import Client, Live, code, one, running_broker, unique_name, versions
+from tests.server.live import Client, Live, code, one, running_broker, unique_name, until, versions
 
 VERSIONS = versions(MetadataRequest)
 NOT_ASKED = -(2**31)
@@ -88,8 +88,14 @@ async def test_an_unknown_topic_is_not_created_when_the_client_does_not_want_it(
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_an_unknown_topic_is_created_and_told_at_once(client: Client, version: int) -> None:
+async def test_a_topic_that_is_created_because_it_was_asked_for_is_unknown_at_first(
+    live: Live, client: Client, version: int
+) -> None:
     name = unique_name()
+    found = one((await metadata(client, version, [name], create=True)).topics)
+    assert (found.name, code(found.error_code)) == (name, "UNKNOWN_TOPIC_OR_PARTITION")
+    assert (found.topic_id, found.partitions) == (bytes(16), [])
+    await until(lambda: name in live.services.controller.image.topics)
     found = one((await metadata(client, version, [name], create=True)).topics)
     assert (found.name, found.error_code, len(found.partitions)) == (name, 0, 1)
 
@@ -154,7 +160,9 @@ async def test_internal_topics_are_marked_whether_they_exist_or_not(tmp_path: Pa
         client = await live.connect()
         found = one((await metadata(client, names=["__consumer_offsets"])).topics)
         assert (code(found.error_code), found.is_internal) == ("UNKNOWN_TOPIC_OR_PARTITION", True)
-        found = one((await metadata(client, names=["__consumer_offsets"], create=True)).topics)
+        await metadata(client, names=["__consumer_offsets"], create=True)
+        await until(lambda: "__consumer_offsets" in live.services.controller.image.topics)
+        found = one((await metadata(client, names=["__consumer_offsets"])).topics)
         assert (code(found.error_code), found.is_internal, len(found.partitions)) == ("NONE", True, 50)
 
 

@@ -248,6 +248,7 @@ async def test_a_compacted_topic_names_the_records_without_a_key(client: Client,
 
 
 async def test_internal_topics_are_the_brokers_own(live: Live, client: Client) -> None:
+    await client.send(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]))  # makes the topic
     wanted = MetadataRequest(topics=[MetadataRequestTopic(name="__consumer_offsets")])
     made = one((await client.send(wanted)).topics)
     internal = TopicHandle(made.name, made.topic_id)

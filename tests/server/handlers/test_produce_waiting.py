@@ -55,7 +55,7 @@ async def test_a_record_that_another_leader_truncated_is_not_acknowledged(tmp_pa
 
         elect(small, leader=2)  # which never got the record
         epoch = small.leader_epoch
-        small.start_over(0, leader_epoch=epoch)
+        await small.start_over(live.services.replicas._store, 0, leader_epoch=epoch)
         theirs = bytearray(batch(b"theirs"))
         set_base_offset_and_epoch(theirs, 0, 0, epoch)
         small.append_fetched(bytes(theirs), live.services.clock.now_ms(), leader_epoch=epoch)

@@ -38,12 +38,15 @@ async def test_the_quorum_is_described_in_every_version(live: Live, client: Clie
 
 
 @pytest.mark.parametrize("version", versions(DescribeQuorumRequest))
-async def test_another_quorum_than_that_of_the_metadata_is_an_invalid_request(
-    client: Client, version: int
+@pytest.mark.parametrize(("topic", "number"), [("other", 0), (METADATA, 1)])
+async def test_another_quorum_than_that_of_the_metadata_is_unknown(
+    client: Client, version: int, topic: str, number: int
 ) -> None:
-    other = RequestTopicData(topic_name="other", partitions=[RequestPartitionData(partition_index=0)])
+    other = RequestTopicData(topic_name=topic, partitions=[RequestPartitionData(partition_index=number)])
     response = await client.send(DescribeQuorumRequest(topics=[other]), version)
-    assert code(response.error_code) == "INVALID_REQUEST"
+    assert response.error_code == 0
+    partition = one(one(response.topics).partitions)
+    assert (partition.partition_index, code(partition.error_code)) == (number, "UNKNOWN_TOPIC_OR_PARTITION")
 
 
 @pytest.mark.parametrize("version", versions(FetchRequest))

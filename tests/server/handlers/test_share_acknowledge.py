@@ -137,6 +137,15 @@ async def test_partitions_that_are_unknown_or_were_not_fetched_are_told(live: Li
         assert code(one(response.responses[0].partitions).error_code) == said
 
 
+async def test_an_answer_names_no_leader_unless_another_broker_leads(live: Live, client: Client) -> None:
+    member = await holding(live, client, 1)
+    for number, said in ((1, "UNKNOWN_TOPIC_OR_PARTITION"), (0, "NONE")):
+        response = await member.acknowledge({number: [(0, 0, [ACCEPT])]})
+        part = one(response.responses[0].partitions)
+        assert code(part.error_code) == said
+        assert (part.current_leader.leader_id, part.current_leader.leader_epoch) == (-1, -1)
+
+
 async def test_a_request_without_a_proper_member_is_refused(client: Client) -> None:
     for member_id in ("", "m" * 37):
         request = ShareAcknowledgeRequest(group_id="g", member_id=member_id)

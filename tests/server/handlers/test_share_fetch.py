@@ -295,6 +295,16 @@ async def test_unknown_topics_and_partitions_are_told_at_once(live: Live, client
     }
 
 
+async def test_an_answer_names_no_leader_unless_another_broker_leads(live: Live, client: Client) -> None:
+    topic = await filled(client, 1)
+    member = Member(client, await prepared(live, topic), topic)
+    good = await member.take()
+    unknown = partitions_of(await member.fetch([1]))[1]
+    assert (code(good.error_code), code(unknown.error_code)) == ("NONE", "UNKNOWN_TOPIC_OR_PARTITION")
+    for part in (good, unknown):
+        assert (part.current_leader.leader_id, part.current_leader.leader_epoch) == (-1, -1)
+
+
 async def test_a_group_that_nobody_has_prepared_is_told_when_the_time_is_up(client: Client) -> None:
     topic = await filled(client, 1)
     answer = await Member(client, "unprepared", topic).fetch(max_wait_ms=20)

@@ -439,3 +439,16 @@ def test_a_share_partition_whose_snapshot_would_be_too_large_keeps_what_is_in_th
         scene.write(*scattered(20, first=1 + 100 * turn))
     assert scene.shard.snapshot(KEY, scene.moment) is None
     assert scene.shard.needed_from(len(scene.log)) == 0
+
+
+def test_behind_a_snapshot_that_is_missing_what_was_acknowledged_before_does_not_count() -> None:
+    """It may have set the group back: records must not be taken for acknowledged that are to be read again."""
+    scene = Scene()
+    scene.initialize(start=0)
+    scene.write(DONE)
+    scene.initialize(epoch=1, start=0)
+    later = StateBatch(20, 20, ACKNOWLEDGED, 1)
+    scene.write(later, epoch=1)
+    del scene.log[2]  # the second snapshot
+    scene.reload()
+    assert scene.read(0).batches == (later,)

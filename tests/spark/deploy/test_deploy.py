@@ -117,6 +117,7 @@ def deployed(shared_broker: BrokerProcess, tmp_path: Path) -> Deployed:
     return Deployed(shared_broker.bootstrap, tmp_path)
 
 
+@pytest.mark.soak  # master, worker, driver and executor are four JVMs: a minute and a half on two cores
 @pytest.mark.parametrize("batches", BATCHES)
 def test_a_standalone_cluster_runs_the_file_and_every_record_comes_out_once(
     deployed: Deployed, tmp_path: Path, batches: Sequence[range]

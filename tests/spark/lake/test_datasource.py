@@ -65,9 +65,7 @@ def test_spark_s_own_parquet_reader_reads_a_parquet_table(spark: SparkSession, t
     ]
 
 
-def test_append_adds_and_overwrite_replaces(
-    spark: SparkSession, tmp_path: Path, table_format: Format
-) -> None:
+def test_append_adds_and_overwrite_replaces(spark: SparkSession, tmp_path: Path) -> None:
     path = str(tmp_path / "t")
     for mode, first in (("append", 0), ("append", 10), ("overwrite", 20), ("append", 30)):
         rows = spark.range(first, first + 2)

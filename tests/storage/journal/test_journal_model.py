@@ -52,7 +52,7 @@ class Partition:
             self.earlier = []  # later entries of the journal are durable, so is the truncation before them
 
     def topic_id(self) -> bytes:
-        return self.incarnation.to_bytes(16, "big")
+        return Random(self.incarnation).randbytes(16)  # ids that differ in a few bits pass for damaged ones
 
 
 class History:
@@ -133,10 +133,15 @@ class History:
         partition.earlier.append(list(partition.values))
         partition.values = []
         partition.acknowledged = 0
+        partition.incarnation += (
+            1  # also if the power fails now: metadata would forget the partition at the next start
+        )
         if self.random.random() < 0.5:
-            partition.incarnation += 1
             partition.earlier = []
-        self.store.delete("t", number)
+            self.store.delete("t", number)
+        else:
+            await self.store.drop("t", number)
+            partition.incarnation -= 1
 
     async def checkpoint(self) -> None:
         await self.store.checkpoint()

@@ -1,5 +1,6 @@
 """A real broker inside the simulation: its own listeners, connections, handlers and storage, on virtual time."""
 
+import asyncio
 from random import Random
 
 import pytest
@@ -141,3 +142,30 @@ def test_a_cut_link_stalls_a_connection_until_it_heals() -> None:
 
     waited_s, _ = run_simulated(3, scenario)
     assert 4 <= waited_s < 5
+
+
+@pytest.mark.parametrize("turns", range(5))
+def test_no_task_is_left_that_another_one_makes_when_it_is_cancelled(turns: int) -> None:
+    made: list[asyncio.Task[None]] = []
+
+    async def wait_for_ever() -> None:
+        await asyncio.Event().wait()
+
+    async def work(loop: SimulatedLoop) -> None:
+        def make_later(turns: int) -> None:
+            if turns:
+                loop.call_soon(make_later, turns - 1)
+            else:
+                made.append(loop.create_task(wait_for_ever()))
+
+        async def end_late() -> None:
+            try:
+                await wait_for_ever()
+            finally:
+                make_later(turns)
+
+        made.append(loop.create_task(end_late()))
+        await asyncio.sleep(0)
+
+    run_simulated(1, work)
+    assert all(task.cancelled() for task in made)

@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from penstock.cluster.controller.decision import Decision, Refusal
+from penstock.cluster.controller.min_isr_default import check_min_isr
 from penstock.cluster.controller.settings_review import REVIEWED, review_change
 from penstock.cluster.metadata.image import MetadataImage, ResourceType
 from penstock.cluster.topic_names import invalid_name_reason
 from penstock.config.broker import BrokerConfig
-from penstock.config.client_metrics import parse_subscription
+from penstock.config.client_metrics import UnfitSubscription, parse_subscription
 from penstock.config.overrides import (
     validate_dynamic_broker_settings,
     validate_group_overrides,
@@ -19,6 +20,7 @@ from penstock.config.overrides import (
 )
 from penstock.config.property import ConfigError, Kind, Property, render
 from penstock.config.table import CLIENT_METRICS, GROUP, TOPIC, broker_property
+from penstock.config.themes.topic import MIN_INSYNC_REPLICAS
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.metadata_records import ConfigRecord
 
@@ -80,9 +82,7 @@ def _decide(
             check_form(resource, occurrences[key])
             _check_type(resource.resource_type)
             before = image.configs.get(key, {})
-            after = dict(before) if not replace_all else {}
-            for change in resource.changes:
-                _change(after, before, resource.resource_type, change)
+            after = settings_after(image, resource, replace_all=replace_all)
             _check_result(image, config, resource, after)
         except Refusal as refusal:
             results.append(_result(resource, refusal.code, refusal.message))
@@ -101,6 +101,15 @@ _TABLES = {
     ResourceType.GROUP: GROUP,
     ResourceType.CLIENT_METRICS: CLIENT_METRICS,
 }
+
+
+def settings_after(image: MetadataImage, resource: ResourceChanges, *, replace_all: bool) -> dict[str, str]:
+    """Give what the resource would set when it is changed so. Raises `Refusal`."""
+    before = image.configs.get((resource.resource_type, resource.resource_name), {})
+    after = {} if replace_all else dict(before)
+    for change in resource.changes:
+        _change(after, before, resource.resource_type, change)
+    return after
 
 
 def check_form(resource: ResourceChanges, occurrences: int) -> None:
@@ -136,14 +145,20 @@ def _change(
         operation = Operation(change.operation)
         prop = _property(resource_type, name)
         if prop is None or prop.kind is not Kind.LIST:
-            raise Refusal(
-                ErrorCode.INVALID_CONFIG,
-                f"Can't {operation.name} to key {name} because its type is not LIST.",
-            )
+            raise Refusal(ErrorCode.INVALID_CONFIG, _not_a_list(resource_type, name, operation, prop))
         current = before.get(name, render(prop.default) or "")
         settings[name] = _edit_list(current, value, operation)
     else:
         raise Refusal(ErrorCode.INVALID_REQUEST, f"Unknown operations type {change.operation}")
+
+
+def _not_a_list(resource_type: int, name: str, operation: Operation, prop: Property[object] | None) -> str:
+    """Of a broker's setting its broker says it in Kafka, of others the controller."""
+    if resource_type != ResourceType.BROKER:
+        return f"Can't {operation.name} to key {name} because its type is not LIST."
+    if prop is None:
+        return f"Unknown config name: {name}"
+    return f"Config value {operation.name.lower()} is not allowed for config key: {name}"
 
 
 def _edit_list(current: str, value: str, operation: Operation) -> str:
@@ -181,10 +196,12 @@ def _check_result(
             parse_subscription(after)
         else:
             _check_broker_name(image, name)
-            _check_broker_settings(config, name, after)
+            _check_broker_settings(config, resource, after)
+            is_named = any(change.name == MIN_INSYNC_REPLICAS.name for change in resource.changes)
+            check_min_isr(image, name, is_named=is_named, after=after)
     except ConfigError as error:
         # KAFKA-13609: of these settings Kafka says INVALID_REQUEST where INVALID_CONFIG would be expected.
-        is_odd = resource.resource_type in (ResourceType.BROKER, ResourceType.CLIENT_METRICS)
+        is_odd = resource.resource_type == ResourceType.BROKER or isinstance(error, UnfitSubscription)
         code = ErrorCode.INVALID_REQUEST if is_odd else ErrorCode.INVALID_CONFIG
         raise Refusal(code, str(error)) from error
 
@@ -205,9 +222,14 @@ def _check_broker_name(image: MetadataImage, name: str) -> None:
         raise Refusal(ErrorCode.BROKER_ID_NOT_REGISTERED, f"No node with id {name} found.")
 
 
-def _check_broker_settings(config: BrokerConfig, name: str, after: Mapping[str, str]) -> None:
-    """Check the settings by themselves, and together with what this broker has otherwise."""
-    validate_dynamic_broker_settings(after, one_broker=bool(name))
+def _check_broker_settings(config: BrokerConfig, resource: ResourceChanges, after: Mapping[str, str]) -> None:
+    """Check the settings by themselves, and together with what this broker has otherwise.
+
+    Those that are not named were checked when they were set, maybe by another version with other rules.
+    """
+    name = resource.resource_name
+    named = {change.name: after[change.name] for change in resource.changes if change.name in after}
+    validate_dynamic_broker_settings(named, one_broker=bool(name))
     if not name:
         config.with_dynamic(cluster_wide=after, per_broker=config.per_broker_settings())
     elif int(name) == config.node_id:

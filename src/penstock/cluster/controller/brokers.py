@@ -20,12 +20,14 @@ from penstock.protocol.messages.metadata_records import (
 
 PRODUCER_ID_BLOCK_SIZE = 1000
 _PRODUCER_ID_MAX = 2**63 - 1
+LOST_RECORDS = -2
+"""In the place of an epoch: the broker lacks records that were durable, however it stopped."""
 
 
 class BrokerRegistration(msgspec.Struct, frozen=True, kw_only=True):
     """A broker that starts. `incarnation_id` is drawn anew at each start; `log_dirs` are its directories' ids.
 
-    `previous_epoch` is the one that it stopped cleanly in, if it did (KIP-966).
+    `previous_epoch` is the one that it stopped cleanly in, if it did (KIP-966), or `LOST_RECORDS`.
     """
 
     broker_id: int
@@ -56,6 +58,7 @@ def decide_register_broker(
         broker_id=broker.broker_id,
         last_epoch=-1 if known is None else known.epoch,
         log_dirs=broker.log_dirs,
+        has_lost_records=broker.previous_epoch == LOST_RECORDS,
         stopped_cleanly=known is not None and known.epoch == broker.previous_epoch,
         is_fenced=fenced,
         was_fenced=known is None or known.fenced,

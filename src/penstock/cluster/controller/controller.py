@@ -1,6 +1,7 @@
 """Changes of cluster metadata, one at a time: decide, append, apply, answer."""
 
 import asyncio
+import logging
 import random
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import TypeVar
@@ -69,8 +70,11 @@ from penstock.cluster.metadata.image import MetadataImage, ResourceType
 from penstock.cluster.metadata.log import MetadataLog, Subscriber
 from penstock.config.broker import BrokerConfig
 from penstock.config.overrides import topic_config
+from penstock.config.property import ConfigError
 from penstock.config.topic import TopicConfig
 from penstock.security.acl import AccessControlEntry, AclFilter
+
+log = logging.getLogger(__name__)
 
 R = TypeVar("R")
 
@@ -122,7 +126,7 @@ class Controller:
         Raises `MetadataError` when it is from a version that works differently.
         """
         is_new = not self.image.features.finalized
-        await self._mutate(lambda: decide_bootstrap(self.image, levels))
+        await self._mutate(lambda: decide_bootstrap(self.image, self.config, levels))
         if users and is_new:
             await self._mutate(lambda: decide_first_users(self.image, users, self._randomness))
 
@@ -189,7 +193,7 @@ class Controller:
         self, updates: Sequence[FeatureUpdate], *, validate_only: bool = False
     ) -> FeaturesUpdated:
         return await self._mutate(
-            lambda: decide_update_features(self.image, updates), validate_only=validate_only
+            lambda: decide_update_features(self.image, self.config, updates), validate_only=validate_only
         )
 
     async def alter_quotas(
@@ -298,7 +302,13 @@ class Controller:
     def _follow_settings(self, delta: MetadataDelta) -> None:
         node_id = self.config.node_id
         ours = {(ResourceType.BROKER, ""), (ResourceType.BROKER, str(node_id))}
-        if not ours.isdisjoint(delta.configs_changed):
+        if ours.isdisjoint(delta.configs_changed):
+            return
+        try:
             self.config = self.config.with_dynamic(
                 cluster_wide=self.image.cluster_settings(), per_broker=self.image.broker_settings(node_id)
+            )
+        except ConfigError as error:  # together with this broker's file, which who decided it does not know
+            log.error(  # noqa: TRY400
+                "Dynamic settings of broker %d cannot be applied, previous ones kept: %s", node_id, error
             )

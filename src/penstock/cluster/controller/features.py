@@ -6,8 +6,16 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from penstock.cluster.controller.decision import Decision, Refusal
+from penstock.cluster.controller.min_isr_default import settle_min_isr
 from penstock.cluster.metadata.errors import MetadataError
 from penstock.cluster.metadata.image import MetadataImage
+from penstock.cluster.metadata.state import (
+    CORDONED_DIRECTORIES_LEVEL,
+    KRAFT_VERSION,
+    METADATA_VERSION,
+    NOT_SWITCHED_ON,
+)
+from penstock.config.broker import BrokerConfig
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.metadata_records import FeatureLevelRecord, MetadataRecord
 
@@ -33,7 +41,9 @@ class FeaturesUpdated(msgspec.Struct, frozen=True, kw_only=True):
     message: str | None = None
 
 
-def decide_bootstrap(image: MetadataImage, levels: Mapping[str, int] | None = None) -> Decision[None]:
+def decide_bootstrap(
+    image: MetadataImage, config: BrokerConfig, levels: Mapping[str, int] | None = None
+) -> Decision[None]:
     """Give a new cluster every feature at its highest level, or at that of `levels`: its first records.
 
     An existing cluster keeps what it has, and raises `MetadataError` when this version cannot work with it.
@@ -41,11 +51,12 @@ def decide_bootstrap(image: MetadataImage, levels: Mapping[str, int] | None = No
     if image.features.finalized:
         _check_workable(image)
         return Decision([], None)
-    chosen = {name: high for name, (_low, high) in image.features.supported.items()} | dict(levels or {})
+    supported = image.features.supported.items()
+    chosen = {name: high for name, (_, high) in supported if name not in NOT_SWITCHED_ON} | dict(levels or {})
     records: list[MetadataRecord] = [
         FeatureLevelRecord(name=name, feature_level=level) for name, level in chosen.items() if level > 0
     ]
-    return Decision(records, None)
+    return Decision([*records, *settle_min_isr(image, config, chosen)], None)
 
 
 def _check_workable(image: MetadataImage) -> None:
@@ -59,7 +70,7 @@ def _check_workable(image: MetadataImage) -> None:
 
 
 def decide_update_features(
-    image: MetadataImage, updates: Sequence[FeatureUpdate]
+    image: MetadataImage, config: BrokerConfig, updates: Sequence[FeatureUpdate]
 ) -> Decision[FeaturesUpdated]:
     """Raise or lower levels, within what every registered broker supports."""
     try:
@@ -70,13 +81,14 @@ def decide_update_features(
     records: list[MetadataRecord] = [
         FeatureLevelRecord(name=update.name, feature_level=update.level)
         for update in updates
-        if update.level != image.features.finalized.get(update.name, 0)
+        if update.level != image.features.levels.get(update.name, 0)
     ]
-    return Decision(records, FeaturesUpdated())
+    wanted = {update.name: update.level for update in updates}
+    return Decision([*records, *settle_min_isr(image, config, wanted)], FeaturesUpdated())
 
 
 def _check(image: MetadataImage, update: FeatureUpdate) -> None:
-    current = image.features.finalized.get(update.name, 0)
+    current = image.features.levels.get(update.name, 0)
     reason: str | None = None
     if update.upgrade_type not in tuple(UpgradeType):
         reason = "The controller does not support the given upgrade type."
@@ -89,6 +101,10 @@ def _check(image: MetadataImage, update: FeatureUpdate) -> None:
             "Can't downgrade the version of this feature without setting the upgrade type to either safe or unsafe "
             "downgrade."
         )
+    elif update.name == KRAFT_VERSION and update.level < current:
+        reason = "Can't downgrade the version of this feature."
+    elif update.name == METADATA_VERSION and update.level < CORDONED_DIRECTORIES_LEVEL <= current:
+        reason = "Refusing to perform the requested downgrade because it might delete metadata information."
     elif update.level > current and update.upgrade_type != UpgradeType.UPGRADE:
         reason = "Can't downgrade to a newer version."
     if reason is not None:

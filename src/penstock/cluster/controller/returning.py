@@ -3,6 +3,7 @@
     it stopped cleanly: it names the epoch it had (KIP-966)      has everything
     it crashed, and the topic syncs before it acknowledges       has all that was committed
     it crashed, and the topic waived that (`flush.messages`)     may lack committed records: see `sync_history`
+    it says that records are gone which it had synced            may lack committed records
     it comes with another disk (KIP-858)                         has nothing
 
 Who may lack something leaves the in-sync and the eligible replicas as long as anybody else is among them, and comes
@@ -33,6 +34,7 @@ class Returning(msgspec.Struct, frozen=True, kw_only=True):
     last_epoch: int
     log_dirs: Sequence[bytes]
     stopped_cleanly: bool
+    has_lost_records: bool = False
     is_fenced: bool
     was_fenced: bool
 
@@ -50,8 +52,8 @@ def change_partitions(
     alone = ElectionRules(image, config, lambda each: each == broker_id)
     records: list[MetadataRecord] = []
     for topic in image.topics.values():
-        is_suspect = not returning.stopped_cleanly and may_lack(
-            image, config, topic.name, returning.last_epoch
+        is_suspect = returning.has_lost_records or (
+            not returning.stopped_cleanly and may_lack(image, config, topic.name, returning.last_epoch)
         )
         for number, partition in topic.partitions.items():
             if broker_id not in partition.replicas:

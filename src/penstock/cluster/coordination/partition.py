@@ -15,12 +15,13 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 import msgspec
 
 from penstock.cluster.coordination.change import Change
 from penstock.cluster.coordination.errors import CoordinatorError, told_of
+from penstock.cluster.coordination.loading import Gap, PartitionLoad, Replayed
 from penstock.cluster.coordination.pending_batch import RECORD_OVERHEAD_BYTES, PendingBatch, size_of
 from penstock.cluster.replica import Replica
 from penstock.cluster.replica_errors import NotEnoughReplicasAfterAppend
@@ -28,27 +29,12 @@ from penstock.observability.clock import Clock
 from penstock.observability.completion import Completion
 from penstock.protocol.compression import Codec
 from penstock.protocol.errors import ErrorCode
-from penstock.protocol.records.batch import BatchHeader, iter_batches
 from penstock.protocol.records.builder import NewRecord
-from penstock.protocol.records.control import ControlType, control_type
-from penstock.protocol.records.record import Record, iter_records
-from penstock.protocol.wire import Buffer
-from penstock.storage.log_errors import LogError, OffsetOutOfRange
+from penstock.storage.log_errors import LogError
 from penstock.storage.log_values import Appended, Origin
 from penstock.storage.transaction_permit import TransactionPermit
 
-_READ_BYTES = 64 * 1024  # what is replayed, in some 6 ms, before others get their turn
 _COMMIT_RETRY_MS = 100
-
-
-class Replayed(Protocol):
-    """State that a log adds up to."""
-
-    def replay(self, record: Record, producer_id: int) -> None:
-        """Take in one record; `producer_id` is -1 unless it belongs to a transaction."""
-        ...
-
-    def end_transaction(self, producer_id: int, *, is_commit: bool) -> None: ...
 
 
 S = TypeVar("S", bound=Replayed)
@@ -103,6 +89,8 @@ class CoordinatorPartition(Generic[S]):
         self.leader_epoch = replica.leader_epoch
         self.state = state
         self.is_loaded = False
+        self.gaps: list[Gap] = []
+        """Damaged records that the state lacks."""
         self._is_ended = False
         self._clock = clock
         self._codec = codec
@@ -116,21 +104,10 @@ class CoordinatorPartition(Generic[S]):
     async def load(self, turn: asyncio.Semaphore) -> None:
         """Replay the log, in turn with others. Raises `LogError` or `CorruptRecords`."""
         log = self.replica.log
-        async with turn:
-            offset, end_offset = log.log_start_offset, log.log_end_offset
-            while offset < end_offset:
-                try:
-                    piece = await log.read_cold(offset, _READ_BYTES, offset_limit=end_offset)
-                except OffsetOutOfRange:
-                    if offset >= log.log_start_offset:
-                        raise
-                    offset = log.log_start_offset  # records below it were deleted meanwhile
-                    continue
-                if piece.next_offset <= offset:
-                    break
-                self._replay(piece.records, offset)
-                offset = piece.next_offset
-                await asyncio.sleep(0)
+        end_offset = log.log_end_offset
+        loading = PartitionLoad(self.replica, self.state, self._clock)
+        await loading.run(turn, end_offset)
+        self.gaps = loading.gaps
         if end_offset > log.log_start_offset:
             await self._until_committed(end_offset - 1)
         self.is_loaded = not self._is_ended
@@ -142,22 +119,6 @@ class CoordinatorPartition(Generic[S]):
                 await committed
             except NotEnoughReplicasAfterAppend:
                 await self._clock.sleep(_COMMIT_RETRY_MS)
-
-    def _replay(self, batches: Buffer, offset: int) -> None:
-        for position, header in iter_batches(batches):
-            if header.is_control:
-                self._replay_control(batches, position, header)
-                continue
-            producer_id = header.producer_id if header.is_transactional else -1
-            for record in iter_records(batches, pos=position):
-                if record.offset >= offset:
-                    self.state.replay(record, producer_id)
-
-    def _replay_control(self, batches: Buffer, position: int, header: BatchHeader) -> None:
-        for record in iter_records(batches, pos=position):
-            kind = control_type(record.key)
-            if kind in (ControlType.ABORT, ControlType.COMMIT):
-                self.state.end_transaction(header.producer_id, is_commit=kind is ControlType.COMMIT)
 
     # -- writing --------------------------------------------------------------------------------------
 

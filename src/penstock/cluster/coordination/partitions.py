@@ -1,12 +1,14 @@
 """The partitions of a coordinator's topic that this broker leads, loaded and dropped as the leadership moves."""
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, TypeVar
 
 from penstock.cluster.coordination.errors import CoordinatorError
-from penstock.cluster.coordination.partition import CoordinatorPartition, Replayed
+from penstock.cluster.coordination.loading import Replayed, describe_gaps
+from penstock.cluster.coordination.partition import CoordinatorPartition
 from penstock.cluster.coordination.placement import home_of
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.image import MetadataImage
@@ -22,6 +24,9 @@ from penstock.storage.log_errors import LogError
 log = logging.getLogger(__name__)
 
 _STOP_S_MAX = 5.0
+_READY_S_MAX = 5.0  # clients wait for an answer for half a minute and more
+_NOBODY = -1
+_REPAIR_CHECK_MS = 1_000
 
 S = TypeVar("S", bound=Replayed)
 T = TypeVar("T")
@@ -56,6 +61,11 @@ class CoordinatorPartitions(Generic[S]):
         self._write_timeout_ms = write_timeout_ms
         self._led: dict[int, CoordinatorPartition[S]] = {}
         self._loads: dict[int, asyncio.Task[None]] = {}
+        self._followed: dict[int, tuple[bytes, int]] = {}
+        """Which leader epoch of which topic was acted upon last; the image is ahead of it for a moment."""
+        self._on_followed = asyncio.Event()
+        self._repairs: dict[int, asyncio.Task[None]] = {}
+        """Wait for damaged records to be repaired, by the partition that was loaded without them."""
         self._turn = asyncio.Semaphore(1)  # loads go one by one: serving comes first
         self._is_active = False
 
@@ -83,12 +93,44 @@ class CoordinatorPartitions(Generic[S]):
     def led(self, number: int) -> CoordinatorPartition[S] | ErrorCode:
         """One partition, if it is led and loaded here."""
         partition = self._led.get(number)
-        if partition is None or not partition.leads:  # `apply` has yet to be told that another broker leads
-            return ErrorCode.NOT_COORDINATOR
-        if not partition.is_loaded:
-            is_loading = partition.number in self._loads
-            return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if is_loading else ErrorCode.NOT_COORDINATOR
-        return partition
+        if partition is not None and partition.leads and partition.is_loaded:
+            return partition
+        # Some clients give a broker up for long that says NOT_COORDINATOR: it does so only when that is final.
+        will_lead = self._is_loading(number)
+        return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if will_lead else ErrorCode.NOT_COORDINATOR
+
+    def leader_of(self, key: str) -> int:
+        """The broker that the metadata gives a group or transactional id to, -1 when there is none now."""
+        count = self.partition_count
+        home = self._image.partition(self.topic, home_of(key, count)) if count else None
+        return _NOBODY if home is None else home.leader
+
+    async def until_ready(self, key: str) -> bool:
+        """Wait until a key's partition is loaded here, if the metadata says that this broker leads it.
+
+        False when it is not: another broker leads it, the load has failed, or it takes longer than clients should wait.
+        """
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_READY_S_MAX):
+                while (count := self.partition_count) and self._is_loading(number := home_of(key, count)):
+                    await self._news_of(number)
+        return self._is_active and not isinstance(self.find(key), ErrorCode)
+
+    def _is_loading(self, number: int) -> bool:
+        """Whether this broker leads a partition as the metadata has it, and has yet to load it."""
+        topic = self._image.topics.get(self.topic)
+        partition = None if topic is None else topic.partitions.get(number)
+        if topic is None or partition is None or partition.leader != self._node_id or not self._is_active:
+            return False
+        is_followed = self._followed.get(number) == (topic.topic_id, partition.leader_epoch)
+        return not is_followed or number in self._loads
+
+    async def _news_of(self, number: int) -> None:
+        load = self._loads.get(number)
+        if load is None:
+            await self._on_followed.wait()
+        else:
+            await asyncio.wait([load])
 
     async def once_settled(self, key: str, found: T) -> T | ErrorCode:
         """Give what was found in the present state of a key's partition, once all of that is committed."""
@@ -114,8 +156,12 @@ class CoordinatorPartitions(Generic[S]):
     def start(self) -> None:
         self._is_active = True
         topic = self._image.topics.get(self.topic)
-        for number in topic.partitions if topic is not None else ():
-            self._follow(number)
+        if topic is not None:
+            for number, partition in topic.partitions.items():
+                # `apply` has yet to be called for the others.
+                if self._replicas.get(self.topic, number) is not None:
+                    self._followed[number] = (topic.topic_id, partition.leader_epoch)
+                self._follow(number)
 
     async def stop(self) -> None:
         """Take nothing new, and let what is under way be committed: its clients need not ask again."""
@@ -144,7 +190,10 @@ class CoordinatorPartitions(Generic[S]):
                     self._drop(number)
         for change in delta.partitions.values():
             if change.topic.name == self.topic:
+                self._followed[change.partition] = (change.topic.topic_id, change.after.leader_epoch)
                 self._follow(change.partition)
+        self._on_followed.set()
+        self._on_followed = asyncio.Event()
 
     def _follow(self, number: int) -> None:
         """Load what is led here in a new epoch, drop what is led elsewhere."""
@@ -179,13 +228,45 @@ class CoordinatorPartitions(Generic[S]):
         try:
             if isinstance(self._replicas.leader_of(self.topic, partition.number), Replica):
                 await partition.load(self._turn)
-        except (LogError, CorruptRecords, OSError):
-            log.exception("cannot load %s-%d: its groups have no coordinator", self.topic, partition.number)
+        except (LogError, CorruptRecords, OSError) as error:
+            log.error(  # noqa: TRY400 - what happened is in the message
+                "Cannot load %s-%d from %s: %s. Nothing that it coordinates is served: check the file, restore it from "
+                "another replica or a backup, and restart the broker",
+                self.topic,
+                partition.number,
+                partition.replica.log.directory,
+                error,
+            )
         finally:
             if self._loads.get(partition.number) is asyncio.current_task():
                 del self._loads[partition.number]
         if partition.is_loaded:
+            if partition.gaps:
+                self._report_gaps(partition)
             self._on_loaded(partition)
+
+    def _report_gaps(self, partition: CoordinatorPartition[S]) -> None:
+        log.error(
+            "Loaded %s-%d without damaged records: %s",
+            self.topic,
+            partition.number,
+            describe_gaps(partition.replica, partition.gaps),
+        )
+        self._repairs[partition.number] = asyncio.get_running_loop().create_task(
+            self._load_again_when_repaired(partition), name=f"repair {self.topic}-{partition.number}"
+        )
+
+    async def _load_again_when_repaired(self, partition: CoordinatorPartition[S]) -> None:
+        """Another replica may have been down when the partition was loaded."""
+        while all(gap.damage in partition.replica.log.damaged for gap in partition.gaps):
+            await self._clock.sleep(_REPAIR_CHECK_MS)
+        self._repairs.pop(partition.number)
+        if self._is_active and self._led.get(partition.number) is partition:
+            log.warning(
+                "%s-%d is loaded again: its damaged records were repaired", self.topic, partition.number
+            )
+            self._drop(partition.number)
+            self._follow(partition.number)
 
     def _reload(self, partition: CoordinatorPartition[S]) -> None:
         """Its log refused a write: what the log has is what counts."""
@@ -203,6 +284,9 @@ class CoordinatorPartitions(Generic[S]):
         load = self._loads.pop(number, None)
         if load is not None:
             load.cancel()
+        repair = self._repairs.pop(number, None)
+        if repair is not None:
+            repair.cancel()
         was_loaded = partition.is_loaded
         partition.end()
         if was_loaded:

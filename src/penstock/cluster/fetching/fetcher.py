@@ -7,7 +7,7 @@ not the leader, the disk refuses) rests or waits for the metadata; the others go
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from typing import Protocol
 
@@ -67,6 +67,11 @@ class _Followed:
         """Whether there was no space for what its leader gave last."""
         self.resting_until_ms = 0.0
 
+    @property
+    def lacks_records(self) -> bool:
+        """Whether records are missing that it had: a start looks for them, and opens the log if there are any."""
+        return self.replica.is_open and self.replica.log.first_missing_offset is not None
+
 
 class Fetcher:
     def __init__(
@@ -120,6 +125,7 @@ class Fetcher:
     async def _turn(self) -> None:
         self._news.clear()
         asking = dict(self._followed)
+        await self._rebuild(asking.values())
         wanted = self._wanted()
         if not wanted:
             await self._pause()
@@ -145,6 +151,28 @@ class Fetcher:
             return
         self._session.answered(response.session_id)
         await self._take(response, asking)
+
+    async def _rebuild(self, asking: Iterable[_Followed]) -> None:
+        """Let logs that lack records which they had go on from where they are missing."""
+        now_ms = self._clock.monotonic_ms()
+        for followed in [each for each in asking if each.lacks_records and each.resting_until_ms <= now_ms]:
+            replica = followed.replica
+            end_offset = replica.log.log_end_offset
+            try:
+                await replica.rebuild(self._store, leader_epoch=followed.leader_epoch)
+            except (LogError, OSError) as error:
+                self._rest(followed, f"its log cannot be rebuilt ({error})")
+                continue
+            if replica.log.log_end_offset == end_offset:
+                continue  # the missing records were repaired meanwhile
+            log.warning(
+                "Truncated %s-%d from offset %d to %d: the missing records are fetched from its leader, broker %d",
+                replica.topic,
+                replica.partition,
+                end_offset,
+                replica.log.log_end_offset,
+                replica.leader_id,
+            )
 
     async def _poll(self, wanted: dict[PartitionKey, FetchPartition]) -> FetchResponse:
         if self._channel is None:
@@ -207,7 +235,7 @@ class Fetcher:
                     continue  # the partition moved on while the answer was under way
                 reaction = position.react(data)
                 if isinstance(reaction, Append):
-                    stored = self._append(followed, reaction)
+                    stored = await self._append(followed, reaction)
                     if stored is not None:
                         storing.append((followed, reaction, stored))
                 else:
@@ -220,9 +248,12 @@ class Fetcher:
             else:
                 self._take_over(followed, reaction)
 
-    def _append(self, followed: _Followed, answer: Append) -> Completion[None] | None:
+    async def _append(self, followed: _Followed, answer: Append) -> Completion[None] | None:
         replica = followed.replica
         try:
+            start = position.start_before(answer.records, _view(replica))
+            if start is not None:
+                await self._start_at_batch(followed, start)
             appended = replica.append_fetched(
                 answer.records, self._clock.now_ms(), leader_epoch=followed.leader_epoch
             )
@@ -236,6 +267,20 @@ class Fetcher:
         if stored is None:
             self._take_over(followed, answer)
         return stored
+
+    async def _start_at_batch(self, followed: _Followed, base_offset: int) -> None:
+        """Until `_take_over` the log starts a few records before its leader's."""
+        replica = followed.replica
+        start_offset = replica.log.log_start_offset
+        await replica.start_over(self._store, base_offset, leader_epoch=followed.leader_epoch)
+        log.info(
+            "Moved the start of the empty log of %s-%d from offset %d to %d: "
+            "its leader's log start offset is inside the batch that begins there",
+            replica.topic,
+            replica.partition,
+            start_offset,
+            base_offset,
+        )
 
     def _take_over(self, followed: _Followed, answer: Append) -> None:
         try:
@@ -262,14 +307,15 @@ class Fetcher:
         end_offset = replica.log.log_end_offset
         offset = position.truncation_offset(truncate, own_epoch, own_end_offset, end_offset)
         await replica.truncate(self._store, offset, leader_epoch=followed.leader_epoch)
-        log.info(
-            "Truncated %s-%d from offset %d to %d: diverged from its leader in epoch %d",
-            replica.topic,
-            replica.partition,
-            end_offset,
-            replica.log.log_end_offset,
-            truncate.epoch,
-        )
+        if replica.log.log_end_offset < end_offset:  # a follower that is only behind has nothing to cut
+            log.info(
+                "Truncated %s-%d from offset %d to %d: diverged from its leader in epoch %d",
+                replica.topic,
+                replica.partition,
+                end_offset,
+                replica.log.log_end_offset,
+                truncate.epoch,
+            )
 
     async def _start_over(self, followed: _Followed) -> None:
         assert self._channel is not None, "an answer came through it"
@@ -281,14 +327,15 @@ class Fetcher:
         if start <= end_offset and not is_empty:
             self._rest(followed, f"its leader has neither offset {end_offset} nor a newer start")
             return
-        replica.start_over(start, leader_epoch=followed.leader_epoch)
-        log.info(
-            "Truncated %s-%d fully: its leader does not have its end offset %d; fetching from log start offset %d",
-            replica.topic,
-            replica.partition,
-            end_offset,
-            start,
-        )
+        await replica.start_over(self._store, start, leader_epoch=followed.leader_epoch)
+        if not is_empty:
+            log.info(
+                "Truncated %s-%d fully: its leader does not have its end offset %d; fetching from log start offset %d",
+                replica.topic,
+                replica.partition,
+                end_offset,
+                start,
+            )
 
     def _rest(self, followed: _Followed, reason: str) -> None:
         replica = followed.replica

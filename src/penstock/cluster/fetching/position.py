@@ -6,10 +6,14 @@ its own records of that epoch end if that is earlier, and asks again. Cutting by
 that only a dead leader ever had (KIP-101).
 """
 
+import contextlib
+
 import msgspec
 
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.fetch import FetchPartition, PartitionData
+from penstock.protocol.records.batch import iter_batches
+from penstock.protocol.records.errors import CorruptRecords
 from penstock.protocol.wire import Buffer
 
 
@@ -70,6 +74,20 @@ def react(data: PartitionData) -> Reaction:
     if data.diverging_epoch.epoch >= 0:
         return Truncate(data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
     return Append(data.records or b"", data.high_watermark, data.log_start_offset)
+
+
+def start_before(records: Buffer, log: LogView) -> int | None:
+    """The base offset of the first batch, if an empty log has to start there to append the records; None if not.
+
+    DeleteRecords may leave the leader's log start offset inside a batch, and the leader sends whole batches.
+    """
+    if log.end_offset != log.start_offset:
+        return None
+    with contextlib.suppress(CorruptRecords):  # the append refuses them
+        for _, first in iter_batches(records):
+            is_inside = first.base_offset < log.end_offset < first.next_offset
+            return first.base_offset if is_inside else None
+    return None
 
 
 def truncation_offset(truncate: Truncate, own_epoch: int, own_end_offset: int, end_offset: int) -> int:

@@ -59,7 +59,8 @@ class MetadataLog:
     async def append(self, records: Sequence[MetadataRecord]) -> None:
         """Have a decision committed; it is known here when this returns."""
         now_ms = self._clock.now_ms()
-        last_offset = await self._sink.append(encode_batch(records, now_ms), now_ms)
+        batch = encode_batch(records, now_ms, self.image.features.metadata_version)
+        last_offset = await self._sink.append(batch, now_ms)
         await self.reached(last_offset)
 
     async def reached(self, offset: int) -> None:

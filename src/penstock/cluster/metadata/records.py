@@ -8,9 +8,11 @@ Value of a record:
 The key is null. All records of one decision stand in one batch, so that all of them are there or none.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 from penstock.cluster.metadata.errors import MetadataError
+from penstock.cluster.metadata.state import CORDONED_DIRECTORIES_LEVEL
 from penstock.protocol.errors import ProtocolError
 from penstock.protocol.messages import metadata_records
 from penstock.protocol.messages.metadata_records import SPEC_OF, MetadataRecord
@@ -20,12 +22,18 @@ from penstock.protocol.records.record import iter_records
 from penstock.protocol.wire import Buffer, read_uvarint, write_uvarint
 
 FRAME_VERSION = 1
+_NEWEST_SINCE: Final[Mapping[type[MetadataRecord], int]] = {
+    metadata_records.RegisterBrokerRecord: CORDONED_DIRECTORIES_LEVEL,
+    metadata_records.BrokerRegistrationChangeRecord: CORDONED_DIRECTORIES_LEVEL,
+}
+"""The metadata.version from which on the newest form of a record is written; below it, the form before."""
 
 
-def encode_value(record: MetadataRecord) -> bytes:
-    """Write a record in the newest form that this version knows."""
+def encode_value(record: MetadataRecord, metadata_version: int) -> bytes:
+    """Write a record in the newest form that a cluster of this metadata.version knows."""
     spec = SPEC_OF[type(record)]
-    version = spec.versions[-1]
+    is_known = metadata_version >= _NEWEST_SINCE.get(type(record), 0)
+    version = spec.versions[-1 if is_known else -2]
     out = bytearray()
     write_uvarint(out, FRAME_VERSION)
     write_uvarint(out, spec.api_key)
@@ -46,9 +54,11 @@ def decode_value(value: Buffer) -> MetadataRecord:
         raise MetadataError(f"a metadata record cannot be read: {error}") from error
 
 
-def encode_batch(records: Iterable[MetadataRecord], now_ms: int) -> bytes:
+def encode_batch(records: Iterable[MetadataRecord], now_ms: int, metadata_version: int) -> bytes:
     """Put the records of one decision into one batch."""
-    return build_batch([NewRecord(value=encode_value(record), timestamp=now_ms) for record in records])
+    return build_batch(
+        [NewRecord(value=encode_value(record, metadata_version), timestamp=now_ms) for record in records]
+    )
 
 
 def decode_batches(buffer: Buffer) -> Iterator[tuple[int, Sequence[MetadataRecord]]]:

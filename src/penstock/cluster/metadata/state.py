@@ -24,21 +24,32 @@ TRANSACTION_VERSION = "transaction.version"
 GROUP_VERSION = "group.version"
 ELIGIBLE_LEADER_REPLICAS_VERSION = "eligible.leader.replicas.version"
 SHARE_VERSION = "share.version"
+KRAFT_VERSION = "kraft.version"
+STREAMS_VERSION = "streams.version"
+CORDONED_DIRECTORIES_LEVEL = 30  # of metadata.version
+KRAFT_LEVEL = 1
 SUPPORTED_FEATURES: Mapping[str, tuple[int, int]] = {
-    METADATA_VERSION: (25, 25),
+    METADATA_VERSION: (25, CORDONED_DIRECTORIES_LEVEL),
     TRANSACTION_VERSION: (0, 2),
     GROUP_VERSION: (0, 1),
     ELIGIBLE_LEADER_REPLICAS_VERSION: (0, 1),
     SHARE_VERSION: (0, 1),
+    KRAFT_VERSION: (0, KRAFT_LEVEL),
+    STREAMS_VERSION: (0, 1),
 }
 """From which to which level this version can work with each feature (KIP-584).
 
 A new cluster is given the highest level of each; one that is older than a feature has it at 0 until it is raised.
-Metadata records are written in one form only, that of metadata.version 25, which is Kafka 4.0-IV3. Transactions: 0
-writes their state in the first form, 1 in one that can carry more, and 2 has producers raise their epoch at every end
-(KIP-890). Groups: 0 has classic ones only, 1 those of KIP-848 too. Eligible leaders: 1 remembers who may lead when
-nobody is in sync (KIP-966). Share groups (KIP-932) are there from 1 on.
+metadata.version 25 is Kafka 4.0-IV3 and 30 is 4.3-IV0, from which on records of brokers have a place for cordoned
+directories (KIP-1066); what lies between changes no record. Transactions: 0 writes their state in the first form, 1
+in one that can carry more, and 2 has producers raise their epoch at every end (KIP-890). Groups: 0 has classic ones
+only, 1 those of KIP-848 too. Eligible leaders: 1 remembers who may lead when nobody is in sync (KIP-966). Share groups
+(KIP-932) are there from 1 on. The quorum is always at kraft.version 1, which its own records say (KIP-853). There are
+no groups for Kafka Streams: streams.version is there because tools set all features of a release, and has no effect;
+clients look for the APIs.
 """
+NOT_SWITCHED_ON = frozenset({KRAFT_VERSION})
+"""Features that neither a new cluster nor an upgrade is given a level of."""
 
 
 class Partition(msgspec.Struct, frozen=True, kw_only=True):
@@ -199,3 +210,12 @@ class Features:
         self.epoch = -1
         self.finalized: dict[str, int] = {}
         self.supported: Mapping[str, tuple[int, int]] = SUPPORTED_FEATURES
+
+    @property
+    def levels(self) -> dict[str, int]:
+        """All that are switched on, the quorum's own among them."""
+        return {**self.finalized, KRAFT_VERSION: KRAFT_LEVEL}
+
+    @property
+    def metadata_version(self) -> int:
+        return self.finalized.get(METADATA_VERSION, 0)

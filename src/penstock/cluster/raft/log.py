@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterable
 from functools import partial
 
 from penstock.cluster.raft.log_shape import LogShape
-from penstock.cluster.raft.records import voter_sets_in
+from penstock.cluster.raft.records import leader_in, voter_sets_in
 from penstock.cluster.raft.snapshots import REMEDY, SnapshotFiles, snapshot_batches
 from penstock.cluster.raft.values import LogPosition
 from penstock.cluster.raft.voters import VoterHistory, VoterSet
@@ -100,11 +100,22 @@ class StoredRaftLog:
     async def verify(self) -> None:
         """Look for damage in all of the log. Raises `LogCorrupt`, which says where it is and what to do."""
         log = self._log
+        for loss in log.losses:
+            lost = loss.damage
+            raise LogCorrupt(
+                f"{loss.path} is damaged at byte {lost.position}: it {loss.what}. The metadata records of offsets "
+                f"{lost.base_offset} to {lost.next_offset - 1} are missing. {REMEDY}"
+            )
+        if log.log_start_offset > 0 and not self._found:
+            raise LogCorrupt(
+                f"{log.directory} has no snapshot, but the metadata records below offset {log.log_start_offset} are in "
+                f"one only. {REMEDY}"
+            )
         for segment in list(log.segments):
             # The epochs that were saved may be those of records that a crash has taken, and others have replaced.
             await log.check(segment, _without_rest, by_epochs=False)
         if log.damaged:
-            first = log.damaged[0]
+            first = next(iter(log.damaged))
             path = next(each.log_path for each in log.segments if each.base_offset == first.segment)
             raise LogCorrupt(
                 f"{path} is damaged at byte {first.position}: the {first.size_bytes} bytes there are not the metadata "
@@ -134,6 +145,14 @@ class StoredRaftLog:
                 for offset, voters in voter_sets_in(buffer, pos, header):
                     history.add(offset, voters)
         return history, size_bytes
+
+    async def founder(self) -> int | None:
+        """The node that has begun this log; None when the log has no beginning. Raises `LogCorrupt`."""
+        if self._log.log_start_offset > 0:
+            return None
+        async for buffer in self.batches(0, self._log.log_end_offset):
+            return next((leader_in(buffer, pos, header) for pos, header in iter_batches(buffer)), None)
+        return None
 
     # -- records --------------------------------------------------------------------------------------
 

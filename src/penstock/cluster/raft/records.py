@@ -101,6 +101,15 @@ def voter_sets_in(buffer: Buffer, pos: int, header: BatchHeader) -> Iterator[tup
         raise RaftFault(f"a control record at offset {header.base_offset} cannot be read: {error}") from error
 
 
+def leader_in(buffer: Buffer, pos: int, header: BatchHeader) -> int | None:
+    """The node that a LeaderChange record names as leader; None for any other batch."""
+    if header.is_control:
+        for record in iter_records(buffer, pos=pos):
+            if control_type(record.key) is ControlType.LEADER_CHANGE:
+                return leader_change_message.decode(record.value or b"", _LEADER_CHANGE_VERSION).leader_id
+    return None
+
+
 def _decode_voters(value: bytes) -> VoterSet:
     decoded = voters_record.decode(value, 0)
     return VoterSet(

@@ -6,6 +6,7 @@ from penstock.config.theme import Theme
 THEME = Theme("Client metrics subscriptions", live=Live.CLUSTER_WIDE)
 
 INTERVAL_MS_DEFAULT = 300_000
+INTERVAL_MS_MIN, INTERVAL_MS_MAX = 100, 3_600_000
 MATCHED = (
     "client_instance_id",
     "client_id",
@@ -20,7 +21,9 @@ METRICS = THEME.names(
     "metrics", (), "Names of metrics, or what they begin with, that clients shall send; `*` is all."
 )
 INTERVAL_MS = THEME.integer(
-    "interval.ms", INTERVAL_MS_DEFAULT, "How often they shall send them.", at_least=100, at_most=3_600_000
+    "interval.ms",
+    INTERVAL_MS_DEFAULT,
+    f"How often they shall send them, from {INTERVAL_MS_MIN} to {INTERVAL_MS_MAX} (an hour).",
 )
 MATCH = THEME.names(
     "match",

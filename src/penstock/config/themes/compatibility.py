@@ -5,19 +5,19 @@ from penstock.config.theme import Theme
 
 THEME = Theme("Taken, without effect")
 
-_ONE_LOOP = "Penstock serves all connections on one event loop; several cores are used by several brokers."
-_NO_PURGATORY = "Waiting requests cost nothing here until they are due."
+ONE_LOOP = "Penstock serves all connections on one event loop; several cores are used by several brokers."
+NO_PURGATORY = "Waiting requests cost nothing here until they are due."
 
-THEME.integer("num.network.threads", 3, _ONE_LOOP, at_least=1, live=Live.CLUSTER_WIDE, ignored=True)
-THEME.integer("num.io.threads", 8, _ONE_LOOP, at_least=1, live=Live.CLUSTER_WIDE, ignored=True)
-THEME.integer("background.threads", 10, _ONE_LOOP, at_least=1, live=Live.CLUSTER_WIDE, ignored=True)
-THEME.integer("group.coordinator.threads", 4, _ONE_LOOP, at_least=1, ignored=True)
+THEME.integer("num.network.threads", 3, ONE_LOOP, at_least=1, live=Live.CLUSTER_WIDE, ignored=True)
+THEME.integer("num.io.threads", 8, ONE_LOOP, at_least=1, live=Live.CLUSTER_WIDE, ignored=True)
+THEME.integer("background.threads", 10, ONE_LOOP, at_least=1, live=Live.CLUSTER_WIDE, ignored=True)
+THEME.integer("group.coordinator.threads", 4, ONE_LOOP, at_least=1, ignored=True)
 THEME.integer(
     "group.coordinator.append.linger.ms", -1, "Group commit gathers writes.", at_least=-1, ignored=True
 )
-THEME.integer("fetch.purgatory.purge.interval.requests", 1000, _NO_PURGATORY, ignored=True)
-THEME.integer("producer.purgatory.purge.interval.requests", 1000, _NO_PURGATORY, ignored=True)
-THEME.integer("delete.records.purgatory.purge.interval.requests", 1, _NO_PURGATORY, ignored=True)
+THEME.integer("fetch.purgatory.purge.interval.requests", 1000, NO_PURGATORY, ignored=True)
+THEME.integer("producer.purgatory.purge.interval.requests", 1000, NO_PURGATORY, ignored=True)
+THEME.integer("delete.records.purgatory.purge.interval.requests", 1, NO_PURGATORY, ignored=True)
 THEME.names(
     "metric.reporters", (), "Metrics are offered to Prometheus.", live=Live.CLUSTER_WIDE, ignored=True
 )

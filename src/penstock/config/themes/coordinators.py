@@ -54,6 +54,12 @@ GROUP_CONSUMER_ASSIGNMENT_INTERVAL_MS = GROUPS.integer(
     at_least=0,
     live=Live.CLUSTER_WIDE,
 )
+GROUP_CONSUMER_MIN_ASSIGNMENT_INTERVAL_MS = GROUPS.integer(
+    "group.consumer.min.assignment.interval.ms", 0, "The least a group may set for it.", at_least=0
+)
+GROUP_CONSUMER_MAX_ASSIGNMENT_INTERVAL_MS = GROUPS.integer(
+    "group.consumer.max.assignment.interval.ms", 15_000, "The most a group may set for it.", at_least=0
+)
 GROUP_CONSUMER_MAX_SIZE = GROUPS.integer(
     "group.consumer.max.size", INT_MAX, "How many members a KIP-848 group may have.", at_least=1
 )

@@ -9,10 +9,10 @@ HOUR_MS = 3_600_000
 
 THEME = Theme("Logs")
 
-LOG_DIRS = THEME.optional_string(
+LOG_DIRS = THEME.optional_names(
     "log.dirs", "The directories that hold the logs, comma-separated. Unset, `log.dir` is used."
 )
-LOG_DIR = THEME.string("log.dir", "penstock-data", "The directory that holds the logs.")
+LOG_DIR = THEME.names("log.dir", ("penstock-data",), "The directory that holds the logs.")
 NUM_RECOVERY_THREADS_PER_DATA_DIR = THEME.integer(
     "num.recovery.threads.per.data.dir",
     2,
@@ -197,7 +197,7 @@ LOG_SCRUB_INTERVAL_MS = UPKEEP.long(
     "penstock.log.scrub.interval.ms",
     604_800_000,
     "How long after one pass over all records, which looks for bytes that have rotted on the disk, the next begins; 0 "
-    "never. The first begins ten minutes after the start at the latest.",
+    "never. The first begins ten minutes after the start at the latest. A change applies at once.",
     at_least=0,
     live=Live.CLUSTER_WIDE,
 )

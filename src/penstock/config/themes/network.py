@@ -25,21 +25,23 @@ PROCESS_ROLES = IDENTITY.names(
 
 LISTEN = Theme("Listeners and connections")
 
-LISTENERS = LISTEN.string(
+LISTENERS = LISTEN.names(
     "listeners",
-    "PLAINTEXT://:9092",
-    "Where to listen, as NAME://host:port, comma-separated. An empty host is every interface; port 0 takes a free one.",
+    ("PLAINTEXT://:9092",),
+    "Where to listen, as NAME://host:port, comma-separated. An empty host is every interface; port 0 takes a free one. "
+    "While the broker runs, a listener that is added is opened at once, and one that is removed is closed with its "
+    "connections.",
     live=Live.PER_BROKER,
 )
-ADVERTISED_LISTENERS = LISTEN.optional_string(
+ADVERTISED_LISTENERS = LISTEN.optional_names(
     "advertised.listeners",
-    "The addresses that clients are told to connect to, in the form of `listeners`. Unset, `listeners` is used.",
-    live=Live.PER_BROKER,
+    "The addresses that clients connect to, in the form of `listeners`. Unset, `listeners` is used.",
 )
 LISTENER_SECURITY_PROTOCOL_MAP = LISTEN.string(
     "listener.security.protocol.map",
-    "PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT,SASL_SSL:SASL_SSL,CONTROLLER:PLAINTEXT",
-    "Which protocol each listener name speaks, as NAME:PROTOCOL, comma-separated.",
+    "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT",
+    "Which protocol each listener name speaks, as NAME:PROTOCOL, comma-separated. Unset, a listener named CONTROLLER "
+    "or in `controller.listener.names` speaks PLAINTEXT.",
     live=Live.PER_BROKER,
 )
 INTER_BROKER_LISTENER_NAME = LISTEN.optional_string(
@@ -58,7 +60,7 @@ CONTROLLER_LISTENER_NAMES = LISTEN.names(
     (),
     "The listeners of the metadata quorum; the first one is used to reach it.",
 )
-EARLY_START_LISTENERS = LISTEN.optional_string(
+EARLY_START_LISTENERS = LISTEN.optional_names(
     "early.start.listeners",
     "Listeners that open before the broker has caught up with the metadata.",
     ignored=True,
@@ -168,6 +170,12 @@ MAX_REQUEST_PARTITION_SIZE_LIMIT = REQUESTS.integer(
     "max.request.partition.size.limit",
     2000,
     "How many partitions one DescribeTopicPartitions answer lists.",
+    at_least=1,
+)
+TELEMETRY_MAX_BYTES = REQUESTS.integer(
+    "telemetry.max.bytes",
+    1_048_576,
+    "How many bytes of metrics a client may push at once, compressed and not (KIP-714).",
     at_least=1,
 )
 

@@ -106,6 +106,7 @@ SASL_OAUTHBEARER_SCOPE_CLAIM_NAME = SASL.string(
     "sasl.oauthbearer.scope.claim.name",
     "scope",
     "The claim that holds the scopes.",
+    live=Live.READ_ONLY,
     ignored=True,
 )
 SASL_OAUTHBEARER_ALGORITHMS = SASL.names(

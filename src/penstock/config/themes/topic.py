@@ -182,7 +182,9 @@ MIN_COMPACTION_LAG_MS = THEME.long(
 MIN_INSYNC_REPLICAS = THEME.integer(
     "min.insync.replicas",
     1,
-    "How many replicas must be in sync for a write with acks=all to be taken: all of them where a partition has fewer.",
+    "How many replicas must be in sync for a write with acks=all to be taken: all of them where a partition has fewer. "
+    "A new cluster keeps the value of its first controller for all brokers (KIP-966), whatever their files say later: "
+    "`penstock config set brokers min.insync.replicas=2` changes it.",
     at_least=1,
     synonyms=("min.insync.replicas",),
 )

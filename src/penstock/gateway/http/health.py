@@ -4,8 +4,9 @@
 broker has caught up with the cluster's metadata, is registered, and is not fenced: else send clients elsewhere.
 
 A broker whose disk is full is `degraded` and still 200: it serves readers, commits their offsets and deletes topics,
-which is how space is freed. With 503 Kubernetes would take it out of its service, and nobody could. A broker whose disk
-has failed is 503: other brokers lead its partitions, and it must be restarted.
+which is how space is freed. With 503 Kubernetes would take it out of its service, and nobody could. So is a broker with
+damaged records: it serves all others. A broker whose disk has failed is 503: other brokers lead its partitions, and it
+must be restarted.
 """
 
 from collections.abc import Callable, Sequence
@@ -91,6 +92,13 @@ def obstacles_of(services: Services) -> list[str]:
 
 
 def troubles_of(services: Services) -> list[str]:
-    """Of one broker."""
-    trouble = services.replicas.disk.trouble
-    return [] if trouble is None else [trouble]
+    """Of one broker. Names no partition: strangers may ask."""
+    found = []
+    if (trouble := services.replicas.disk.trouble) is not None:
+        found.append(trouble)
+    if count := len(services.replicas.damage):
+        found.append(
+            f"records of {count} partition(s) are damaged on its disk and not served; `penstock cluster status` names "
+            "them"
+        )
+    return found

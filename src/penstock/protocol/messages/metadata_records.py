@@ -81,6 +81,7 @@ class BrokerRegistrationChangeRecord(msgspec.Struct, frozen=True, kw_only=True, 
     fenced: int = 0
     in_controlled_shutdown: int = 0
     log_dirs: list[bytes] = []
+    cordoned_log_dirs: list[bytes] | None = None
 
 
 class EntityData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -180,6 +181,7 @@ class RegisterBrokerRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     fenced: bool = True
     in_controlled_shutdown: bool = False
     log_dirs: list[bytes] = []
+    cordoned_log_dirs: list[bytes] | None = None
 
 
 class ControllerEndpoint(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -455,6 +457,8 @@ def _write_broker_registration_change_record_v0(out: bytearray, message: BrokerR
         raise unsupported_field("BrokerRegistrationChangeRecord.in_controlled_shutdown", 0, 0)
     if message.log_dirs != []:
         raise unsupported_field("BrokerRegistrationChangeRecord.log_dirs", 0, 0)
+    if message.cordoned_log_dirs is not None:
+        raise unsupported_field("BrokerRegistrationChangeRecord.cordoned_log_dirs", 0, 0)
     out += _PACKED_iq.pack(message.broker_id, message.broker_epoch)
     tagged: list[tuple[int, bytearray]] = []
     if message.fenced != 0:
@@ -497,6 +501,8 @@ def _read_broker_registration_change_record_v1(buf: Buffer, pos: int) -> tuple[B
 def _write_broker_registration_change_record_v1(out: bytearray, message: BrokerRegistrationChangeRecord) -> None:
     if message.log_dirs != []:
         raise unsupported_field("BrokerRegistrationChangeRecord.log_dirs", 1, 1)
+    if message.cordoned_log_dirs is not None:
+        raise unsupported_field("BrokerRegistrationChangeRecord.cordoned_log_dirs", 1, 1)
     out += _PACKED_iq.pack(message.broker_id, message.broker_epoch)
     tagged: list[tuple[int, bytearray]] = []
     if message.fenced != 0:
@@ -546,6 +552,8 @@ def _read_broker_registration_change_record_v2(buf: Buffer, pos: int) -> tuple[B
 
 
 def _write_broker_registration_change_record_v2(out: bytearray, message: BrokerRegistrationChangeRecord) -> None:
+    if message.cordoned_log_dirs is not None:
+        raise unsupported_field("BrokerRegistrationChangeRecord.cordoned_log_dirs", 2, 2)
     out += _PACKED_iq.pack(message.broker_id, message.broker_epoch)
     tagged: list[tuple[int, bytearray]] = []
     if message.fenced != 0:
@@ -565,20 +573,90 @@ def _write_broker_registration_change_record_v2(out: bytearray, message: BrokerR
     write_tagged_fields(out, tagged)
 
 
+def _read_broker_registration_change_record_v3(buf: Buffer, pos: int) -> tuple[BrokerRegistrationChangeRecord, int]:
+    broker_id, broker_epoch = _PACKED_iq.unpack_from(buf, pos)
+    pos += 12
+    fenced: int = 0
+    in_controlled_shutdown: int = 0
+    log_dirs: list[bytes] = []
+    cordoned_log_dirs: list[bytes] | None = None
+    if buf[pos] == 0:
+        pos += 1
+    else:
+        count, pos = read_uvarint(buf, pos)
+        for _ in range(count):
+            tag, pos, end = read_tag(buf, pos)
+            if tag == 0:
+                fenced = _PACKED_b.unpack_from(buf, pos)[0]
+                pos += 1
+            elif tag == 1:
+                in_controlled_shutdown = _PACKED_b.unpack_from(buf, pos)[0]
+                pos += 1
+            elif tag == 2:
+                count, pos = read_compact_array_length(buf, pos, 16)
+                log_dirs, pos = read_uuids(buf, pos, count)
+            elif tag == 3:
+                count, pos = read_compact_nullable_array_length(buf, pos, 16)
+                cordoned_log_dirs = None
+                if count >= 0:
+                    cordoned_log_dirs, pos = read_uuids(buf, pos, count)
+            else:
+                pos = end
+            if pos != end:
+                raise wrong_tag_size("BrokerRegistrationChangeRecord", tag)
+    value = BrokerRegistrationChangeRecord(
+        broker_id=broker_id,
+        broker_epoch=broker_epoch,
+        fenced=fenced,
+        in_controlled_shutdown=in_controlled_shutdown,
+        log_dirs=log_dirs,
+        cordoned_log_dirs=cordoned_log_dirs,
+    )
+    return value, pos
+
+
+def _write_broker_registration_change_record_v3(out: bytearray, message: BrokerRegistrationChangeRecord) -> None:
+    out += _PACKED_iq.pack(message.broker_id, message.broker_epoch)
+    tagged: list[tuple[int, bytearray]] = []
+    if message.fenced != 0:
+        value = bytearray()
+        value += _PACKED_b.pack(message.fenced)
+        tagged.append((0, value))
+    if message.in_controlled_shutdown != 0:
+        value = bytearray()
+        value += _PACKED_b.pack(message.in_controlled_shutdown)
+        tagged.append((1, value))
+    if message.log_dirs != []:
+        value = bytearray()
+        log_dirs = message.log_dirs
+        write_compact_array_length(value, len(log_dirs))
+        write_uuids(value, log_dirs)
+        tagged.append((2, value))
+    if message.cordoned_log_dirs is not None:
+        value = bytearray()
+        cordoned_log_dirs = message.cordoned_log_dirs
+        write_compact_array_length(value, len(cordoned_log_dirs))
+        write_uuids(value, cordoned_log_dirs)
+        tagged.append((3, value))
+    write_tagged_fields(out, tagged)
+
+
 _BROKER_REGISTRATION_CHANGE_RECORD_READERS: Final[tuple[Callable[[Buffer, int], tuple[BrokerRegistrationChangeRecord, int]], ...]] = (
     _read_broker_registration_change_record_v0,
     _read_broker_registration_change_record_v1,
     _read_broker_registration_change_record_v2,
+    _read_broker_registration_change_record_v3,
 )
 _BROKER_REGISTRATION_CHANGE_RECORD_WRITERS: Final[tuple[Callable[[bytearray, BrokerRegistrationChangeRecord], None], ...]] = (
     _write_broker_registration_change_record_v0,
     _write_broker_registration_change_record_v1,
     _write_broker_registration_change_record_v2,
+    _write_broker_registration_change_record_v3,
 )
 
 
 def decode_broker_registration_change_record(buf: Buffer, version: int, pos: int = 0) -> BrokerRegistrationChangeRecord:
-    if not 0 <= version <= 2:
+    if not 0 <= version <= 3:
         raise unsupported_version("BrokerRegistrationChangeRecord", version)
     try:
         return _BROKER_REGISTRATION_CHANGE_RECORD_READERS[version](buf, pos)[0]
@@ -587,7 +665,7 @@ def decode_broker_registration_change_record(buf: Buffer, version: int, pos: int
 
 
 def encode_broker_registration_change_record_into(out: bytearray, message: BrokerRegistrationChangeRecord, version: int) -> None:
-    if not 0 <= version <= 2:
+    if not 0 <= version <= 3:
         raise unsupported_version("BrokerRegistrationChangeRecord", version)
     try:
         _BROKER_REGISTRATION_CHANGE_RECORD_WRITERS[version](out, message)
@@ -1715,6 +1793,8 @@ def _write_register_broker_record_v0(out: bytearray, message: RegisterBrokerReco
         raise unsupported_field("RegisterBrokerRecord.in_controlled_shutdown", 0, 0)
     if message.log_dirs != []:
         raise unsupported_field("RegisterBrokerRecord.log_dirs", 0, 0)
+    if message.cordoned_log_dirs is not None:
+        raise unsupported_field("RegisterBrokerRecord.cordoned_log_dirs", 0, 0)
     out += _PACKED_iuq.pack(message.broker_id, message.incarnation_id, message.broker_epoch)
     end_points = message.end_points
     write_compact_array_length(out, len(end_points))
@@ -1767,6 +1847,8 @@ def _write_register_broker_record_v1(out: bytearray, message: RegisterBrokerReco
         raise unsupported_field("RegisterBrokerRecord.is_migrating_zk_broker", 1, 1)
     if message.log_dirs != []:
         raise unsupported_field("RegisterBrokerRecord.log_dirs", 1, 1)
+    if message.cordoned_log_dirs is not None:
+        raise unsupported_field("RegisterBrokerRecord.cordoned_log_dirs", 1, 1)
     out += _PACKED_iuq.pack(message.broker_id, message.incarnation_id, message.broker_epoch)
     end_points = message.end_points
     write_compact_array_length(out, len(end_points))
@@ -1818,6 +1900,8 @@ def _read_register_broker_record_v2(buf: Buffer, pos: int) -> tuple[RegisterBrok
 def _write_register_broker_record_v2(out: bytearray, message: RegisterBrokerRecord) -> None:
     if message.log_dirs != []:
         raise unsupported_field("RegisterBrokerRecord.log_dirs", 2, 2)
+    if message.cordoned_log_dirs is not None:
+        raise unsupported_field("RegisterBrokerRecord.cordoned_log_dirs", 2, 2)
     out += _PACKED_iouq.pack(message.broker_id, message.is_migrating_zk_broker, message.incarnation_id, message.broker_epoch)
     end_points = message.end_points
     write_compact_array_length(out, len(end_points))
@@ -1878,6 +1962,8 @@ def _read_register_broker_record_v3(buf: Buffer, pos: int) -> tuple[RegisterBrok
 
 
 def _write_register_broker_record_v3(out: bytearray, message: RegisterBrokerRecord) -> None:
+    if message.cordoned_log_dirs is not None:
+        raise unsupported_field("RegisterBrokerRecord.cordoned_log_dirs", 3, 3)
     out += _PACKED_iouq.pack(message.broker_id, message.is_migrating_zk_broker, message.incarnation_id, message.broker_epoch)
     end_points = message.end_points
     write_compact_array_length(out, len(end_points))
@@ -1899,22 +1985,104 @@ def _write_register_broker_record_v3(out: bytearray, message: RegisterBrokerReco
     write_tagged_fields(out, tagged)
 
 
+def _read_register_broker_record_v4(buf: Buffer, pos: int) -> tuple[RegisterBrokerRecord, int]:
+    broker_id, is_migrating_zk_broker, incarnation_id, broker_epoch = _PACKED_iouq.unpack_from(buf, pos)
+    pos += 29
+    count, pos = read_compact_array_length(buf, pos, 7)
+    end_points: list[BrokerEndpoint] = []
+    for _ in range(count):
+        end_points_item, pos = _read_broker_endpoint_v0(buf, pos)
+        end_points.append(end_points_item)
+    count, pos = read_compact_array_length(buf, pos, 6)
+    features: list[BrokerFeature] = []
+    for _ in range(count):
+        features_item, pos = _read_broker_feature_v0(buf, pos)
+        features.append(features_item)
+    rack, pos = read_compact_nullable_string(buf, pos)
+    fenced, in_controlled_shutdown = _PACKED_oo.unpack_from(buf, pos)
+    pos += 2
+    log_dirs: list[bytes] = []
+    cordoned_log_dirs: list[bytes] | None = None
+    if buf[pos] == 0:
+        pos += 1
+    else:
+        count, pos = read_uvarint(buf, pos)
+        for _ in range(count):
+            tag, pos, end = read_tag(buf, pos)
+            if tag == 0:
+                count, pos = read_compact_array_length(buf, pos, 16)
+                log_dirs, pos = read_uuids(buf, pos, count)
+            elif tag == 1:
+                count, pos = read_compact_nullable_array_length(buf, pos, 16)
+                cordoned_log_dirs = None
+                if count >= 0:
+                    cordoned_log_dirs, pos = read_uuids(buf, pos, count)
+            else:
+                pos = end
+            if pos != end:
+                raise wrong_tag_size("RegisterBrokerRecord", tag)
+    value = RegisterBrokerRecord(
+        broker_id=broker_id,
+        is_migrating_zk_broker=is_migrating_zk_broker,
+        incarnation_id=incarnation_id,
+        broker_epoch=broker_epoch,
+        end_points=end_points,
+        features=features,
+        rack=rack,
+        fenced=fenced,
+        in_controlled_shutdown=in_controlled_shutdown,
+        log_dirs=log_dirs,
+        cordoned_log_dirs=cordoned_log_dirs,
+    )
+    return value, pos
+
+
+def _write_register_broker_record_v4(out: bytearray, message: RegisterBrokerRecord) -> None:
+    out += _PACKED_iouq.pack(message.broker_id, message.is_migrating_zk_broker, message.incarnation_id, message.broker_epoch)
+    end_points = message.end_points
+    write_compact_array_length(out, len(end_points))
+    for end_points_item in end_points:
+        _write_broker_endpoint_v0(out, end_points_item)
+    features = message.features
+    write_compact_array_length(out, len(features))
+    for features_item in features:
+        _write_broker_feature_v0(out, features_item)
+    write_compact_nullable_string(out, message.rack)
+    out += _PACKED_oo.pack(message.fenced, message.in_controlled_shutdown)
+    tagged: list[tuple[int, bytearray]] = []
+    if message.log_dirs != []:
+        value = bytearray()
+        log_dirs = message.log_dirs
+        write_compact_array_length(value, len(log_dirs))
+        write_uuids(value, log_dirs)
+        tagged.append((0, value))
+    if message.cordoned_log_dirs is not None:
+        value = bytearray()
+        cordoned_log_dirs = message.cordoned_log_dirs
+        write_compact_array_length(value, len(cordoned_log_dirs))
+        write_uuids(value, cordoned_log_dirs)
+        tagged.append((1, value))
+    write_tagged_fields(out, tagged)
+
+
 _REGISTER_BROKER_RECORD_READERS: Final[tuple[Callable[[Buffer, int], tuple[RegisterBrokerRecord, int]], ...]] = (
     _read_register_broker_record_v0,
     _read_register_broker_record_v1,
     _read_register_broker_record_v2,
     _read_register_broker_record_v3,
+    _read_register_broker_record_v4,
 )
 _REGISTER_BROKER_RECORD_WRITERS: Final[tuple[Callable[[bytearray, RegisterBrokerRecord], None], ...]] = (
     _write_register_broker_record_v0,
     _write_register_broker_record_v1,
     _write_register_broker_record_v2,
     _write_register_broker_record_v3,
+    _write_register_broker_record_v4,
 )
 
 
 def decode_register_broker_record(buf: Buffer, version: int, pos: int = 0) -> RegisterBrokerRecord:
-    if not 0 <= version <= 3:
+    if not 0 <= version <= 4:
         raise unsupported_version("RegisterBrokerRecord", version)
     try:
         return _REGISTER_BROKER_RECORD_READERS[version](buf, pos)[0]
@@ -1923,7 +2091,7 @@ def decode_register_broker_record(buf: Buffer, version: int, pos: int = 0) -> Re
 
 
 def encode_register_broker_record_into(out: bytearray, message: RegisterBrokerRecord, version: int) -> None:
-    if not 0 <= version <= 3:
+    if not 0 <= version <= 4:
         raise unsupported_version("RegisterBrokerRecord", version)
     try:
         _REGISTER_BROKER_RECORD_WRITERS[version](out, message)
@@ -2436,7 +2604,7 @@ class RecordSpec(NamedTuple):
 
 
 RECORDS: Final[dict[int, RecordSpec]] = {
-    0: RecordSpec(0, RegisterBrokerRecord, range(0, 4), decode_register_broker_record, encode_register_broker_record_into),
+    0: RecordSpec(0, RegisterBrokerRecord, range(0, 5), decode_register_broker_record, encode_register_broker_record_into),
     1: RecordSpec(1, UnregisterBrokerRecord, range(0, 1), decode_unregister_broker_record, encode_unregister_broker_record_into),
     2: RecordSpec(2, TopicRecord, range(0, 1), decode_topic_record, encode_topic_record_into),
     3: RecordSpec(3, PartitionRecord, range(0, 3), decode_partition_record, encode_partition_record_into),
@@ -2449,7 +2617,7 @@ RECORDS: Final[dict[int, RecordSpec]] = {
     12: RecordSpec(12, FeatureLevelRecord, range(0, 1), decode_feature_level_record, encode_feature_level_record_into),
     14: RecordSpec(14, ClientQuotaRecord, range(0, 1), decode_client_quota_record, encode_client_quota_record_into),
     15: RecordSpec(15, ProducerIdsRecord, range(0, 1), decode_producer_ids_record, encode_producer_ids_record_into),
-    17: RecordSpec(17, BrokerRegistrationChangeRecord, range(0, 3), decode_broker_registration_change_record, encode_broker_registration_change_record_into),
+    17: RecordSpec(17, BrokerRegistrationChangeRecord, range(0, 4), decode_broker_registration_change_record, encode_broker_registration_change_record_into),
     18: RecordSpec(18, AccessControlEntryRecord, range(0, 1), decode_access_control_entry_record, encode_access_control_entry_record_into),
     19: RecordSpec(19, RemoveAccessControlEntryRecord, range(0, 1), decode_remove_access_control_entry_record, encode_remove_access_control_entry_record_into),
     20: RecordSpec(20, NoOpRecord, range(0, 1), decode_no_op_record, encode_no_op_record_into),

@@ -50,7 +50,7 @@ HANDLERS: dict[int, Handler] = dict(
         _entry(0, "produce", advertised_from=0),
         _entry(1, "fetch", is_early=True),
         _entry(2, "list_offsets"),
-        _entry(3, "metadata", is_exclusive=True),
+        _entry(3, "metadata"),
         _entry(8, "offset_commit", is_exclusive=True),
         _entry(9, "offset_fetch"),
         _entry(10, "find_coordinator"),

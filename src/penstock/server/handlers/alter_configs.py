@@ -8,8 +8,13 @@ from penstock.protocol.messages.alter_configs import (
     AlterConfigsResourceResponse,
     AlterConfigsResponse,
 )
-from penstock.server.config_changes import alter
+from penstock.server.config_changes import alter, is_of_broker
 from penstock.server.context import RequestContext
+
+
+def is_own(request: AlterConfigsRequest) -> bool:
+    """Whether this broker looks at it before the controller does."""
+    return any(is_of_broker(each.resource_type, each.resource_name) for each in request.resources)
 
 
 def handle(ctx: RequestContext, request: AlterConfigsRequest) -> Awaitable[AlterConfigsResponse]:
@@ -25,7 +30,7 @@ async def _alter(ctx: RequestContext, request: AlterConfigsRequest) -> AlterConf
         )
         for r in request.resources
     ]
-    altered = await alter(ctx, resources, ctx.broker.controller.alter_configs, request.validate_only)
+    altered = await alter(ctx, resources, replace_all=True, validate_only=request.validate_only)
     return AlterConfigsResponse(
         responses=[
             AlterConfigsResourceResponse(

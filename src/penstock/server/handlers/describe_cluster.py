@@ -1,4 +1,8 @@
-"""DescribeCluster (key 60), v0-v2: the cluster's id, its controller and its brokers."""
+"""DescribeCluster (key 60), v0-v2: the cluster's id, its controller and its brokers, or those that are controllers.
+
+Kafka's controllers describe themselves on a listener of their own (KIP-919). Here one port serves both, so that tools
+with `--bootstrap-controller` can be given any broker.
+"""
 
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.describe_cluster import (
@@ -6,30 +10,30 @@ from penstock.protocol.messages.describe_cluster import (
     DescribeClusterRequest,
     DescribeClusterResponse,
 )
-from penstock.security.operations import NOT_ASKED
+from penstock.security.operations import NOT_ASKED, Operation
 from penstock.server.context import RequestContext
 from penstock.server.permissions import permitted_in_cluster
 
 _BROKERS = 1
 _CONTROLLERS = 2
+_NOBODY = -1
 
 
 def handle(ctx: RequestContext, request: DescribeClusterRequest) -> DescribeClusterResponse:
-    if (
-        request.endpoint_type == _CONTROLLERS
-    ):  # KIP-919: only a controller's own listener describes controllers
-        return DescribeClusterResponse(
-            error_code=ErrorCode.MISMATCHED_ENDPOINT_TYPE,
-            error_message="The request was sent to a broker, but asks for the endpoints of controllers.",
-        )
-    if request.endpoint_type != _BROKERS:
+    if request.endpoint_type not in (_BROKERS, _CONTROLLERS):
         return DescribeClusterResponse(
             error_code=ErrorCode.UNSUPPORTED_ENDPOINT_TYPE,
             error_message=f"Unsupported endpoint type {request.endpoint_type}",
         )
-    image = ctx.broker.controller.image
+    is_about_controllers = request.endpoint_type == _CONTROLLERS
+    if is_about_controllers and not ctx.may_in_cluster(Operation.ALTER):  # as on a controller of Kafka
+        return DescribeClusterResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    image, quorum = ctx.broker.controller.image, ctx.broker.quorum
+    voters = quorum.voter_ids if is_about_controllers else ()
     brokers = []
     for broker in image.brokers.values():
+        if is_about_controllers and broker.broker_id not in voters:
+            continue
         endpoint = broker.endpoint(ctx.peer.listener)
         if endpoint is None or (broker.fenced and not request.include_fenced_brokers):
             continue
@@ -43,10 +47,16 @@ def handle(ctx: RequestContext, request: DescribeClusterRequest) -> DescribeClus
             )
         )
     return DescribeClusterResponse(
+        endpoint_type=request.endpoint_type,
         cluster_id=ctx.broker.cluster_id,
-        controller_id=ctx.broker.node_id,
+        controller_id=_leader(ctx) if is_about_controllers else ctx.broker.node_id,
         brokers=brokers,
         cluster_authorized_operations=(
             permitted_in_cluster(ctx) if request.include_cluster_authorized_operations else NOT_ASKED
         ),
     )
+
+
+def _leader(ctx: RequestContext) -> int:
+    leader = ctx.broker.quorum.leader_id
+    return _NOBODY if leader is None else leader

@@ -1,10 +1,11 @@
 """DescribeConfigs (key 32), v1-v4: settings of topics, brokers and groups, with where each value comes from.
 
-Of a broker also the levels of its loggers (KIP-412).
+Of a broker also the levels of its loggers (KIP-412), and the damaged records it knows of (`client/damage`).
 """
 
 from collections.abc import Sequence
 
+from penstock.client import damage
 from penstock.cluster.metadata.image import ResourceType
 from penstock.cluster.topic_names import invalid_name_reason
 from penstock.config.broker import ConfigSource
@@ -28,9 +29,11 @@ from penstock.protocol.messages.describe_configs import (
 )
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
+from penstock.server.damaged_partitions import damaged_partitions
 from penstock.server.permissions import settings_refusal
 
 _UNKNOWN_KIND = 0  # Kafka does not say that a level is text
+_STRING = 2
 
 
 def handle(ctx: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
@@ -84,7 +87,7 @@ def _settings(
         case ResourceType.BROKER if name == "":
             return describe_cluster_defaults(config, names)
         case ResourceType.BROKER if name == str(ctx.broker.node_id):
-            return describe_broker(config, names)
+            return [*describe_broker(config, names), *_damage(ctx, names)]
         case ResourceType.BROKER:
             return (
                 ErrorCode.INVALID_REQUEST,
@@ -106,6 +109,24 @@ def _settings(
             return _levels(names)
         case kind:
             return ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {kind}"
+
+
+def _damage(ctx: RequestContext, names: Sequence[str] | None) -> list[Described]:
+    """No setting: see `client/damage`."""
+    if names is None or damage.NAME not in names:
+        return []
+    return [
+        Described(
+            name=damage.NAME,
+            value=damage.encode_damage(damaged_partitions(ctx.broker.replicas)),
+            source=ConfigSource.DEFAULT,
+            synonyms=(),
+            kind=_STRING,
+            doc="",
+            read_only=True,
+            sensitive=False,
+        )
+    ]
 
 
 def _levels(names: Sequence[str] | None) -> list[Described]:

@@ -1,13 +1,16 @@
 """FindCoordinator (key 10), v0-v6: which broker coordinates a group or a transactional id; from v4 on several at once.
 
-Makes the coordinator's topic when it does not exist yet, and answers when the partition is loaded: a client need not
-ask twice. Key types: 0 group, 1 transaction, 2 share. That one is for brokers, from v6 on: who keeps the state of a
-share partition, named `group:topic id:partition`.
+Makes the coordinator's topic when it does not exist yet, and names a broker only when that one serves the partition,
+here or elsewhere: what the client asks next is not refused. Waiting is bounded; then it is COORDINATOR_NOT_AVAILABLE,
+which clients retry. Key types: 0 group, 1 transaction, 2 share. That one is for brokers, from v6 on: who keeps the
+state of a share partition, named `group:topic id:partition`.
 """
 
 import asyncio
 from collections.abc import Awaitable
+from typing import Any
 
+from penstock.cluster.coordination.partitions import CoordinatorPartitions
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.find_coordinator import (
     Coordinator,
@@ -17,9 +20,10 @@ from penstock.protocol.messages.find_coordinator import (
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.server.permissions import may_group, may_transactional_id
-from penstock.share.state.keys import InvalidShareKey, parse_coordinator_key
+from penstock.share.state.keys import InvalidShareKey, coordinator_key, parse_coordinator_key
 
 _GROUP, _TRANSACTION, _SHARE = 0, 1, 2
+_NOBODY = -1
 _TURN = 500
 _BATCHED_FROM = 4
 _SHARE_FROM = 6
@@ -52,13 +56,13 @@ async def _find(ctx: RequestContext, key_type: int, key: str) -> Coordinator:
     if key_type == _GROUP:
         if not may_group(ctx, Operation.DESCRIBE, key):
             return _none(key, ErrorCode.GROUP_AUTHORIZATION_FAILED)
-        await ctx.broker.groups.ready_home(key)
-        leader = ctx.broker.groups.leader_of(key)
+        is_here = await ctx.broker.groups.ready_home(key)
+        leader = await _serving(ctx, key_type, key, ctx.broker.groups.shards, is_here=is_here)
     elif key_type == _TRANSACTION:
         if not may_transactional_id(ctx, Operation.DESCRIBE, key):
             return _none(key, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-        await ctx.broker.transactions.ready_home(key)
-        leader = ctx.broker.transactions.leader_of(key)
+        is_here = await ctx.broker.transactions.ready_home(key)
+        leader = await _serving(ctx, key_type, key, ctx.broker.transactions.partitions, is_here=is_here)
     elif key_type == _SHARE and ctx.version >= _SHARE_FROM:
         leader = await _find_share(ctx, key)
     else:
@@ -81,8 +85,22 @@ async def _find_share(ctx: RequestContext, text: str) -> int | ErrorCode:
         key = parse_coordinator_key(text)
     except InvalidShareKey:
         return ErrorCode.INVALID_REQUEST
-    await ctx.broker.share_state.ready_home(key)
-    return ctx.broker.share_state.leader_of(key)
+    is_here = await ctx.broker.share_state.ready_home(key)
+    return await _serving(ctx, _SHARE, coordinator_key(key), ctx.broker.share_state.shards, is_here=is_here)
+
+
+async def _serving(
+    ctx: RequestContext, key_type: int, key: str, partitions: CoordinatorPartitions[Any], *, is_here: bool
+) -> int:
+    """The broker that serves the partition a key lives in; -1 when there is none now."""
+    leader = ctx.broker.node_id if is_here else partitions.leader_of(key)
+    if is_here or leader == _NOBODY:
+        return leader
+    if leader == ctx.broker.node_id:
+        return _NOBODY
+    # A broker that asks has asked the leader: a second step could go round in a circle.
+    is_ready = ctx.peer.is_broker or await ctx.broker.coordinators.is_ready(key_type, partitions.topic, key)
+    return leader if is_ready else _NOBODY
 
 
 def _none(key: str, code: ErrorCode) -> Coordinator:

@@ -6,7 +6,7 @@ from penstock.protocol.messages.get_telemetry_subscriptions import (
     GetTelemetrySubscriptionsResponse,
 )
 from penstock.server.context import RequestContext
-from penstock.server.telemetry import ACCEPTED_CODECS, TELEMETRY_BYTES_MAX
+from penstock.server.telemetry import ACCEPTED_CODECS
 
 
 def handle(
@@ -20,7 +20,7 @@ def handle(
         subscription_id=found.subscription_id,
         accepted_compression_types=[int(codec) for codec in ACCEPTED_CODECS],
         push_interval_ms=found.interval_ms,
-        telemetry_max_bytes=TELEMETRY_BYTES_MAX,
+        telemetry_max_bytes=ctx.broker.telemetry.bytes_max,
         delta_temporality=True,
         requested_metrics=list(found.metrics),
     )

@@ -20,16 +20,18 @@ from penstock.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsResponse,
 )
 from penstock.security.operations import Operation
-from penstock.server.config_changes import alter, answer
+from penstock.server.config_changes import alter, answer, is_of_broker
 from penstock.server.context import RequestContext
 from penstock.server.log_level_changes import alter_log_levels
 from penstock.server.permissions import settings_refusal
 
 
 def is_own(request: IncrementalAlterConfigsRequest) -> bool:
-    """Whether it is about log levels only: then the broker that gets it answers, and not the controller."""
-    return bool(request.resources) and all(
-        each.resource_type == ResourceType.BROKER_LOGGER for each in request.resources
+    """Whether this broker looks at it before the controller: it has log levels or settings of one broker in it."""
+    return any(
+        each.resource_type == ResourceType.BROKER_LOGGER
+        or is_of_broker(each.resource_type, each.resource_name)
+        for each in request.resources
     )
 
 
@@ -79,7 +81,7 @@ async def _altered(
     others = [each for each in resources if id(each) not in done]
     if not others:
         return list(done.values())
-    decided = iter(await alter(ctx, others, ctx.broker.controller.incremental_alter_configs, validate_only))
+    decided = iter(await alter(ctx, others, replace_all=False, validate_only=validate_only))
     return [done[id(each)] if id(each) in done else next(decided) for each in resources]
 
 

@@ -2,10 +2,10 @@
 
 Topics that may not be described are left out of all topics; of those asked for, it is not told whether they exist.
 
-A topic that is created on the way is answered as it then is, where Kafka says "not yet" and lets the client ask again.
+A topic that is created because it was asked for is unknown in the first answers: the client asks again.
 """
 
-from collections.abc import Awaitable, Collection, Iterable
+from collections.abc import Collection, Iterable
 
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.metadata.state import Topic
@@ -29,10 +29,9 @@ from penstock.server.permissions import (
     permitted_in_cluster,
     permitted_operations,
 )
-from penstock.storage.log_errors import LogError
 
 
-def handle(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse | Awaitable[MetadataResponse]:
+def handle(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse:
     wanted = request.topics
     # KIP-516: v10 and v11 have the field for ids, but ids only mean something from v12 on.
     if ctx.version < 12 and any(t.name is None or t.topic_id != ZERO_UUID for t in wanted or ()):
@@ -53,8 +52,8 @@ def handle(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse | 
     if missing:
         denied |= _not_to_create(ctx, missing)
         creatable = [n for n in missing if n not in denied and invalid_name_reason(n) is None]
-        if creatable:
-            return _create_and_respond(ctx, request, names, creatable, denied)
+        for name in creatable:
+            ctx.broker.auto_creation.begin(name)
     return _respond(ctx, request, _by_names(ctx, request, names, denied))
 
 
@@ -71,21 +70,6 @@ def _not_to_create(ctx: RequestContext, names: list[str]) -> set[bytes | str]:
     if ctx.may_in_cluster(Operation.CREATE):
         return set()
     return denied_topics(ctx, Operation.CREATE, names)
-
-
-async def _create_and_respond(
-    ctx: RequestContext,
-    request: MetadataRequest,
-    names: list[str],
-    missing: list[str],
-    denied: Collection[bytes | str],
-) -> MetadataResponse:
-    try:
-        for name in missing:
-            await ctx.broker.controller.auto_create_topic(name)
-    except LogError:
-        pass  # the topics that are not there are answered as unknown, and the client asks again
-    return _respond(ctx, request, _by_names(ctx, request, names, denied))
 
 
 def _by_names(
@@ -126,6 +110,9 @@ def _by_id(ctx: RequestContext, request: MetadataRequest, topic_id: bytes) -> Me
 
 def _topic(ctx: RequestContext, request: MetadataRequest, topic: Topic) -> MetadataResponseTopic:
     image = ctx.broker.controller.image
+    unreachable = {
+        each.broker_id for each in image.brokers.values() if each.endpoint(ctx.peer.listener) is None
+    }
     return MetadataResponseTopic(
         name=topic.name,
         topic_id=topic.topic_id,
@@ -133,9 +120,9 @@ def _topic(ctx: RequestContext, request: MetadataRequest, topic: Topic) -> Metad
         error_code=0,
         partitions=[
             MetadataResponsePartition(
-                error_code=ErrorCode.NONE if p.leader >= 0 else ErrorCode.LEADER_NOT_AVAILABLE,
+                error_code=_leader_error(ctx, p.leader, unreachable),
                 partition_index=index,
-                leader_id=p.leader,
+                leader_id=-1 if p.leader in unreachable else p.leader,
                 leader_epoch=p.leader_epoch,
                 replica_nodes=list(p.replicas),
                 isr_nodes=list(p.isr),
@@ -145,6 +132,13 @@ def _topic(ctx: RequestContext, request: MetadataRequest, topic: Topic) -> Metad
         ],
         topic_authorized_operations=_topic_operations(ctx, request, topic.name),
     )
+
+
+def _leader_error(ctx: RequestContext, leader: int, unreachable: Collection[int]) -> ErrorCode:
+    """A listener that was opened while a broker ran is not in its registration, in Kafka too."""
+    if leader < 0 or (leader in unreachable and ctx.version < 6):
+        return ErrorCode.LEADER_NOT_AVAILABLE
+    return ErrorCode.LISTENER_NOT_FOUND if leader in unreachable else ErrorCode.NONE
 
 
 def _topic_operations(ctx: RequestContext, request: MetadataRequest, name: str) -> int:

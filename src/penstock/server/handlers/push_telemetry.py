@@ -28,7 +28,7 @@ async def handle(ctx: RequestContext, request: PushTelemetryRequest) -> PushTele
     if request.metrics and client.metrics:  # what nobody has asked for is not kept
         try:
             points = await ctx.broker.checks.run(
-                partial(read_metrics, request.compression_type, bytes(request.metrics))
+                partial(read_metrics, request.compression_type, bytes(request.metrics), telemetry.bytes_max)
             )
         except (NotOtlp, ProtocolError):
             client.error = ErrorCode.INVALID_RECORD

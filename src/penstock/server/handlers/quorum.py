@@ -11,12 +11,14 @@ from msgspec.structs import replace
 from penstock.cluster.raft import wire
 from penstock.cluster.raft.errors import RaftFailed
 from penstock.cluster.raft.messages import Request
+from penstock.cluster.topic_names import CLUSTER_METADATA
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.add_raft_voter import AddRaftVoterRequest, AddRaftVoterResponse
 from penstock.protocol.messages.begin_quorum_epoch import BeginQuorumEpochRequest, BeginQuorumEpochResponse
 from penstock.protocol.messages.describe_quorum import (
     DescribeQuorumRequest,
     DescribeQuorumResponse,
+    ResponsePartitionData,
     ResponseTopicData,
 )
 from penstock.protocol.messages.end_quorum_epoch import EndQuorumEpochRequest, EndQuorumEpochResponse
@@ -68,6 +70,8 @@ def handle(ctx: RequestContext, request: Any) -> Any:
             error_code=ErrorCode.INVALID_REQUEST,
             error_message="A voter is a registered broker, at the addresses that it has registered",
         )
+    if isinstance(request, DescribeQuorumRequest) and not _is_about_metadata(request):
+        return _unknown_partitions(request)
     try:
         asked = wire.decode_request(request)
     except wire.NotTheQuorum:
@@ -82,6 +86,29 @@ def _is_known(ctx: RequestContext, request: AddRaftVoterRequest) -> bool:
     broker = ctx.broker.controller.image.brokers.get(request.voter_id)
     known = [] if broker is None else [(each.name, each.host, each.port) for each in broker.endpoints]
     return bool(known) and all((each.name, each.host, each.port) in known for each in request.listeners)
+
+
+def _is_about_metadata(request: DescribeQuorumRequest) -> bool:
+    wanted = [
+        (topic.topic_name, each.partition_index) for topic in request.topics for each in topic.partitions
+    ]
+    return wanted == [(CLUSTER_METADATA, 0)]
+
+
+def _unknown_partitions(request: DescribeQuorumRequest) -> DescribeQuorumResponse:
+    topics = [
+        ResponseTopicData(
+            topic_name=topic.topic_name,
+            partitions=[
+                ResponsePartitionData(
+                    partition_index=each.partition_index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                )
+                for each in topic.partitions
+            ],
+        )
+        for topic in request.topics
+    ]
+    return DescribeQuorumResponse(topics=topics)
 
 
 async def _ask(ctx: RequestContext, request: Request) -> Any:

@@ -27,6 +27,7 @@ from penstock.share.partitions import Outcome
 from penstock.share.sessions import FINAL_EPOCH, INITIAL_EPOCH, MemberKey, SessionError, TopicPartition
 
 _LED_ELSEWHERE = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
+_NO_LEADER = LeaderIdAndEpoch(leader_id=-1, leader_epoch=-1)  # see `share_read.NO_LEADER`
 
 
 def handle(
@@ -77,7 +78,7 @@ async def _respond(
 def _partition_of(
     ctx: RequestContext, name: TopicPartition, outcome: Outcome, leaders: dict[int, NodeEndpoint]
 ) -> PartitionData:
-    leader = LeaderIdAndEpoch()
+    leader = _NO_LEADER
     if outcome.code in _LED_ELSEWHERE:
         node_id, epoch, endpoint, rack = current_leader(ctx, name)
         leader = LeaderIdAndEpoch(leader_id=node_id, leader_epoch=epoch)

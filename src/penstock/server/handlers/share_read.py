@@ -15,7 +15,12 @@ from operator import attrgetter
 from penstock.cluster.replica import Replica
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import fetch
-from penstock.protocol.messages.share_fetch import AcquiredRecords, PartitionData, ShareFetchRequest
+from penstock.protocol.messages.share_fetch import (
+    AcquiredRecords,
+    LeaderIdAndEpoch,
+    PartitionData,
+    ShareFetchRequest,
+)
 from penstock.protocol.records.batch import LOG_OVERHEAD, iter_batches
 from penstock.protocol.wire import RecordsBuffer
 from penstock.server.context import RequestContext
@@ -33,6 +38,8 @@ _BATCH_HEAD = struct.Struct(
     ">qi11xi"
 )  # base offset, length, and (behind the checksum and all) last offset delta
 _READ_COMMITTED = 1
+NO_LEADER = LeaderIdAndEpoch(leader_id=-1, leader_epoch=-1)
+"""The schema's own default names broker 0, and franz-go then moves the partition there."""
 
 
 class ShareRead:
@@ -204,6 +211,7 @@ class ShareRead:
             return failed(name, ErrorCode.NONE), 0
         answer = PartitionData(
             partition_index=name.partition,
+            current_leader=NO_LEADER,
             records=_cut(data.records, positions, batches, acquired),
             acquired_records=[
                 AcquiredRecords(first_offset=a.first_offset, last_offset=a.last_offset, delivery_count=a[2])
@@ -238,7 +246,9 @@ def _aborted(
 
 
 def failed(name: TopicPartition, code: ErrorCode) -> PartitionData:
-    return PartitionData(partition_index=name.partition, error_code=code, records=b"")
+    return PartitionData(
+        partition_index=name.partition, error_code=code, current_leader=NO_LEADER, records=b""
+    )
 
 
 def _batches_in(

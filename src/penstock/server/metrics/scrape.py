@@ -43,6 +43,7 @@ async def scrape(services: Services) -> AsyncIterator[str]:
     yield "".join(_identity(services))
     yield "".join(_node(services))
     yield "".join(_disk(services))
+    yield "".join(_damage(services))
     async for piece in _in_pieces(_partitions(services)):
         yield piece
     async for piece in _in_pieces(_groups(services)):
@@ -205,6 +206,23 @@ def _disk(services: Services) -> Iterator[str]:
     )
     for name, explanation, value in gauges:
         yield from text(_family(f"log_dir_{name}", "gauge", explanation), [(labels, value)])
+
+
+def _damage(services: Services) -> Iterator[str]:
+    """Of logs that are open and of others: what was found before a restart is known after it."""
+    damage = sorted(services.replicas.damage.items())
+    samples: list[Sample] = [
+        (
+            {"topic": name.topic, "partition": str(name.partition)},
+            sum(each.next_offset - each.base_offset for each in ranges),
+        )
+        for name, ranges in damage
+    ]
+    yield from text(
+        _family("partitions_damaged", "gauge", "Replicas here with damaged records"), [({}, len(damage))]
+    )
+    explanation = "Offsets whose records are damaged on the disk here and not served; of partitions with any"
+    yield from text(_family("partition_damaged_offsets", "gauge", explanation), samples)
 
 
 def _or_none(node_id: int | None) -> int:

@@ -18,7 +18,6 @@ from penstock.cluster.coordination.change import Change
 from penstock.cluster.coordination.errors import CoordinatorError
 from penstock.cluster.coordination.partition import CoordinatorPartition
 from penstock.cluster.coordination.partitions import CoordinatorPartitions
-from penstock.cluster.coordination.placement import home_of
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.raft.errors import RaftError
 from penstock.cluster.replicas import Replicas
@@ -118,20 +117,14 @@ class ShareStateCoordinator:
             except (LogError, RaftError) as error:
                 log.warning("%s could not be made: %s", SHARE_GROUP_STATE, error)
 
-    async def ready_home(self, key: SharePartitionKey) -> None:
-        """See to it that the topic exists and that the key's partition, if it is led here, is loaded."""
+    async def ready_home(self, key: SharePartitionKey) -> bool:
+        """See to it that the topic exists; whether the key's partition is led and loaded here, then."""
         await self.ensure_topic()
-        count = self.shards.partition_count
-        if count:
-            await self.shards.until_loaded(home_of(coordinator_key(key), count))
+        return await self.shards.until_ready(coordinator_key(key))
 
     def leader_of(self, key: SharePartitionKey) -> int:
         """The broker that keeps the state of a share partition, -1 when there is none now."""
-        count = self.shards.partition_count
-        if not count:
-            return -1
-        home = self._controller.image.partition(SHARE_GROUP_STATE, home_of(coordinator_key(key), count))
-        return -1 if home is None else home.leader
+        return self.shards.leader_of(coordinator_key(key))
 
     def _shard_of(self, key: SharePartitionKey) -> Shard:
         shard = self.shards.find(coordinator_key(key))

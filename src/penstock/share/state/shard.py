@@ -10,6 +10,7 @@ from functools import partial
 from typing import NamedTuple
 
 from penstock.cluster.coordination.change import Change, together
+from penstock.cluster.coordination.loading import IsOpen
 from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.messages import share_snapshot_record, share_update_record
 from penstock.protocol.messages.share_snapshot_record import ShareSnapshotValue
@@ -89,6 +90,9 @@ class _Kept:
 
     def take_update(self, value: ShareUpdateValue) -> None:
         new_batches = state_batches(value.state_batches)
+        if value.snapshot_epoch != self.snapshot_epoch:
+            self.batches.clear()  # its snapshot is missing: what was acknowledged before that may not be any more
+            self.snapshot_epoch = value.snapshot_epoch
         if value.leader_epoch != NO_EPOCH:
             self.leader_epoch = value.leader_epoch
             self.leader_epoch_max = max(self.leader_epoch_max, value.leader_epoch)
@@ -141,6 +145,14 @@ class ShareStateShard:
 
     def end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
         """Nothing here is part of a transaction."""
+
+    def skip_records(self, is_open: IsOpen) -> str:
+        """What is known is older than what was: records that were acknowledged since are delivered again."""
+        del is_open
+        return (
+            "Acknowledgements of share groups that stood there are missing: their records are delivered again. Compare "
+            "the start offsets (`penstock group describe`), or restore the file from a backup and restart the broker."
+        )
 
     def _apply(self, key: SharePartitionKey, value: Value, offset: int) -> None:
         if value is None:

@@ -42,6 +42,8 @@ class Kind(enum.IntEnum):
     """All records of the partition below `end_offset` are durable in its segments, where recovery is to look."""
     RESET = 3
     """The partition was deleted, or starts over: entries before this one mean nothing."""
+    TRUNCATION = 4
+    """All records of the partition are durable in its segments, and those from `end_offset` on may be truncated."""
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):

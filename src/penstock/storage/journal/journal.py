@@ -211,26 +211,26 @@ class Journal:
             current.segments[log] = log.segments_durable_offset
             self.note(Kind.SEGMENT, log.partition_id, 0, log.segments_durable_offset)
 
-    async def let_go(self, log: JournaledLog) -> None:
-        """Hold nothing of this log that a recovery would use, so that its records may be truncated.
+    async def let_go(self, log: JournaledLog, offset: int) -> None:
+        """Hold nothing of this log that a recovery would use, so that its records from `offset` on may be truncated.
 
         All that it has becomes durable in its segments. Raises `StorageFailure`.
         """
-        while any(log in each.logs for each in self._live):
+        while any(log in each.logs or log in each.segments for each in self._live):
             end_offset = log.log_end_offset
             await self._sync_segments((log,))
             if log.failure is not None:
                 raise log.failure.with_traceback(None)
             if log.log_end_offset != end_offset:
                 continue
-            self.note(Kind.SEGMENT, log.partition_id, 0, end_offset)
+            for each in self._live:
+                each.logs.pop(log, None)
+                each.segments.pop(log, None)
+            self.note(Kind.TRUNCATION, log.partition_id, 0, offset)
             if not await self.written():
                 raise StorageError(
                     f"the journal in {self._directory} cannot be written: nothing is truncated"
                 )
-            if log.log_end_offset == end_offset:
-                for each in self._live:
-                    each.logs.pop(log, None)
 
     def begin_round(self, records: Sequence[Records], then: Callable[[], None]) -> int:
         """Write a round and begin to sync it; gives how many of `records`, from the first on, are in it.

@@ -162,7 +162,9 @@ def _apply(found: FoundJournal, file_number: int, entry: Entry) -> None:
     before = found.pieces.pop(key, [])
     if entry.kind is Kind.RESET:
         return
-    if entry.kind is Kind.SEGMENT:
+    if entry.kind is Kind.TRUNCATION:
+        kept = []
+    elif entry.kind is Kind.SEGMENT:
         kept = [each for each in before if each.end_offset > entry.end_offset]
     else:
         kept = _below(before, entry.base_offset)

@@ -92,20 +92,17 @@ class SimulatedOffload(LoopOffload):
 class SimulatedServer(Server):
     """Listens at names that only the simulation knows."""
 
-    async def listen(self, endpoints: list[Endpoint]) -> list[Endpoint]:
+    async def _listen(self, endpoint: Endpoint) -> Endpoint:
         loop = asyncio.get_running_loop()
         assert isinstance(loop, SimulatedLoop)
-        bound = []
-        for endpoint in endpoints:
-            server: Any = await loop.create_server(
-                partial(Connection, self._host, endpoint.name),
-                current_node.get(),
-                endpoint.port,
-                start_serving=False,
-            )
-            self._servers.append(server)
-            bound.append(msgspec.structs.replace(endpoint, host=server.address[0], port=server.address[1]))
-        return bound
+        server: Any = await loop.create_server(
+            partial(Connection, self._host, endpoint.name),
+            current_node.get(),
+            endpoint.port,
+            start_serving=False,
+        )
+        self._servers[endpoint.name] = server
+        return msgspec.structs.replace(endpoint, host=server.address[0], port=server.address[1])
 
 
 class _Ordered(set[Tracked]):
@@ -190,8 +187,7 @@ def run_simulated(
         try:
             return loop.run_until_complete(work(loop)), loop.trace
         finally:
-            with contextlib.suppress(Stuck):
-                loop.run_until_complete(_end_tasks(loop))
+            _end_tasks(loop)
             loop.close()
 
 
@@ -208,16 +204,22 @@ def _no_collection() -> Iterator[None]:
             gc.collect()  # the disks of a run are large
 
 
-async def _end_tasks(loop: SimulatedLoop) -> None:
-    """Whatever still runs is cancelled, in an order that does not depend on addresses in memory.
+def _end_tasks(loop: SimulatedLoop) -> None:
+    """Whatever still runs is cancelled.
 
-    Again when that is not enough: who cleans up waits for a disk without power.
+    Again when that is not enough: who cleans up waits for a disk without power, and a connection that ends gives back
+    the records of a share group, which makes new tasks, even in the last turn of the loop.
     """
-    mine = asyncio.current_task()
-    for _ in range(_CANCELLATIONS_MAX):
-        tasks = sorted((each for each in asyncio.all_tasks(loop) if each is not mine), key=hash)
-        if not tasks:
-            return
-        for task in tasks:
-            task.cancel()
-        await asyncio.wait(tasks, timeout=_CANCELLATION_S)
+    with contextlib.suppress(Stuck):
+        for _ in range(_CANCELLATIONS_MAX):
+            tasks = asyncio.all_tasks(loop)
+            if not tasks:
+                return
+            loop.run_until_complete(_cancel(tasks))
+
+
+async def _cancel(tasks: "set[asyncio.Task[Any]]") -> None:
+    """In an order that does not depend on addresses in memory."""
+    for task in sorted(tasks, key=hash):
+        task.cancel()
+    await asyncio.wait(tasks, timeout=_CANCELLATION_S)

@@ -72,10 +72,9 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         self.trace: list[str] = []
         """What went over the network, and when: two runs of one seed have the same."""
         self.disk_slowness: dict[str, float] = {}
-        """How many times longer than usual the work that waits for a disk takes, by machine.
-
-        Or by machine and kind of work: `node-1 penstock-sync`.
-        """
+        """How many times longer than usual the work that waits for a disk takes, by machine."""
+        self.slow_checkpoints: dict[str, asyncio.Event] = {}
+        """By machine: a checkpoint that a truncation waits for takes until the event is set."""
         self.slow_work_chance = 0.0
         """That work off the loop takes tens or hundreds of milliseconds."""
         self._ended_lives: dict[str, int] = {}

@@ -11,6 +11,7 @@ from tests.interop.answers.scenarios import (
     metadata,
     producing,
     reading,
+    remaining,
     sequences,
     share_members,
     share_reading,
@@ -23,6 +24,6 @@ SCENARIOS: dict[str, Callable[[Asker], None]] = {
     module.__name__.rpartition(".")[2]: module.ask_all
     for module in (
         metadata, producing, reading, groups, members, sequences, transactions, topics, configs, administration,
-        share_members, share_reading, share_state,
+        share_members, share_reading, share_state, remaining,
     )
 }  # fmt: skip

@@ -23,6 +23,9 @@ def _versions(asker: Asker) -> None:
         answer = asker.quietly("ApiVersions", version, **software)
         for each in answer["api_keys"]:
             asker.note(f"ApiVersions v{version} of {each['api_key']}", each)
+        for kind in ("supported", "finalized"):
+            for each in answer[f"{kind}_features"]:
+                asker.note(f"ApiVersions v{version} {kind} {each['name']}", each)
     asker.ask("without a name", "ApiVersions", 3)
     asker.ask("with a bad name", "ApiVersions", 3, client_software_name="-", client_software_version="1")
     for api_key, version in ((999, 0), (3, 99), (1, 3), (0, 2), (0, 99), (11, 99), (2, 0)):

@@ -26,6 +26,8 @@ from penstock.cluster.metadata.state import Partition
 from penstock.cluster.replica import Replica
 from penstock.observability.completion import Completion
 from penstock.protocol.messages.fetch import FetchResponse
+from penstock.server import route
+from penstock.server.broker_apis import BROKER_APIS
 from penstock.server.handlers import produce
 from penstock.server.transactional_produce import Pending, Verdicts, verdicts
 from penstock.storage import log_producers
@@ -33,12 +35,14 @@ from penstock.storage.log_errors import LogError
 from penstock.storage.log_values import Appended, Origin
 from penstock.storage.readable_log import ReadableLog
 from penstock.testing.simulation.__main__ import parse_seeds
+from penstock.testing.simulation.cluster.checkers import strangers
 from penstock.testing.simulation.cluster.world import run_cluster
 from penstock.testing.simulation.raft.checker import Violation
 
 _LOST = frozenset(
     {"acknowledged", "leader completeness", "read", "order", "cut", "leader cut", "logs agree", "same bytes"}
 )
+_STRANGERS = frozenset({strangers.INVARIANT})
 
 
 class Mutant(NamedTuple):
@@ -172,6 +176,17 @@ def _let_the_stable_offset_stay_below_the_start(stack: contextlib.ExitStack) -> 
     _set(stack, ReadableLog, "first_unstable_offset", unstable)
 
 
+# -- broker-only APIs are served to everybody -------------------------------------------------------------
+
+
+def _open_to_strangers(*keys: int) -> Callable[[contextlib.ExitStack], None]:
+    def open_to_strangers(stack: contextlib.ExitStack) -> None:
+        left = {key: api for key, api in BROKER_APIS.items() if key not in keys}
+        _set(stack, route, "BROKER_APIS", left)
+
+    return open_to_strangers
+
+
 MUTANTS: Mapping[str, Mutant] = {
     "1-eligible-replicas-kept": Mutant(_keep_eligible_replicas, _LOST),
     "2-append-without-permit": Mutant(
@@ -188,6 +203,10 @@ MUTANTS: Mapping[str, Mutant] = {
     "7-stable-offset-below-start": Mutant(
         _let_the_stable_offset_stay_below_the_start, frozenset({"last stable offset"})
     ),
+    "strangers-fetch-as-brokers": Mutant(_open_to_strangers(1), _STRANGERS),
+    "strangers-vote": Mutant(_open_to_strangers(52), _STRANGERS),
+    "strangers-begin-epochs": Mutant(_open_to_strangers(53), _STRANGERS),
+    "strangers-send-envelopes": Mutant(_open_to_strangers(58), _STRANGERS),
 }
 
 

@@ -13,12 +13,15 @@ from penstock.cluster.raft import quorum_state
 from penstock.cluster.replica import Replica
 from penstock.cluster.waiting import Told, WaitingProducers
 from penstock.protocol.messages.fetch import FetchPartition
+from penstock.server import route
 from penstock.share.state.persister import ClusterPersister
 from penstock.share.values import SharePartitionKey
 from penstock.storage.files import TEMPORARY, FileSystem, write_temporary
 from penstock.storage.log import Log
+from penstock.testing.simulation.cluster.checkers import strangers
 from penstock.testing.simulation.cluster.world import run_cluster
 from penstock.testing.simulation.raft.checker import Violation
+from tests.testing.simulation.cluster.mutants import run_mutated
 
 SEEDS = range(12)
 FAULT_COUNT = 4
@@ -112,3 +115,23 @@ def test_what_is_gathered_twice_is_there_twice_unless_producers_are_looked_at(
 ) -> None:
     monkeypatch.setattr(Log, "_verdict", lambda *_: None)
     assert violation_of(monkeypatch, "break_connections").invariant in {"acknowledged", "order"}
+
+
+def test_a_hostile_node_notices_when_requests_for_brokers_are_served_to_everybody(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(route, "BROKER_APIS", {})
+    assert violation_of(monkeypatch, "heal_network").invariant == strangers.INVARIANT
+
+
+@pytest.mark.parametrize(
+    ("mutant", "fault"),
+    [
+        ("3-coordinator-appends-as-follower", "strand"),
+        ("4a-leader-is-truncated", "flip_leader"),
+        ("4b-truncation-of-an-earlier-following", "flip_leader"),
+    ],
+)
+def test_an_act_on_what_was_known_before_a_wait_is_noticed(mutant: str, fault: str) -> None:
+    """The fault meets the moment of the wait: see `mutants`, where all faults may come."""
+    assert any(run_mutated(mutant, [fault], seed)[1] is not None for seed in SEEDS)

@@ -1,4 +1,4 @@
-// What is wrong with the cluster, above every page: disks that are full or have failed.
+// What is wrong with the cluster, above every page: disks that are full or have failed, records that are damaged.
 
 import { get } from "./api.js";
 import { h, notice, put } from "./dom.js";

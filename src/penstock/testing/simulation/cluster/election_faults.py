@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from random import Random
 from typing import TypeVar
 
+from penstock.cluster.replica import Replica
 from penstock.testing.simulation.cluster.checkers.records import PartitionName
 from penstock.testing.simulation.cluster.clients.admin import Admin
 from penstock.testing.simulation.cluster.clients.client import Client
@@ -27,11 +28,8 @@ T = TypeVar("T")
 _ANSWER_S_MAX = 0.5
 _FILLERS_MAX = 20
 _CHECKPOINT_CHANCE = 0.8
-_OTHER_WORK = "penstock-read"
-"""What is done off the loop and is no sync: reads, and the checkpoints that a truncation waits for."""
-_SLOW_DISK = (50, 500)
-_LAGGING_S = (0.3, 0.9)
-"""Less than a follower may lag behind before it leaves the in-sync set: it may lead again."""
+_LOOKS = 50
+_HOLD_CLIENTS_CHANCE = 0.8
 
 
 class ElectionFaults:
@@ -55,40 +53,93 @@ class ElectionFaults:
             (self._crash_in_turn, 4),
         ]
 
-    async def _flip_leader(self, machine: Machine) -> None:
+    async def _flip_leader(self, _machine: Machine) -> None:
         """Elect another leader while this one has records that nobody else has, and this one again while it cuts them.
 
-        Its disk is slow: what it does as a follower may end when it leads, or when it follows anew.
+        The checkpoint that a cut waits for takes long: the cut goes on when the node leads, or when it follows anew.
         """
+        controller = self._controller()
         partitions = self._random.choice(
             [PARTITIONS[GOSSIP], PARTITIONS[GOSSIP], PARTITIONS[ORDERS], INTERNAL]
         )
-        leader = self._leader_of(partitions[0], machine)
-        if leader is None:
+        in_sync = self._in_sync(controller, partitions)
+        if len(in_sync) < 2:
+            partitions = partitions[:1]
+            in_sync = self._in_sync(controller, partitions)
+        first = next((each for each in in_sync if each is not controller), None)
+        second = next((each for each in in_sync if each is not first), None)
+        if first is None or second is None or not await self._lead(controller, partitions, first):
             return
-        others = [each for each in self._machines if each is not leader]
-        first, second = leader, self._random.choice(others)
-        names = [each.name for each in others]
-        await self._hand_over(second, partitions, leader)
-        self._loop.network.isolate([leader.name], names)
-        await asyncio.sleep(self._random.uniform(*_LAGGING_S))
-        if self._random.random() < _CHECKPOINT_CHANCE:  # so that the cut has to wait for the disk
-            await self._in_time(leader.checkpoint())
-        await self._hand_over(second, partitions, second)
-        slow = self._random.choice(
-            [leader.name, f"{leader.name} {_OTHER_WORK}", f"{leader.name} {_OTHER_WORK}"]
-        )
-        self._loop.disk_slowness[slow] = self._random.uniform(*_SLOW_DISK)
-        self._loop.network.mend([leader.name], names)
-        self._loop.retry_connections(leader.name)
-        cut = await self._in_time(self._history.replicas.next_truncation(leader.node_id))
-        behind = [each for each in partitions if each != cut]
-        chosen = self._random.choice([partitions, behind, behind])
-        for _ in range(self._random.choice([1, 2, 2, 3])):
-            await self._hand_over(self._random.choice(others), chosen, first)
-            await asyncio.sleep(self._random.uniform(0, 0.2))
-            first, second = second, first
-        self._loop.call_later(self._random.uniform(0, 0.5), self._loop.disk_slowness.pop, slow, None)
+        names = [each.name for each in self._machines if each is not first]
+        self._loop.network.isolate([first.name], names)
+        await self._becomes(lambda: all(_has_more(first, each) for each in partitions))
+        parted = [each for each in partitions if _has_more(first, each)]
+        if parted and self._random.random() < _CHECKPOINT_CHANCE:  # so that the cut has to wait for the disk
+            await self._in_time(first.checkpoint())
+        await self._lead(controller, parted, second)
+        is_done = self._loop.slow_checkpoints[first.name] = asyncio.Event()
+        try:
+            self._loop.network.mend([first.name], names)
+            self._loop.retry_connections(first.name)
+            cut = (
+                await self._in_time(self._history.replicas.next_truncation(first.node_id)) if parted else None
+            )
+            if cut is not None:
+                await self._lead_by_turns(controller, parted, cut, (first, second))
+        finally:
+            del self._loop.slow_checkpoints[first.name]
+            is_done.set()
+
+    async def _lead_by_turns(
+        self,
+        controller: Machine,
+        partitions: Sequence[PartitionName],
+        cut: PartitionName,
+        leaders: tuple[Machine, Machine],
+    ) -> None:
+        """The first of two leads the partition that it cuts, or those that it has yet to cut; then the second again.
+
+        By then what the first was to cut may be committed.
+        """
+        behind = [each for each in partitions if each != cut] or [cut]
+        chosen = self._random.choice([[cut], behind, behind, list(partitions)])
+        for leader in self._random.choice([leaders[:1], leaders, leaders, leaders * 2]):
+            await self._lead(controller, chosen, leader)
+            await self._follow(leaders[leader is leaders[0]], chosen)
+            if self._random.random() < 0.7:
+                await self._commit(leader, chosen)
+            else:
+                await asyncio.sleep(self._random.uniform(0, 0.2))
+
+    async def _follow(self, follower: Machine, partitions: Sequence[PartitionName]) -> None:
+        """Wait until a node knows that it does not lead."""
+        await self._becomes(lambda: not any(_leads(follower, each) for each in partitions))
+
+    async def _commit(self, leader: Machine, partitions: Sequence[PartitionName]) -> None:
+        """Wait until all that a leader has is committed."""
+        await self._becomes(lambda: not any(_has_more(leader, each) for each in partitions))
+
+    def _in_sync(self, controller: Machine, partitions: Sequence[PartitionName]) -> list[Machine]:
+        """Who may lead all these, in any order."""
+        image = None if controller.broker is None else controller.broker.services.controller.image
+        found = set(self._machines)
+        for each in partitions:
+            known = None if image is None else image.partition(*each)
+            found &= {self._machines[node_id - 1] for node_id in (() if known is None else known.isr)}
+        able = [each for each in self._machines if each in found and each.is_serving]
+        return self._random.sample(able, len(able))
+
+    async def _lead(self, controller: Machine, partitions: Sequence[PartitionName], to: Machine) -> bool:
+        """Have a node lead partitions, and wait until it knows."""
+        await self._hand_over(controller, partitions, to)
+        return await self._becomes(lambda: all(_leads(to, each) for each in partitions))
+
+    async def _becomes(self, is_so: Callable[[], bool]) -> bool:
+        for _ in range(_LOOKS):
+            if is_so():
+                return True
+            await asyncio.sleep(_ANSWER_S_MAX / _LOOKS)
+        return False
 
     async def _hand_over(self, asked: Machine, partitions: Sequence[PartitionName], to: Machine) -> None:
         if asked.broker is None:
@@ -116,21 +167,25 @@ class ElectionFaults:
     async def _strand(self, machine: Machine) -> None:
         """Cut a node off from who leads the quorum until a snapshot has to bring it up to date.
 
-        That has much to tell: among it, that others lead what this node leads. Clients and followers see it all the
-        time, and the election comes at the last moment.
+        That has much to tell: among it, that others lead what this node leads. Its followers see it all the time. What
+        clients send it mostly arrives when it hears of that, and finds coordinators none of whose writes is under way.
         """
-        leaders = self._history.metadata.leaders
-        controller = self._machines[leaders[max(leaders)] - 1]
-        if machine is controller or not (machine.is_serving and controller.is_serving):
+        controller = self._controller()
+        if machine is controller:
+            machine = self._random.choice([each for each in self._machines if each is not controller])
+        if not (machine.is_serving and controller.is_serving):
             return
         admin = self._admin_at(controller)
-        await self._hand_over(controller, INTERNAL, machine)
+        await self._lead(controller, INTERNAL, machine)
         await asyncio.sleep(self._random.uniform(0.05, 0.5))
+        if self._random.random() < _HOLD_CLIENTS_CHANCE:
+            self._loop.network.isolate([machine.name], [CLIENT])
+            await self._commit(
+                machine, INTERNAL
+            )  # without the controller, which follows, nothing would be committed
         self._loop.network.isolate([machine.name], [controller.name])
         await self._in_time(admin.grow())
         second = self._random.choice([each for each in self._machines if each is not machine])
-        if self._random.random() < 0.7:  # what clients send meanwhile comes when the node hears of it all
-            self._loop.network.isolate([machine.name], [CLIENT])
         await self._hand_over(controller, INTERNAL, second)
         behind, offset = _known_offset(machine), _known_offset(controller)
         for _ in range(_FILLERS_MAX):
@@ -140,6 +195,7 @@ class ElectionFaults:
         self._loop.network.mend([machine.name], [controller.name])
         self._loop.retry_connections(machine.name)
         await self._in_time(self._history.metadata.next_install(machine.name))
+        await self._follow(machine, INTERNAL)  # what comes before that would be under way when it follows
         self._loop.network.mend([machine.name], [CLIENT])
         self._loop.retry_connections(machine.name)
 
@@ -178,12 +234,31 @@ class ElectionFaults:
 
         self._loop.call_later(delay_s, start)
 
+    def _controller(self) -> Machine:
+        leaders = self._history.metadata.leaders
+        return self._machines[leaders[max(leaders)] - 1]
+
     def _leader_of(self, partition: PartitionName, machine: Machine) -> Machine | None:
         """Who leads it, as `machine` has it."""
         if machine.broker is None or not machine.is_serving:
             return None
         known = machine.broker.services.controller.image.partition(*partition)
         return None if known is None or known.leader < 0 else self._machines[known.leader - 1]
+
+
+def _replica(machine: Machine, partition: PartitionName) -> Replica | None:
+    return None if machine.broker is None else machine.broker.services.replicas.get(*partition)
+
+
+def _leads(machine: Machine, partition: PartitionName) -> bool:
+    replica = _replica(machine, partition)
+    return replica is not None and replica.is_leader
+
+
+def _has_more(machine: Machine, partition: PartitionName) -> bool:
+    """Whether a node has records of a partition that are not committed."""
+    replica = _replica(machine, partition)
+    return replica is not None and replica.is_open and replica.log.log_end_offset > replica.high_watermark
 
 
 def _known_offset(machine: Machine) -> int:

@@ -6,6 +6,7 @@ from penstock.testing.simulation.cluster.checkers.metadata import MetadataChecke
 from penstock.testing.simulation.cluster.checkers.records import PartitionName, RecordChecker
 from penstock.testing.simulation.cluster.checkers.replicas import ReplicaChecker
 from penstock.testing.simulation.cluster.checkers.shares import ShareChecker
+from penstock.testing.simulation.cluster.checkers.strangers import StrangerChecker
 from penstock.testing.simulation.cluster.checkers.transactions import TransactionChecker
 from penstock.testing.simulation.cluster.checkers.verdict import Verdict
 
@@ -21,6 +22,7 @@ class History:
         self.commits = CommitChecker(self.verdict)
         self.shares = ShareChecker(self.verdict)
         self.committed_shares = ShareChecker(self.verdict)
+        self.strangers = StrangerChecker(self.verdict)
 
     def check(self) -> None:
         """Raise the `Violation` that has been seen, if any."""

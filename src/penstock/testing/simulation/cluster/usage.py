@@ -65,7 +65,7 @@ class Usage:
             for number, chance in enumerate(_VERSION_2_CHANCES)
         ]
         self.pruner = Pruner(client, PARTITIONS[JOURNAL][0])
-        self.careless = [CarelessProducer(client, PARTITIONS[name][0]) for name in (GOSSIP, DRAFTS)]
+        self.careless = [CarelessProducer(client, each) for each in PARTITIONS[GOSSIP] + PARTITIONS[DRAFTS]]
         self.group = GroupOfConsumers(client.another(), GROUP, ORDERS, REBALANCE_MS)
         self.shares = ShareGroup(
             client.another(),

@@ -10,6 +10,7 @@ from penstock.testing.simulation.cluster.clients.client import Client
 from penstock.testing.simulation.cluster.faults import Faults
 from penstock.testing.simulation.cluster.healing import HEALED_S_MAX, Healing
 from penstock.testing.simulation.cluster.history import History
+from penstock.testing.simulation.cluster.hostile import HostileNode
 from penstock.testing.simulation.cluster.losses import Losses
 from penstock.testing.simulation.cluster.machine import PORT, Machine
 from penstock.testing.simulation.cluster.pauses import pausing
@@ -61,6 +62,7 @@ class SimulatedCluster:
         )
         self.usage = Usage(loop, self.client, [each.node_id for each in self.machines], self.random)
         self.side_usage = SideUsage(loop, self.client, self.usage.admin, side_of(seed))
+        self.hostile = HostileNode(loop, self.machines, self.client.another(), randomness(seed, "hostile"))
         self.faults = Faults(loop, self.machines, self.random, self.client)
         self.faults.only = frozenset(only)
         losses = Losses(self.machines, self.history.replicas, [RELAXED])
@@ -77,6 +79,7 @@ class SimulatedCluster:
             self.loop.slow_work_chance = self.slow_work_chance
             self.usage.begin()
             self.side_usage.begin()
+            self.hostile.begin()
             for _ in range(self.fault_count):
                 await asyncio.sleep(self.random.uniform(0.1, 2))
                 await self.faults.disturb()
@@ -88,6 +91,7 @@ class SimulatedCluster:
             await asyncio.sleep(_STEADY_S)
             healing = Healing(self.loop, self.machines, self.client, self.side_usage.topics)
             await healing.settle(self.usage)
+            await self.hostile.end()
             await self.usage.end(HEALED_S_MAX)
             await self.side_usage.end(HEALED_S_MAX)
             await healing.check(self.usage)

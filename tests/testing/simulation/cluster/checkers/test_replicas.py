@@ -18,7 +18,7 @@ class FakeReplica:
     def __init__(self, node_id: int, *records: tuple[int, str], leader: int = 1, epoch: int = 0) -> None:
         self.topic, self.topic_id, self.partition = "orders", bytes(16), 0
         self.leader_id, self.leader_epoch = leader, epoch
-        self.high_watermark = len(records)
+        self.high_watermark = self.last_stable_offset = len(records)
         self._surroundings = SimpleNamespace(node_id=node_id)
         self.batches = [
             build_batch([NewRecord(value=value.encode())], base_offset=offset, leader_epoch=each)
@@ -27,7 +27,11 @@ class FakeReplica:
         self.is_leader = leader == node_id
         self.state = None
         self.log = SimpleNamespace(
-            log_start_offset=0, log_end_offset=len(records), read=self.read, files=None
+            log_start_offset=0,
+            log_end_offset=len(records),
+            first_missing_offset=None,
+            read=self.read,
+            files=None,
         )
 
     def read(self, offset: int, _size_bytes: int, *, offset_limit: int) -> LogSlice:
@@ -91,6 +95,15 @@ def test_a_follower_may_have_had_others_before_what_is_deleted(case: Case) -> No
     replica = FakeReplica(2, (0, "x"), (0, "y"), (1, "c"))
     case.checker.deletes(cast("Replica", replica), 2)
     case.commits(replica)
+    case.verdict.check()
+
+
+def test_a_follower_may_have_had_others_before_what_its_leader_has_deleted_by_retention(case: Case) -> None:
+    leader = FakeReplica(1, (0, "a"), (0, "b"), (1, "c"), epoch=1)
+    leader.log.log_start_offset = leader.last_stable_offset = 2
+    case.checker.deletable.add("orders")
+    case.checker.starts(cast("Replica", leader), 0)
+    case.commits(FakeReplica(2, (0, "x"), (0, "y"), (1, "c"), epoch=1))
     case.verdict.check()
 
 

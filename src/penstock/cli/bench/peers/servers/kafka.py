@@ -71,7 +71,7 @@ def write_settings(directory: str, port: int, controller_port: int) -> str:
     lines = {
         "process.roles": "broker,controller",
         "node.id": "1",
-        "controller.quorum.voters": f"1@127.0.0.1:{controller_port}",
+        "controller.quorum.bootstrap.servers": f"127.0.0.1:{controller_port}",
         "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}",
         "controller.listener.names": "CONTROLLER",
         "log.dirs": os.path.join(directory, "data"),
@@ -92,7 +92,7 @@ def _format(settings: str, log_path: str) -> None:
     command = [*_java(os.path.dirname(settings)), "kafka.tools.StorageTool", "format"]
     with open(log_path, "ab") as log:
         done = subprocess.run(  # noqa: S603 - a Java of this machine with arguments of our own making
-            [*command, "-t", _CLUSTER_ID, "-c", settings],
+            [*command, "--standalone", "-t", _CLUSTER_ID, "-c", settings],
             stdout=log, stderr=log, timeout=_FORMAT_S_MAX, check=False,
         )  # fmt: skip
     if done.returncode:

@@ -142,7 +142,7 @@ class RestlessAdmin(SettingsAdmin):
         return await self._set(ResourceType.TOPIC, PAIR, _MIN_ISR, value)
 
     async def _change_default_min_isr(self) -> bool:
-        value = self._client.random.choice(["1", "2", None])
+        value = self._client.random.choice(["1", "2", "2"])  # it cannot be removed
         return await self._set(ResourceType.BROKER, "", _MIN_ISR, value)
 
     async def _change_other_min_isr(self) -> bool:

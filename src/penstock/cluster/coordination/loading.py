@@ -1,0 +1,172 @@
+"""Replays the log of a coordinator's partition, around damaged records if it has any.
+
+Where other replicas hold the partition, they have what is missing: the load waits a moment for the repair. If none
+comes, the records are skipped. The state must not act on what the missing records may have changed; all that is intact
+is served.
+"""
+
+import asyncio
+from functools import partial
+from typing import Final, Generic, Protocol, TypeVar
+
+import msgspec
+
+from penstock.cluster.replica import Replica
+from penstock.observability.clock import Clock
+from penstock.protocol.records.batch import BatchHeader, iter_batches
+from penstock.protocol.records.control import ControlType, control_type
+from penstock.protocol.records.record import Record, iter_records
+from penstock.protocol.wire import Buffer
+from penstock.storage.damage import Damage
+from penstock.storage.log_errors import LogCorrupt, OffsetOutOfRange
+from penstock.storage.segment import LOG
+
+_READ_BYTES: Final = 64 * 1024  # what is replayed, in some 6 ms, before others get their turn
+_REPAIR_WAIT_MS: Final = 10_000
+_REPAIR_CHECK_MS: Final = 100
+
+
+class IsOpen(Protocol):
+    def __call__(self, producer_id: int) -> bool:
+        """Whether a transaction of this producer was open before the missing records, and still is."""
+        ...
+
+
+class Replayed(Protocol):
+    """State that a log adds up to."""
+
+    def replay(self, record: Record, producer_id: int) -> None:
+        """Take in one record; `producer_id` is -1 unless it belongs to a transaction."""
+        ...
+
+    def end_transaction(self, producer_id: int, *, is_commit: bool) -> None: ...
+
+    def skip_records(self, is_open: IsOpen) -> str:
+        """The next records are damaged and are missing: give up what they may have changed.
+
+        What that means and what to do, in a sentence.
+        """
+        ...
+
+
+S = TypeVar("S", bound=Replayed)
+
+
+class Gap(msgspec.Struct, frozen=True, kw_only=True):
+    """Damaged records that were skipped, and what follows from it."""
+
+    damage: Damage
+    consequence: str
+
+
+class PartitionLoad(Generic[S]):
+    def __init__(self, replica: Replica, state: S, clock: Clock) -> None:
+        self._replica = replica
+        self._state = state
+        self._clock = clock
+        self._tried: set[int] = set()
+        self.gaps: list[Gap] = []
+
+    async def run(self, turn: asyncio.Semaphore, end_offset: int) -> None:
+        """Replay up to `end_offset`, in turn with others. Raises `LogError` or `CorruptRecords`."""
+        offset = self._replica.log.log_start_offset
+        while True:
+            async with turn:
+                stop = await self._replay_from(offset, end_offset)
+            if stop is None:
+                return
+            offset = await self._pass_damage(*stop)
+
+    async def _replay_from(self, offset: int, end_offset: int) -> tuple[int, LogCorrupt] | None:
+        """Where records cannot be read, and why; None at the end."""
+        log = self._replica.log
+        while offset < end_offset:
+            try:
+                piece = await log.read_cold(offset, _READ_BYTES, offset_limit=end_offset)
+            except OffsetOutOfRange:
+                if offset >= log.log_start_offset:
+                    raise
+                offset = log.log_start_offset  # records below it were deleted meanwhile
+                continue
+            except LogCorrupt as error:
+                return offset, error
+            if piece.next_offset <= offset:
+                break
+            self._replay(piece.records, offset)
+            offset = piece.next_offset
+            await asyncio.sleep(0)
+        return None
+
+    def _replay(self, batches: Buffer, offset: int) -> None:
+        for position, header in iter_batches(batches):
+            if header.is_control:
+                self._replay_control(batches, position, header)
+                continue
+            producer_id = header.producer_id if header.is_transactional else -1
+            for record in iter_records(batches, pos=position):
+                if record.offset >= offset:
+                    self._state.replay(record, producer_id)
+
+    def _replay_control(self, batches: Buffer, position: int, header: BatchHeader) -> None:
+        for record in iter_records(batches, pos=position):
+            kind = control_type(record.key)
+            if kind in (ControlType.ABORT, ControlType.COMMIT):
+                self._state.end_transaction(header.producer_id, is_commit=kind is ControlType.COMMIT)
+
+    # -- damage ---------------------------------------------------------------------------------------
+
+    async def _pass_damage(self, offset: int, error: LogCorrupt) -> int:
+        """Where to go on: at the same offset if it can be read now, else behind the damage. Raises the error again."""
+        damage = await self._damage_at(offset)
+        if damage is None:
+            if offset in self._tried:
+                raise error
+            # The damage is further on: a read ends before a range that is known to be damaged.
+            self._tried.add(offset)
+            return offset
+        if self._replica.is_replicated and await self._is_repaired(damage):
+            return offset
+        consequence = self._state.skip_records(partial(self._was_open_before, damage))
+        self.gaps.append(Gap(damage=damage, consequence=consequence))
+        return damage.next_offset
+
+    async def _damage_at(self, offset: int) -> Damage | None:
+        """The damaged range that holds `offset`. A read finds that there is one, a check of the segment how long."""
+        log = self._replica.log
+        if (known := self._known_at(offset)) is not None:
+            return known
+        await log.check(log.segments[log.chain.number_of(offset)], _without_rest)
+        return self._known_at(offset)
+
+    def _known_at(self, offset: int) -> Damage | None:
+        ranges = self._replica.log.damaged
+        return next((each for each in ranges if each.base_offset <= offset < each.next_offset), None)
+
+    async def _is_repaired(self, damage: Damage) -> bool:
+        """Whether another replica helps within a few seconds: `cluster/mending.py` asks them."""
+        give_up_ms = self._clock.monotonic_ms() + _REPAIR_WAIT_MS
+        while damage in self._replica.log.damaged and self._clock.monotonic_ms() < give_up_ms:
+            await self._clock.sleep(_REPAIR_CHECK_MS)
+        return damage not in self._replica.log.damaged
+
+    def _was_open_before(self, damage: Damage, producer_id: int) -> bool:
+        entry = self._replica.log.producers.get(producer_id)
+        first_offset = None if entry is None else entry.transaction_first_offset
+        return first_offset is not None and first_offset < damage.base_offset
+
+
+def describe_gaps(replica: Replica, gaps: list[Gap]) -> str:
+    """For the log: where the records are, what follows, what to do."""
+    directory = replica.log.directory
+    places = ", ".join(
+        f"offsets {each.damage.base_offset} to {each.damage.next_offset - 1} "
+        f"(byte {each.damage.position} of {directory}/{each.damage.segment:020d}{LOG})"
+        for each in gaps
+    )
+    return (
+        f"{places} are damaged and were skipped. {' '.join(dict.fromkeys(each.consequence for each in gaps))}"
+    )
+
+
+async def _without_rest() -> None:
+    await asyncio.sleep(0)
