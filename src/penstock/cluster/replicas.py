@@ -217,7 +217,7 @@ class Replicas:
         """Open what an unclean shutdown may have left incomplete.
 
         Those are the logs that the journal names, those of topics that waive syncs, and those that other brokers hold
-        too: what is missing from them must be known before they lead. The others are recovered when they are first used.
+        too: what is missing from them must be known before they lead. The others are recovered when first used.
         """
         suspects = self._store.suspects
         replicas = [

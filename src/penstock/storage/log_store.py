@@ -170,7 +170,12 @@ class LogStore:
         self.journal_damage = tuple(found.damage)
         self._knows_suspects = bool(found.files) and not found.damage
         for damage in found.damage:
-            _log.error("%s", damage)
+            self.has_lost_records = True  # of partitions that are not all known
+            _log.error(
+                "%s. Records that were acknowledged just before the crash may be missing. Replicas on other brokers "
+                "repair that; the partitions that are known to lack records are named below",
+                damage,
+            )
         if size_bytes == 0 and not found.pieces:
             return None
         try:
@@ -333,9 +338,12 @@ class LogStore:
             expected=expected,
             has_gaps=name in self._compacted,
             journaled=tuple((each.base_offset, each.end_offset) for each in pieces if each.records),
+            journal_end=max((each.end_offset for each in pieces if each.is_damaged), default=0),
         )
         log = self._load(name, topic_id, config, checkpointed)
-        durable_offset = max(checkpointed.recovery_point or 0, checkpointed.committed_offset)
+        durable_offset = max(
+            checkpointed.recovery_point or 0, checkpointed.committed_offset, checkpointed.journal_end
+        )
         if pieces and log.log_end_offset < durable_offset:
             # The journal lacks something too. What it holds is in the segments now: recovery finds the rest.
             log.abandon("it is opened anew")

@@ -137,7 +137,7 @@ def find_shortfall_before(last: Segment, end_offset: int, journaled_offset: int)
     """What a log lacks that ends before the records that the journal has for it: all before those was durable."""
     if end_offset >= journaled_offset:
         return None
-    what = f"ends at offset {end_offset}, but the journal goes on at {journaled_offset}"
+    what = f"ends at offset {end_offset}, but the journal shows that all below {journaled_offset} was durable"
     return _loss_behind(last, end_offset, journaled_offset, what)
 
 

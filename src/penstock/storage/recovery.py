@@ -60,6 +60,8 @@ class Checkpointed(msgspec.Struct, frozen=True, kw_only=True):
     """Whether compaction may have left gaps."""
     journaled: tuple[tuple[int, int], ...] = ()
     """The offsets of records in the journal, ascending; each range has a first offset and one behind the last."""
+    journal_end: int = 0
+    """The journal had records up to here, though some of them are damaged."""
 
 
 def create_log(
@@ -362,6 +364,8 @@ class _Loader:
         """Where the log ends: no offset that a lost record had is given to another."""
         following = next((base for base, end in self._checkpointed.journaled if end > end_offset), None)
         shortfall: Loss | str | None
+        if following is None and self._checkpointed.journal_end > end_offset:
+            following = self._checkpointed.journal_end
         if following is not None:
             shortfall = find_shortfall_before(self._segments[-1], end_offset, following)
         else:

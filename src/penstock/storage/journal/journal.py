@@ -5,23 +5,36 @@
 A round is one write and one sync for everything that came since the last one. The records stand in the segments too,
 through the page cache: those are what is read. The journal is read only after a crash, for what the segments have lost.
 
-    spare ──> current ──> full ──> checkpointed: the segments of all it holds are synced ──> spare
+    spare, with a durable header ──> current ──> full ──> checkpointed: the segments of all in it are synced ──> spare
 
 When there is no spare file the journal takes nothing for the moment, and segments are synced one by one: nobody waits
 for a checkpoint. Only the event loop calls it.
 """
 
 import asyncio
+import itertools
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Protocol
+from operator import attrgetter
+from typing import NamedTuple, Protocol
 
 from penstock.observability.offload import Offload
 from penstock.storage.files import Buffer, File, FileSystem
-from penstock.storage.journal.entries import ENTRY_BYTES, HEADER_BYTES, Kind, encode_entry, encode_header
-from penstock.storage.journal.reading import PREFIX, FoundJournal, PartitionId, Piece
+from penstock.storage.journal.entries import (
+    ENTRY_BYTES,
+    HEADER_BYTES,
+    SEGMENTS_BYTES,
+    DurableSegments,
+    Kind,
+    Start,
+    encode_entry,
+    encode_header,
+    encode_segments,
+    encode_start,
+)
+from penstock.storage.journal.reading import PREFIX, TEMPORARY, FoundJournal, PartitionId, Piece
 from penstock.storage.log_errors import StorageError, StorageFailure
 from penstock.storage.log_sync import SyncJob
 from penstock.storage.ring import Ended, SyncRing
@@ -32,7 +45,9 @@ _ZEROS = bytes(1 << 20)
 _FIRST_PART = 64
 """The first file has this part of the journal's size: most brokers in tests write little."""
 _FILES_MAX = 4
-_FILE_BYTES_MIN = 4096
+_FILE_BYTES_MIN = 8192
+_NOTES_PART = 4
+"""This part of a file is kept for notes: one for each log that has an entry in a file of the same size."""
 
 
 class JournaledLog(Protocol):
@@ -78,32 +93,43 @@ class Records:
         self.size_bytes = size_bytes
 
 
-class _Note:
-    """An entry without records, which goes into the next round."""
+class _Note(NamedTuple):
+    """What goes into the next round besides records."""
 
-    __slots__ = ("base_offset", "end_offset", "kind", "partition_id")
-
-    def __init__(self, kind: Kind, partition_id: PartitionId, base_offset: int, end_offset: int) -> None:
-        self.kind = kind
-        self.partition_id = partition_id
-        self.base_offset = base_offset
-        self.end_offset = end_offset
+    kind: Kind
+    partition_id: PartitionId
+    end_offset: int
 
 
 class _JournalFile:
-    __slots__ = ("file", "logs", "number", "partitions", "path", "segments", "size_bytes")
+    __slots__ = ("file", "header_crc", "logs", "number", "partitions", "path", "segments", "size_bytes")
 
     def __init__(self, path: str, file: File, size_bytes: int) -> None:
         self.path = path
         self.file = file
         self.size_bytes = size_bytes
         self.number = 0
+        self.header_crc = 0
         self.logs: dict[JournaledLog, int] = {}
         """Whose records it holds, and up to which offset."""
         self.segments: dict[JournaledLog, int] = {}
         """For which logs it says that their segments are durable up to an offset."""
         self.partitions: set[PartitionId] = set()
         """Found in it at the start, and not recovered yet."""
+
+    @property
+    def records_end(self) -> int:
+        """Where records end at the latest: what is behind is room for the notes without which no file becomes free."""
+        return self.size_bytes - self.size_bytes // _NOTES_PART
+
+    def begin_use(self, number: int, nonce: bytes) -> None:
+        """Make what it holds void, durably. Waits for the disk."""
+        header, self.header_crc = encode_header(number, nonce)
+        self.file.write((header,), 0)
+        self.file.sync()
+        self.number = number
+        self.logs = {}
+        self.segments = {}
 
 
 class Journal:
@@ -135,16 +161,15 @@ class Journal:
         self._notes: list[_Note] = []
         self._task: asyncio.Task[bool] | None = None
         self._position = 0
-        self._header_crc = 0
-        self._bytes_before = found.last_bytes
+        self._previous_bytes = found.last_bytes
         self.failure: StorageFailure | None = None
         self.is_busy = False
         """Whether a round is on its way to the disk."""
         self._take_found()
+        for each in self._spare:
+            each.begin_use(self._next_number(), new_nonce())
         if not self._spare:
-            self._spare.append(
-                _make_file(files, self._next_path(), max(size_bytes // _FIRST_PART, _FILE_BYTES_MIN))
-            )
+            self._spare.append(self._make_file(max(size_bytes // _FIRST_PART, _FILE_BYTES_MIN)))
         self._begin_file()
 
     def _take_found(self) -> None:
@@ -154,18 +179,44 @@ class Journal:
         for each in sorted(self._found.files, key=lambda found: found.number):
             journal_file = _JournalFile(each.path, self._files.open(each.path), each.size_bytes)
             journal_file.number = each.number
-            (self._live if each.number >= oldest else self._spare).append(journal_file)
+            is_live = each.is_written and each.number >= oldest
+            (self._live if is_live else self._spare).append(journal_file)
         for key, pieces in self._found.pieces.items():
             numbers = {piece.file_number for piece in pieces}
             for journal_file in self._live:
                 if journal_file.number in numbers:
                     journal_file.partitions.add(key)
-        if self._live:
+        if not self._live:
+            self._previous_bytes = 0
+        else:
             # A kill may have left its last round in the page cache only; written again, because the kernel takes pages
             # for clean after a sync that failed.
             last = self._live[-1].file
-            last.write((last.read(self._bytes_before, 0),), 0)
+            last.write((last.read(self._previous_bytes, 0),), 0)
             last.sync()
+
+    def _make_file(self, size_bytes: int) -> _JournalFile:
+        """A file of zeros, which stand on the disk: room that is only reserved costs a sync of its own when it is used.
+
+        Waits for the disk. It has its name only when it has its header: whatever else has such a name is damaged.
+        """
+        path = self._next_path()
+        file = self._files.open(path + TEMPORARY, create=True)
+        try:
+            for position in range(0, size_bytes, len(_ZEROS)):
+                file.write((_ZEROS[: size_bytes - position],), position)
+            made = _JournalFile(path, file, size_bytes)
+            made.begin_use(self._next_number(), self._new_nonce())
+            self._files.rename(path + TEMPORARY, path)
+            self._files.sync_dir(self._directory)
+        except OSError:
+            file.close()
+            raise
+        return made
+
+    def _next_number(self) -> int:
+        self._last_number += 1
+        return self._last_number
 
     def _next_path(self) -> str:
         taken = {each.path for each in (*self._live, *self._spare)}
@@ -200,16 +251,16 @@ class Journal:
 
     # -- rounds ---------------------------------------------------------------------------------------
 
-    def note(self, kind: Kind, partition_id: PartitionId, base_offset: int = 0, end_offset: int = 0) -> None:
+    def note(self, kind: Kind, partition_id: PartitionId, end_offset: int = 0) -> None:
         """Put an entry without records into the next round, before its records."""
-        self._notes.append(_Note(kind, partition_id, base_offset, end_offset))
+        self._notes.append(_Note(kind, partition_id, end_offset))
 
     def note_segments_durable(self, log: JournaledLog) -> None:
-        """What this log has is durable in its segments, as far as it says: they are what is looked at after a crash."""
+        """What this log has is durable in its segments, as far as it says: recovery is to look there."""
         current = self._live[-1]
         if log.recovery_point < log.segments_durable_offset > current.segments.get(log, -1):
             current.segments[log] = log.segments_durable_offset
-            self.note(Kind.SEGMENT, log.partition_id, 0, log.segments_durable_offset)
+            self.note(Kind.SEGMENTS, log.partition_id, log.segments_durable_offset)
 
     async def let_go(self, log: JournaledLog, offset: int) -> None:
         """Hold nothing of this log that a recovery would use, so that its records from `offset` on may be truncated.
@@ -226,7 +277,7 @@ class Journal:
             for each in self._live:
                 each.logs.pop(log, None)
                 each.segments.pop(log, None)
-            self.note(Kind.TRUNCATION, log.partition_id, 0, offset)
+            self.note(Kind.TRUNCATION, log.partition_id, offset)
             if not await self.written():
                 raise StorageError(
                     f"the journal in {self._directory} cannot be written: nothing is truncated"
@@ -260,20 +311,30 @@ class Journal:
                 free: asyncio.Future[None] = asyncio.get_running_loop().create_future()
                 self.when_free(partial(_resolve, free))
                 await free
-            elif not await self._make_spare_file():
+            elif not await self._room_made():
                 return False
         return self.failure is None
 
+    async def _room_made(self) -> bool:
+        """Wait for a file to go on in."""
+        if asyncio.current_task() is self._task:  # it cannot wait for itself
+            return await self._add_file()
+        self._make_spare()
+        if self._task is not None:
+            await asyncio.wait([self._task])
+        return bool(self._spare)
+
     def _write_round(self, records: Sequence[Records]) -> int:
-        size_bytes = HEADER_BYTES + ENTRY_BYTES * len(self._notes)
+        size_bytes = ENTRY_BYTES + self._notes_bytes()
         current = self._live[-1]
-        if self._position and self._position + size_bytes + _size_of(records[:1]) > current.size_bytes:
+        end = self._position + size_bytes + _size_of(records[:1])
+        if self._position > HEADER_BYTES and end > (current.records_end if records else current.size_bytes):
             if not self._spare:
                 self._make_spare()
                 return 0
             self._begin_file()
             current = self._live[-1]
-        room_bytes = current.size_bytes - self._position - size_bytes
+        room_bytes = current.records_end - self._position - size_bytes
         count = 0
         for each in records:
             room_bytes -= ENTRY_BYTES + each.size_bytes
@@ -285,20 +346,32 @@ class Journal:
             self._make_spare()
         return count
 
+    def _notes_bytes(self) -> int:
+        if not self._notes:
+            return 0
+        kinds = [each.kind for each in self._notes]
+        segments = kinds.count(Kind.SEGMENTS)
+        packed = sum(kind is Kind.SEGMENTS for kind, _ in itertools.groupby(kinds))
+        return ENTRY_BYTES * (len(kinds) - segments + packed) + SEGMENTS_BYTES * segments
+
     def _write(self, current: _JournalFile, records: Sequence[Records]) -> None:
         self._round += 1
         buffers: list[Buffer] = []
-        if self._position == 0:
-            header, self._header_crc = encode_header(
-                current.number, self._live[0].number, self._round, self._bytes_before, self._new_nonce()
-            )
-            buffers.append(header)
+        crc, number = current.header_crc, self._round
+        if self._position == HEADER_BYTES:
+            previous = self._live[-2].number if len(self._live) > 1 else 0
+            start = Start(self._live[0].number, previous, self._previous_bytes if previous else 0)
+            buffers.append(encode_start(crc, number, start))
         notes, self._notes = self._notes, []
-        crc, number = self._header_crc, self._round
-        buffers += [
-            encode_entry(crc, each.kind, number, *each.partition_id, -1, each.base_offset, each.end_offset)
-            for each in notes
-        ]
+        for kind, group in itertools.groupby(notes, key=attrgetter("kind")):
+            if kind is Kind.SEGMENTS:
+                segments = [DurableSegments(*each.partition_id, each.end_offset) for each in group]
+                buffers.append(encode_segments(crc, number, segments))
+            else:
+                buffers += [
+                    encode_entry(crc, kind, number, *each.partition_id, -1, 0, each.end_offset)
+                    for each in group
+                ]
         for each in records:
             topic_id, partition = each.log.partition_id
             buffers.append(
@@ -348,15 +421,10 @@ class Journal:
             _log.error("all partitions are offline for writes: %s", self.failure)
 
     def _begin_file(self) -> None:
-        following = self._spare.popleft()
-        self._last_number += 1
-        following.number = self._last_number
-        following.logs = {}
-        following.segments = {}
         if self._position:
-            self._bytes_before = self._position
-        self._position = 0
-        self._live.append(following)
+            self._previous_bytes = self._position
+        self._position = HEADER_BYTES
+        self._live.append(self._spare.popleft())
 
     # -- checkpoints ----------------------------------------------------------------------------------
 
@@ -371,23 +439,30 @@ class Journal:
             _log.error("no journal file could be made free: %s", error)
 
     async def _make_spare_file(self) -> bool:
-        """Make a file, or free the oldest one; whether there is one to use then."""
+        """Make a file, or free the oldest one; whether there is one to use then. Never two of these at once."""
         if self._spare:
             return True
-        if len(self._live) < _FILES_MAX:
-            size_bytes = min(self._size_bytes // _FILES_MAX, 2 * max(each.size_bytes for each in self._live))
-            try:
-                made = await self._offload.run(
-                    partial(_make_file, self._files, self._next_path(), size_bytes)
-                )
-            except OSError as error:
-                _log.warning("no further journal file could be made: %s", error.strerror)
-            else:
-                self._spare.append(made)
-                return True
-        return len(self._live) > 1 and await self.checkpoint_oldest()
+        if (len(self._live) < _FILES_MAX or not self._has_room_for_notes()) and await self._add_file():
+            return True
+        return len(self._live) > 1 and await self._checkpoint_oldest()
 
-    async def checkpoint_oldest(self) -> bool:
+    async def _add_file(self) -> bool:
+        size_bytes = min(self._size_bytes // _FILES_MAX, 2 * max(each.size_bytes for each in self._live))
+        try:
+            self._spare.append(await self._offload.run(partial(self._make_file, size_bytes)))
+        except OSError as error:
+            _log.warning("no further journal file could be made: %s", error.strerror)
+            return False
+        return True
+
+    def _has_room_for_notes(self) -> bool:
+        """Whether what must be noted before the oldest file is used again fits into the current one."""
+        oldest, current = self._live[0], self._live[-1]
+        notes = len(oldest.logs) + len(oldest.segments)
+        size_bytes = 2 * ENTRY_BYTES + self._notes_bytes() + SEGMENTS_BYTES * notes
+        return self._position + size_bytes <= current.size_bytes
+
+    async def _checkpoint_oldest(self) -> bool:
         """Sync the segments of all that the oldest file holds, so that it can be used again; whether it can."""
         oldest = self._live[0]
         if oldest.partitions:
@@ -400,13 +475,18 @@ class Journal:
         await self._sync_segments(logs)
         if any(log.failure is not None and not log.is_closed for log in oldest.logs):
             return False  # what it has may be nowhere else
-        if self._live[0] is not oldest or len(self._live) == 1:
-            return bool(self._spare)  # another checkpoint came first
-        self._live.popleft()
-        self._spare.append(oldest)
         for log in (*oldest.logs, *oldest.segments):
             if not log.is_closed:
                 self.note_segments_durable(log)
+        if not await self.written():  # the notes must be durable before what they stand for is gone
+            return False
+        self._live.popleft()
+        try:
+            await self._offload.run(partial(oldest.begin_use, self._next_number(), self._new_nonce()))
+        except OSError as error:
+            self.fail(error)
+            return False
+        self._spare.append(oldest)
         return True
 
     async def _sync_segments(self, logs: Sequence[JournaledLog]) -> None:
@@ -427,19 +507,19 @@ class Journal:
         if self._task is not None:
             await asyncio.wait([self._task])
         if is_clean and self.failure is None:
-            number = self._last_number + 1
-            header, _ = encode_header(number, number, self._round + 1, 0, self._new_nonce())
             try:
-                await self._offload.run(partial(_write_durably, self._live[-1].file, header))
+                await self._offload.run(partial(self._make_void, self._live[-1]))
             except OSError as error:
                 _log.warning("the journal in %s could not be closed: %s", self._directory, error.strerror)
         for each in (*self._live, *self._spare):
             each.file.close()
 
-
-def _write_durably(file: File, data: bytes) -> None:
-    file.write((data,), 0)
-    file.sync()
+    def _make_void(self, last: _JournalFile) -> None:
+        """Let the last file say that nothing before it means anything. Waits for the disk."""
+        last.begin_use(self._next_number(), self._new_nonce())
+        start = encode_start(last.header_crc, self._round + 1, Start(last.number, 0, 0))
+        last.file.write((start,), HEADER_BYTES)
+        last.file.sync()
 
 
 def _ignore() -> None:
@@ -469,18 +549,3 @@ def _run_all(jobs: Sequence[SyncJob]) -> None:
             job.run()
         except OSError:
             _log.debug("a sync failed; the log that it belongs to reports it")
-
-
-def _make_file(files: FileSystem, path: str, size_bytes: int) -> _JournalFile:
-    """A file of zeros, which stand on the disk: room that is only reserved costs a sync of its own when it is used."""
-    file = files.open(path, create=True)
-    try:
-        for position in range(0, size_bytes, len(_ZEROS)):
-            file.write((_ZEROS[: size_bytes - position],), position)
-        file.sync()
-        files.sync_dir(path.rpartition("/")[0])
-    except OSError:
-        file.close()
-        files.remove(path)
-        raise
-    return _JournalFile(path, file, size_bytes)

@@ -4,8 +4,7 @@ Files are read in the order of their numbers. What a later entry has undone (a t
 or starts over) is left out.
 """
 
-import logging
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -16,16 +15,19 @@ from penstock.storage.journal.entries import (
     ENTRY_MAGIC,
     HEADER_BYTES,
     Entry,
-    FileHeader,
     Kind,
     NotAJournal,
+    Start,
     decode_entry,
     decode_header,
+    decode_segments,
+    decode_start,
+    guess_entry,
 )
 
-_log = logging.getLogger(__name__)
-
 PREFIX = ".journal."
+TEMPORARY = ".tmp"
+"""Behind the name of a file that is being made."""
 
 
 class PartitionId(NamedTuple):
@@ -42,6 +44,8 @@ class Piece(msgspec.Struct, gc=False):
     end_offset: int
     records: Buffer
     """Empty where only the partition's segments hold them."""
+    is_damaged: bool = False
+    """The journal had records here that it has no more."""
 
 
 class FoundFile(msgspec.Struct, frozen=True):
@@ -50,6 +54,8 @@ class FoundFile(msgspec.Struct, frozen=True):
     path: str
     size_bytes: int
     number: int
+    is_written: bool
+    """Whether it holds an entry."""
 
 
 class FoundJournal(msgspec.Struct):
@@ -66,7 +72,8 @@ class FoundJournal(msgspec.Struct):
 
 
 def list_files(files: FileSystem, directory: str) -> list[str]:
-    return [f"{directory}/{name}" for name in files.list(directory) if name.startswith(PREFIX)]
+    names = [name for name in files.list(directory) if name.startswith(PREFIX)]
+    return [f"{directory}/{name}" for name in names if not name.endswith(TEMPORARY)]
 
 
 def read_journal(files: FileSystem, directory: str, *, headers_only: bool = False) -> FoundJournal:
@@ -75,27 +82,26 @@ def read_journal(files: FileSystem, directory: str, *, headers_only: bool = Fals
     `headers_only`: after a clean stop nothing in them means anything any more.
     """
     found = FoundJournal()
-    used: list[tuple[FileHeader, str, memoryview]] = []
+    written: list[_File] = []
     for path in list_files(files, directory):
         data = memoryview(_read_start(files, path) if headers_only else read_whole(files, path))
+        header = None
         try:
             header = decode_header(data)
         except NotAJournal as error:
-            if any(data[:HEADER_BYTES]):
-                _log.warning("%s is not read: %s", path, error)
-            found.files.append(FoundFile(path, files.size(path), -1))
-            continue
-        found.files.append(FoundFile(path, files.size(path), header.number))
-        used.append((header, path, data))
-    if headers_only:
-        found.last_number = max((header.number for header, _, _ in used), default=0)
-        return found
-    used.sort(key=lambda each: each[0].number)
-    for number, (header, path, data) in enumerate(used):
-        end = used[number + 1][0].bytes_before if number + 1 < len(used) else 0
-        _read_file(found, header, path, data, end)
+            if not headers_only:
+                found.damage.append(f"{path} cannot be read: {error}")
+        entries = [] if headers_only or header is None else _entries(data, header.crc)
+        number = -1 if header is None else header.number
+        found.files.append(FoundFile(path, files.size(path), number, bool(entries)))
+        found.last_number = max(found.last_number, number)
+        if entries:
+            written.append(_File(path, number, data, entries))
+    written.sort(key=lambda each: each.number)
+    for number, each in enumerate(written, start=1):
+        _read_file(found, each, written[number] if number < len(written) else None)
     _leave_out_checkpointed(found)
-    _check_numbers(found)
+    _check_numbers(found, written)
     return found
 
 
@@ -107,68 +113,97 @@ def _read_start(files: FileSystem, path: str) -> bytes:
         file.close()
 
 
-def _read_file(
-    found: FoundJournal, header: FileHeader, path: str, data: memoryview, durable_bytes: int
-) -> None:
-    """`durable_bytes` is what the header of the next file says of this one; 0 for the last one."""
-    if durable_bytes:
-        data = data[:durable_bytes]  # what is behind was torn by an earlier crash
-    found.oldest_number = max(found.oldest_number, header.oldest_number)
-    last_round = header.first_round - 1
+class _File(msgspec.Struct):
+    """A file that was used, and what stands in it."""
+
+    path: str
+    number: int
+    data: memoryview
+    entries: list[tuple[int, Entry]]
+    """The sound ones, and where they begin. What is between them is torn, or damaged."""
+
+    @property
+    def start(self) -> Start | None:
+        return decode_start(self.entries[0][1])
+
+
+def _read_file(found: FoundJournal, file: _File, following: _File | None) -> None:
+    """Apply the entries of a file. Behind a bad spot it is what comes later that tells a torn round from damage."""
+    durable_bytes = 0
+    start = None if following is None else following.start
+    if start is not None and start.previous_number == file.number:
+        durable_bytes = start.previous_bytes
+    sound: list[Entry] = []
+    rest: list[tuple[Entry, bool]] = []
+    bad_at: int | None = None
     position = HEADER_BYTES
-    damaged_at: int | None = None
-    held_back: list[Entry] = []  # behind a spot that is torn, or damaged: what comes later tells which
-    for begin, entry in _entries(data, header.crc):
-        if begin != position and damaged_at is None:
-            damaged_at = position
+    for begin, entry in [*file.entries, (durable_bytes, None)]:
+        if entry is None and position >= begin:
+            break
+        if begin != position:
+            bad_at = position if bad_at is None else bad_at
+            guess = guess_entry(file.data, position)
+            rest += [] if guess is None else [(guess, True)]
+        if entry is None or (durable_bytes and begin >= durable_bytes):
+            break  # what is behind was torn by an earlier crash
         position = begin + ENTRY_BYTES + len(entry.payload)
-        if damaged_at is None:
-            _apply(found, header.number, entry)
-            last_round = entry.round
+        if bad_at is None:
+            sound.append(entry)
         else:
-            held_back.append(entry)
-    if damaged_at is None and position < durable_bytes:
-        damaged_at = position
-    is_torn = not durable_bytes and (not held_back or held_back[-1].round <= last_round + 1)
-    if damaged_at is not None and not is_torn:
-        found.damage.append(f"{path} is damaged at byte {damaged_at}")
-        for entry in held_back:
-            _apply(found, header.number, entry)
-        damaged_at = None
-    found.last_number = header.number
-    found.last_bytes = position if damaged_at is None else damaged_at
-    found.last_round = max(last_round, *(entry.round for entry in held_back), found.last_round)
+            rest.append((entry, False))
+    rounds = {entry.round for entry, is_damaged in rest if not is_damaged}
+    is_last_round = len(rounds) <= 1 and all(each <= sound[-1].round + 1 for each in rounds if sound)
+    if bad_at is not None and following is None and is_last_round:
+        position, rest = bad_at, []
+    elif bad_at is not None:
+        found.damage.append(f"{file.path} is damaged at byte {bad_at}")
+    for entry in sound:
+        _apply(found, file.number, entry)
+    for entry, is_damaged in rest:
+        _apply(found, file.number, entry, is_damaged=is_damaged)
+    found.last_bytes = position
+    found.last_round = max(found.last_round, *(entry.round for entry in sound), *rounds)
 
 
-def _entries(data: memoryview, header_crc: int) -> Iterator[tuple[int, Entry]]:
-    """The sound entries and where they begin. What is between them is torn, or damaged."""
+def _entries(data: memoryview, header_crc: int) -> list[tuple[int, Entry]]:
+    entries: list[tuple[int, Entry]] = []
     position = HEADER_BYTES
     content: bytes | None = None
-    while True:
+    while position >= 0:
         entry = decode_entry(data, position, header_crc)
         if entry is not None:
-            yield position, entry
+            entries.append((position, entry))
             position += ENTRY_BYTES + len(entry.payload)
             continue
         if content is None:
             content = bytes(data)  # a memoryview cannot search
         position = content.find(ENTRY_MAGIC, position + 1)
-        if position < 0:
-            return
+    return entries
 
 
-def _apply(found: FoundJournal, file_number: int, entry: Entry) -> None:
+def _apply(found: FoundJournal, file_number: int, entry: Entry, *, is_damaged: bool = False) -> None:
+    start = decode_start(entry)
+    if start is not None:
+        found.oldest_number = max(found.oldest_number, start.oldest_number)
+    elif entry.kind is Kind.SEGMENTS:
+        for topic_id, partition, end_offset in decode_segments(entry):
+            key = PartitionId(topic_id, partition)
+            kept = [each for each in found.pieces.get(key, ()) if each.end_offset > end_offset]
+            found.pieces[key] = [*kept, Piece(file_number, -1, 0, end_offset, b"")]
+    else:
+        _apply_to_one(found, file_number, entry, is_damaged=is_damaged)
+
+
+def _apply_to_one(found: FoundJournal, file_number: int, entry: Entry, *, is_damaged: bool) -> None:
     key = PartitionId(entry.topic_id, entry.partition)
     before = found.pieces.pop(key, [])
     if entry.kind is Kind.RESET:
         return
-    if entry.kind is Kind.TRUNCATION:
-        kept = []
-    elif entry.kind is Kind.SEGMENT:
-        kept = [each for each in before if each.end_offset > entry.end_offset]
-    else:
-        kept = _below(before, entry.base_offset)
-    kept.append(Piece(file_number, entry.leader_epoch, entry.base_offset, entry.end_offset, entry.payload))
+    kept = [] if entry.kind is Kind.TRUNCATION else _below(before, entry.base_offset)
+    records = b"" if is_damaged else entry.payload
+    kept.append(
+        Piece(file_number, entry.leader_epoch, entry.base_offset, entry.end_offset, records, is_damaged)
+    )
     found.pieces[key] = kept
 
 
@@ -189,14 +224,12 @@ def _leave_out_checkpointed(found: FoundJournal) -> None:
             del found.pieces[key]
 
 
-def _check_numbers(found: FoundJournal) -> None:
-    """Every file from the oldest to the last must be there, but for an oldest one that was just being used again."""
-    numbers = {each.number for each in found.files}
-    missing = [each for each in range(max(found.oldest_number, 1), found.last_number) if each not in numbers]
-    if missing == [found.oldest_number] and -1 in numbers:
-        return
-    if missing:
-        found.damage.append(
-            f"of the journal, the files with the numbers {', '.join(map(str, missing))} are missing, or their headers "
-            "are damaged"
-        )
+def _check_numbers(found: FoundJournal, written: Sequence[_File]) -> None:
+    """Every file from the oldest to the last must be there."""
+    numbers = {each.number for each in written}
+    if any(each.number >= 0 and not each.is_written for each in found.files):
+        return  # it may be one that was going to be used again
+    for each in written:
+        previous = 0 if each.start is None else each.start.previous_number
+        if previous >= max(found.oldest_number, 1) and previous not in numbers:
+            found.damage.append(f"the journal file before {each.path} is missing")
