@@ -63,8 +63,6 @@ class FoundJournal(msgspec.Struct):
     pieces: dict[PartitionId, list[Piece]] = msgspec.field(default_factory=dict)
     damage: list[str] = msgspec.field(default_factory=list)
     """What cannot be read though it was durable, in words for the log."""
-    oldest_number: int = 0
-    """Files with lower numbers mean nothing any more."""
     last_number: int = 0
     last_bytes: int = 0
     """Where the entries of the last file end."""
@@ -97,11 +95,12 @@ def read_journal(files: FileSystem, directory: str, *, headers_only: bool = Fals
         found.last_number = max(found.last_number, number)
         if entries:
             written.append(_File(path, number, data, entries))
-    written.sort(key=lambda each: each.number)
+    starts = [each.start for each in written if each.start is not None]
+    oldest = max((start.oldest_number for start in starts), default=0)
+    written = sorted((each for each in written if each.number >= oldest), key=lambda each: each.number)
     for number, each in enumerate(written, start=1):
         _read_file(found, each, written[number] if number < len(written) else None)
-    _leave_out_checkpointed(found)
-    _check_numbers(found, written)
+    _check_numbers(found, written, oldest)
     return found
 
 
@@ -137,20 +136,20 @@ def _read_file(found: FoundJournal, file: _File, following: _File | None) -> Non
     rest: list[tuple[Entry, bool]] = []
     bad_at: int | None = None
     position = HEADER_BYTES
-    for begin, entry in [*file.entries, (durable_bytes, None)]:
-        if entry is None and position >= begin:
-            break
+    for begin, entry in file.entries:
+        if durable_bytes and begin >= durable_bytes:
+            break  # it was torn by an earlier crash
         if begin != position:
             bad_at = position if bad_at is None else bad_at
-            guess = guess_entry(file.data, position)
-            rest += [] if guess is None else [(guess, True)]
-        if entry is None or (durable_bytes and begin >= durable_bytes):
-            break  # what is behind was torn by an earlier crash
+            rest += _guess(file.data, position)
         position = begin + ENTRY_BYTES + len(entry.payload)
         if bad_at is None:
             sound.append(entry)
         else:
             rest.append((entry, False))
+    if position < durable_bytes:
+        bad_at = position if bad_at is None else bad_at
+        rest += _guess(file.data, position)
     rounds = {entry.round for entry, is_damaged in rest if not is_damaged}
     is_last_round = len(rounds) <= 1 and all(each <= sound[-1].round + 1 for each in rounds if sound)
     if bad_at is not None and following is None and is_last_round:
@@ -162,7 +161,13 @@ def _read_file(found: FoundJournal, file: _File, following: _File | None) -> Non
     for entry, is_damaged in rest:
         _apply(found, file.number, entry, is_damaged=is_damaged)
     found.last_bytes = position
-    found.last_round = max(found.last_round, *(entry.round for entry in sound), *rounds)
+    found.last_round = max([found.last_round, *(entry.round for entry in sound), *rounds])
+
+
+def _guess(data: memoryview, position: int) -> list[tuple[Entry, bool]]:
+    """The records that a damaged entry held, if it can be told."""
+    entry = guess_entry(data, position)
+    return [] if entry is None else [(entry, True)]
 
 
 def _entries(data: memoryview, header_crc: int) -> list[tuple[int, Entry]]:
@@ -182,10 +187,9 @@ def _entries(data: memoryview, header_crc: int) -> list[tuple[int, Entry]]:
 
 
 def _apply(found: FoundJournal, file_number: int, entry: Entry, *, is_damaged: bool = False) -> None:
-    start = decode_start(entry)
-    if start is not None:
-        found.oldest_number = max(found.oldest_number, start.oldest_number)
-    elif entry.kind is Kind.SEGMENTS:
+    if entry.kind is Kind.START:
+        return
+    if entry.kind is Kind.SEGMENTS:
         for topic_id, partition, end_offset in decode_segments(entry):
             key = PartitionId(topic_id, partition)
             kept = [each for each in found.pieces.get(key, ()) if each.end_offset > end_offset]
@@ -215,21 +219,12 @@ def _below(pieces: list[Piece], end_offset: int) -> list[Piece]:
     return kept
 
 
-def _leave_out_checkpointed(found: FoundJournal) -> None:
-    for key, pieces in list(found.pieces.items()):
-        kept = [piece for piece in pieces if piece.file_number >= found.oldest_number]
-        if kept:
-            found.pieces[key] = kept
-        else:
-            del found.pieces[key]
-
-
-def _check_numbers(found: FoundJournal, written: Sequence[_File]) -> None:
+def _check_numbers(found: FoundJournal, written: Sequence[_File], oldest: int) -> None:
     """Every file from the oldest to the last must be there."""
     numbers = {each.number for each in written}
     if any(each.number >= 0 and not each.is_written for each in found.files):
         return  # it may be one that was going to be used again
     for each in written:
         previous = 0 if each.start is None else each.start.previous_number
-        if previous >= max(found.oldest_number, 1) and previous not in numbers:
+        if previous >= max(oldest, 1) and previous not in numbers:
             found.damage.append(f"the journal file before {each.path} is missing")
