@@ -314,6 +314,8 @@ class Log(MendableLog):
                 self.append_replicated(records, now_ms=now_ms)
         if is_intact and pieces and durable_offset >= self.chain.end_offset:
             self._found_durable()
+        elif self.durable_offset < self.chain.end_offset:
+            self._pending = None
 
     # -- dropping -------------------------------------------------------------------------------------
 

@@ -338,6 +338,9 @@ class LogStore:
             expected=expected,
             has_gaps=name in self._compacted,
             journaled=tuple((each.base_offset, each.end_offset) for each in pieces if each.records),
+            journal_start=min(
+                (each.base_offset for each in pieces if each.records or each.is_damaged), default=None
+            ),
             journal_end=max((each.end_offset for each in pieces if each.is_damaged), default=0),
         )
         log = self._load(name, topic_id, config, checkpointed)
@@ -375,6 +378,8 @@ class LogStore:
         log = self._log(name, topic_id, config, loaded, is_new=is_new)
         pieces = self._pieces_of(topic_id, name.partition)
         log.replay(pieces, now_ms=self._clock.now_ms(), is_intact=loaded.is_intact)
+        if log.durable_offset < log.log_end_offset and not self._leaves_syncs:
+            log.sync_here()
         return log
 
     async def find_changed(self) -> set[PartitionName]:
