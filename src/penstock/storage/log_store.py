@@ -189,6 +189,12 @@ class LogStore:
                 ring=ring,
             )
         except OSError as error:
+            if found.pieces:
+                raise StorageError(
+                    f"the journal in {self.directory} holds records that the logs may lack, and cannot be used: "
+                    f"{error.strerror}. Check the disk, then start the broker again",
+                    error,
+                ) from error
             _log.warning(
                 "the journal in %s cannot be used (%s): each partition is synced by itself",
                 self.directory,
