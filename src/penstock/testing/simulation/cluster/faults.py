@@ -54,7 +54,7 @@ class Faults:
         """The names of those to choose from; all, if none is named."""
         self._are_over = False
         self._rotting = random.choice(machines)
-        """The only one whose disk rots: what was acknowledged is intact on another."""
+        """The only one whose disk rots: what rots there is intact on another."""
         self._old_leader: Machine | None = None
         """Whom an election shall replace, whose voters are to crash."""
         self.counts: Counter[str] = Counter()
@@ -234,7 +234,8 @@ class Faults:
 
     async def _rot(self, _machine: Machine) -> None:
         machine = self._rotting
-        partition = machine.rot(self._random.choice(ROTTING), self._random)
+        others = [each for each in self._machines if each is not machine and each.disk.has_power]
+        partition = machine.rot(self._random.choice(ROTTING), self._random, others)
         if partition is not None:
             self._history.rots(machine.node_id, partition)
 
