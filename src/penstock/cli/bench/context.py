@@ -69,10 +69,14 @@ class Bench:
         measure: Callable[[Target, Where], None],
         *,
         warm_up_rounds: int = 0,
+        measure_reference: Callable[[], None] = lambda: None,
     ) -> None:
-        """Measure each target once in every round. One that fails is told on the board and takes no further part."""
+        """Measure the reference and each target once in every round. A target that fails is noted on the board and
+        takes no further part.
+        """
         for number in self.rounds(what, self.scale.peers.rounds + warm_up_rounds):
             board.is_warming = number < warm_up_rounds
+            measure_reference()
             for target, where in list(places.items()):
                 try:
                     measure(target, where)

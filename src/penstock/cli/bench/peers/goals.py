@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from penstock.cli.bench.figures import Goal, Ratio
 from penstock.cli.bench.peers.board import Board
 from penstock.cli.bench.peers.targets import (
+    BARE_LOOP,
     COMPILED,
     KAFKA_CACHED,
     KAFKA_SYNCED,
@@ -47,6 +48,11 @@ def beside_best(board: Board, what: str, goal: Goal | None = None) -> tuple[Rati
 def beside_kafka(board: Board, what: str, goal: Goal | None = None) -> tuple[Ratio, ...]:
     """Ours over Kafka at the same flush setting."""
     return _made(board.ratio(what, ours, theirs, goal) for ours, theirs in _KAFKA_PAIRS)
+
+
+def beside_bare_loop(board: Board, what: str, goal: Goal | None = None) -> tuple[Ratio, ...]:
+    """Ours over a loop of write and `fdatasync` with no server."""
+    return _made(board.ratio(what, ours, BARE_LOOP.name, goal) for ours in _OURS_SYNCED)
 
 
 def _made(ratios: Iterable[Ratio | None]) -> tuple[Ratio, ...]:

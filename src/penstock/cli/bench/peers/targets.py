@@ -75,6 +75,9 @@ TARGETS: tuple[Target, ...] = (
     Target(name=KAFKA_CACHED, server="Apache Kafka", durability=PAGE_CACHE),
 )
 
+# No server: what the disk does when a process of its own appends and syncs, one message after the other.
+BARE_LOOP = Target(name="bare fdatasync loop", server="", durability=SYNCED)
+
 
 def server_named(name: str) -> Server:
     return next(server for server in SERVERS if server.name == name)
