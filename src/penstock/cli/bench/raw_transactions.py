@@ -20,14 +20,20 @@ _FIND_VERSION: Final = 2
 _TRANSACTION_KEY: Final = 1
 _INIT_VERSION: Final = 3
 _ADD_VERSION: Final = 3
-_PRODUCE_VERSION: Final = 11  # the last one whose partitions have to be added to the transaction before (KIP-890)
+_PRODUCE_VERSION: Final = (
+    11  # the last one whose partitions have to be added to the transaction before (KIP-890)
+)
 _END_VERSION: Final = 4
 _LIST_OFFSETS_VERSION: Final = 7
 _LATEST: Final = -1
 _READ_COMMITTED: Final = 1
 _TIMEOUT_MS: Final = 60_000
 _RETRY_S: Final = 0.02
-_NOT_YET: Final = (ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+_NOT_YET: Final = (
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+)
 
 
 class RawTransactions:
@@ -108,7 +114,8 @@ class RawTransactions:
 
     def _last_stable_offsets(self) -> list[Any]:
         asked = [
-            list_offsets.ListOffsetsPartition(partition_index=each, timestamp=_LATEST) for each in self._partitions
+            list_offsets.ListOffsetsPartition(partition_index=each, timestamp=_LATEST)
+            for each in self._partitions
         ]
         request = list_offsets.ListOffsetsRequest(
             replica_id=-1,

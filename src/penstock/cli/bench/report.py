@@ -134,7 +134,7 @@ def merged(newest: Report, earlier: Sequence[Report]) -> Report:
             if section.key not in sections and section.failure is None:
                 sections[section.key] = msgspec.structs.replace(section, notes=(*section.notes, note))
     targets = newest.targets or next((report.targets for report in earlier if report.targets), ())
-    ordered = tuple(sections[key] for key in sorted(sections))
+    ordered = tuple(sections[key] for key in sorted(sections, key=str.swapcase))  # capitals follow z
     return msgspec.structs.replace(newest, sections=ordered, targets=targets)
 
 

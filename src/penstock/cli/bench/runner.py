@@ -13,7 +13,7 @@ from typing import NoReturn, Protocol
 from penstock.cli.bench import machine, report
 from penstock.cli.bench.context import Bench, OutOfTime
 from penstock.cli.bench.figures import Section
-from penstock.cli.bench.peers.targets import TARGETS
+from penstock.cli.bench.peers.targets import TARGETS, TRANSACTION_TARGETS, Target
 from penstock.cli.bench.scale import Scale
 from penstock.cli.bench.workloads import (
     bulk_producer,
@@ -36,6 +36,7 @@ from penstock.cli.bench.workloads import (
     peer_publishers,
     peer_recovery,
     peer_start,
+    peer_transactions,
     produce_rate,
     profile,
     recovery,
@@ -82,6 +83,7 @@ WORKLOADS: tuple[Workload, ...] = (
     cluster_catch_up,
     cluster_partitions,
     profile,
+    peer_transactions,
 )
 
 
@@ -137,8 +139,15 @@ def target_states(versions: dict[str, str], absent: dict[str, str]) -> tuple[rep
             durability=target.durability,
             state=_state(target.server, versions, absent),
         )
-        for target in TARGETS
+        for target in _all_targets(versions, absent)
     )
+
+
+def _all_targets(versions: dict[str, str], absent: dict[str, str]) -> list[Target]:
+    """Those of all comparisons, and those of single ones that were asked for."""
+    asked = {*versions, *absent}
+    more = (*TRANSACTION_TARGETS,)
+    return [*TARGETS, *(target for target in more if target not in TARGETS and target.server in asked)]
 
 
 def _state(server: str, versions: dict[str, str], absent: dict[str, str]) -> str:

@@ -50,6 +50,8 @@ def _prepare(task: Task) -> Callable[[], Outcome]:
                 client.publish_one(b"x" * task.message_bytes)
     elif task.operation in ("read", "timed-read"):
         client.open_reader(task.group)
+    elif task.operation == "transform":
+        client.open_transformer(task.group)
     return lambda: _measure(task, client)
 
 
@@ -82,6 +84,9 @@ def _do(task: Task, client: Client) -> tuple[int, list[float]]:
             return sum(len(values) for values in client.read(task.count)), []
         case "timed-read":
             return task.count, _timed(client, task.count)
+        case "transform":
+            latencies = client.transform(task.output, task.transaction_messages, task.duration_s)
+            return len(latencies), latencies
     return 0, []
 
 

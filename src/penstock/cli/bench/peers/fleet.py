@@ -31,10 +31,12 @@ class Fleet:
         self.absent: dict[str, str] = {}  # servers that cannot be had or did not start, and why
         self.versions: dict[str, str] = {}
 
-    def targets(self, chosen: Callable[[Target], bool] = lambda _: True) -> list[Target]:
+    def targets(
+        self, chosen: Callable[[Target], bool] = lambda _: True, among: Sequence[Target] = TARGETS
+    ) -> list[Target]:
         """The wanted targets whose server and client this machine has."""
         found = []
-        for target in TARGETS:
+        for target in among:
             if not self._is_wanted(target) or not chosen(target):
                 continue
             server = server_named(target.server)

@@ -11,6 +11,7 @@ from penstock.cli.bench.peers.board import Board
 from penstock.cli.bench.peers.targets import (
     BARE_LOOP,
     COMPILED,
+    KAFKA_ALL_SYNCED,
     KAFKA_CACHED,
     KAFKA_SYNCED,
     PENSTOCK,
@@ -48,6 +49,11 @@ def beside_best(board: Board, what: str, goal: Goal | None = None) -> tuple[Rati
 def beside_kafka(board: Board, what: str, goal: Goal | None = None) -> tuple[Ratio, ...]:
     """Ours over Kafka at the same flush setting."""
     return _made(board.ratio(what, ours, theirs, goal) for ours, theirs in _KAFKA_PAIRS)
+
+
+def beside_kafka_transactions(board: Board, what: str, goal: Goal | None = None) -> tuple[Ratio, ...]:
+    """Ours over Kafka with every log synced, those of its coordinators too."""
+    return _made(board.ratio(what, ours, KAFKA_ALL_SYNCED, goal) for ours in _OURS_SYNCED)
 
 
 def beside_bare_loop(board: Board, what: str, goal: Goal | None = None) -> tuple[Ratio, ...]:

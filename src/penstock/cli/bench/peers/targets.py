@@ -37,6 +37,7 @@ SERVERS: tuple[Server, ...] = (
     NatsServer(),
     RedisServer(),
     RabbitServer(),
+    KafkaServer("Apache Kafka, every log flushed", {"log.flush.interval.messages": "1"}),
 )
 
 PENSTOCK = "Penstock"
@@ -73,6 +74,13 @@ TARGETS: tuple[Target, ...] = (
         is_ours=True,
     ),
     Target(name=KAFKA_CACHED, server="Apache Kafka", durability=PAGE_CACHE),
+)
+
+# Transactions are also written to the logs of coordinators, which have to be synced, too.
+KAFKA_ALL_SYNCED = "Kafka, log.flush.interval.messages=1"
+TRANSACTION_TARGETS: tuple[Target, ...] = (
+    *(target for target in TARGETS if target.name in (PENSTOCK, COMPILED)),
+    Target(name=KAFKA_ALL_SYNCED, server="Apache Kafka, every log flushed", durability=SYNCED),
 )
 
 # No server: what the disk does when a process of its own appends and syncs, one message after the other.

@@ -7,7 +7,7 @@ import msgspec
 WARM_UP_MESSAGES: Final = 20  # that a lone publisher sends before the clock starts
 
 Dialect = Literal["kafka", "nats", "redis", "amqp"]
-Operation = Literal["create", "remove", "first", "lone", "bulk", "read", "timed-read", "paced"]
+Operation = Literal["create", "remove", "first", "lone", "bulk", "read", "timed-read", "paced", "transform"]
 
 
 class Where(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +35,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     duration_s: float = 0.0
     rate_per_s: int = 0
     group: str = ""
+    output: str = ""  # the stream that a transformation writes to
+    transaction_messages: int = 1
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):

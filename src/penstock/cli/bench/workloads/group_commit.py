@@ -13,10 +13,10 @@ from penstock.cli.bench.raw_client import RawClient
 KEY = "c"
 TITLE = "64 concurrent synchronous producers"
 METHOD = (
-    "64 connections from one process, each with one 100 B message in flight: all on one partition, each on a partition "
-    "of its own, and in turn over 1,000 partitions. They are compared with one such connection through the same "
-    "generator, and the three with each other: one sync serves every partition, so that many partitions should cost "
-    "little more than one. The saving depends on the time that a sync takes: so the first two again on a broker "
+    "64 connections from one process, each with one 100 B message in flight: all on one partition, each on a "
+    "partition of its own, and in turn over 1,000 partitions. They are compared with one such connection through the "
+    "same generator, and the three with each other: one sync serves every partition, so that many partitions should "
+    "cost little more than one. The saving depends on the time that a sync takes: so the first two again on a broker "
     "whose syncs take a millisecond longer, as on many a network disk."
 )
 _CONNECTIONS = 64
@@ -61,7 +61,9 @@ def run(bench: Bench) -> Section:
                 cells.add(f"{kind}, p99", quantile(latencies, 0.99) * 1e3, "ms")
                 cells.add(f"{kind}{_CPU}", cpu_s / len(latencies) * 1e6, "µs/request")
     marks = [*servers, *(f"{_SLOW}{build}" for build in slow_servers)]
-    ratios = [cells.ratio(f"{_MANY}{mark} / 1 producer", f"{_MANY}{mark}", f"{_ONE}{mark}", _GOAL) for mark in marks]
+    ratios = [
+        cells.ratio(f"{_MANY}{mark} / 1 producer", f"{_MANY}{mark}", f"{_ONE}{mark}", _GOAL) for mark in marks
+    ]
     for mark in servers:
         for kind in (_APART, _SPREAD):
             many, few = f"{kind}{mark}", f"{_MANY}{mark}"

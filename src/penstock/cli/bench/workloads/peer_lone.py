@@ -17,8 +17,9 @@ KEY = "l"
 TITLE = "A lone synchronous publisher, beside the peers"
 METHOD = (
     "One message at a time, each acknowledged before the next is sent, through each product's own Python client: "
-    "confluent-kafka (`produce` and `flush`, `linger.ms=0`), nats-py on uvloop, redis-py with hiredis, pika. "
-    "The reference appends a record batch of the same message to a file and calls `fdatasync`, in a loop. Afterwards the kernel counts (perf) how often each server syncs for a message: whether it keeps its word."
+    "confluent-kafka (`produce` and `flush`, `linger.ms=0`), nats-py on uvloop, redis-py with hiredis, pika. The "
+    "reference appends a record batch of the same message to a file and calls `fdatasync`, in a loop. Afterwards the "
+    "kernel counts (perf) how often each server syncs for a message: whether it keeps its word."
 )
 _SIZES = (100, 1024)
 _GOAL = goals.at_least(0.8)

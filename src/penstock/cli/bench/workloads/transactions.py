@@ -14,9 +14,10 @@ METHOD = (
     "One librdkafka producer sends the same messages of 1 KiB twice in each round: as an idempotent producer, and in "
     "transactions that are committed every 100 ms. From the first `produce` to the last acknowledgement or commit. "
     "Commits: one raw client runs one transaction after the other, each with a record of 100 B in one partition, and "
-    "then in each of 50. The time of a commit is taken from sending EndTxn to its answer, which says that the decision "
-    "is in the log, and to the moment when consumers with `read_committed` may read the records of every partition, "
-    "when the markers are written (asked with ListOffsets again and again). Medians of the transactions of a round."
+    "then in each of 50. The time of a commit is taken from sending EndTxn to its answer, which says that the "
+    "decision is in the log, and to the moment when consumers with `read_committed` may read the records of every "
+    "partition, when the markers are written (asked with ListOffsets again and again). Medians of the transactions of "
+    "a round."
 )
 _TOPIC = "transactions"
 _MESSAGE_BYTES = 1024

@@ -13,7 +13,9 @@ class NotDelivered(Exception):
 
 
 class Client(Protocol):
-    """What the workloads ask of a client. Everything blocks; a client does one thing in its life."""
+    """What the workloads ask of a client. Everything blocks; a client does one thing in its life. `NoTransactions`
+    stands in for what only Kafka's protocol has.
+    """
 
     def create(self) -> None:
         """Make the stream; it is ready for publishing afterwards."""
@@ -46,7 +48,25 @@ class Client(Protocol):
     def read(self, count: int) -> Iterator[list[bytes]]:
         """The next `count` messages, in pieces as they come."""
 
+    def open_transformer(self, group: str) -> None:
+        """Attach to the stream's start as that group, and become a transactional producer."""
+
+    def transform(self, output: str, messages: int, duration_s: float) -> list[float]:
+        """Consume, transform and produce to `output`, `messages` in each transaction, for so long; gives how long each
+        transaction took in seconds.
+        """
+
     def close(self) -> None: ...
+
+
+class NoTransactions:
+    """A product without transactions over streams."""
+
+    def open_transformer(self, group: str) -> None:
+        raise NotImplementedError
+
+    def transform(self, output: str, messages: int, duration_s: float) -> list[float]:
+        raise NotImplementedError
 
 
 def client_of(where: Where) -> Client:

@@ -133,6 +133,35 @@ class KafkaClient:
             elif time.perf_counter() > deadline:
                 raise NotDelivered(f"{left} messages of {count} did not come")
 
+    def open_transformer(self, group: str) -> None:
+        self.open_reader("")  # at the start, without a rebalance
+        self._group = group
+        # The next transaction is refused until the markers of the last one are written. librdkafka then waits for its
+        # retry backoff, which is 100 ms unless set, and that wait would be what is measured.
+        settings = {"transactional.id": group, "linger.ms": 0, "retry.backoff.ms": 1}
+        producer = self._producer("transactional", **settings)
+        producer.init_transactions(_WAIT_S)
+
+    def transform(self, output: str, messages: int, duration_s: float) -> list[float]:
+        producer, consumer = self._producers["transactional"], self._consumer
+        latencies: list[float] = []
+        now = time.perf_counter()
+        end = now + duration_s
+        while now < end:
+            taken = consumer.consume(messages, _WAIT_S)
+            if len(taken) < messages:
+                raise NotDelivered(f"{messages - len(taken)} messages of {messages} did not come")
+            producer.begin_transaction()
+            for message in taken:
+                producer.produce(output, message.value().upper(), partition=0)
+            positions = consumer.position(consumer.assignment())
+            producer.send_offsets_to_transaction(positions, consumer.consumer_group_metadata(), _WAIT_S)
+            producer.commit_transaction(_WAIT_S)  # raises when a message was not delivered
+            done = time.perf_counter()
+            latencies.append(done - now)
+            now = done
+        return latencies
+
     def close(self) -> None:
         if self._consumer is not None:
             self._consumer.close()

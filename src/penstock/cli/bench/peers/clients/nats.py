@@ -9,7 +9,7 @@ import nats
 from nats.js.api import AckPolicy, ConsumerConfig, StorageType, StreamConfig
 from nats.js.errors import BadRequestError
 
-from penstock.cli.bench.peers.clients import NotDelivered
+from penstock.cli.bench.peers.clients import NotDelivered, NoTransactions
 from penstock.cli.bench.peers.clients.stamp import stamped
 from penstock.cli.bench.peers.tasks import Where
 
@@ -20,7 +20,7 @@ _READ_MAX = 1_000
 T = TypeVar("T")
 
 
-class NatsClient:
+class NatsClient(NoTransactions):
     def __init__(self, where: Where) -> None:
         self._where = where
         self._loop = _new_loop()

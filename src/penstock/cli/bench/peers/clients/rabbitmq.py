@@ -11,7 +11,7 @@ from typing import Any
 
 import pika
 
-from penstock.cli.bench.peers.clients import NotDelivered
+from penstock.cli.bench.peers.clients import NotDelivered, NoTransactions
 from penstock.cli.bench.peers.clients.stamp import stamped
 from penstock.cli.bench.peers.tasks import Where
 
@@ -22,7 +22,7 @@ _UNCONFIRMED_BYTES = 16 << 20
 _AT_ONCE = 100
 
 
-class RabbitClient:
+class RabbitClient(NoTransactions):
     def __init__(self, where: Where) -> None:
         self._where = where
         self._parameters = pika.ConnectionParameters(where.host, where.port, heartbeat=0)

@@ -8,7 +8,7 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from penstock.cli.bench.peers.clients import NotDelivered
+from penstock.cli.bench.peers.clients import NotDelivered, NoTransactions
 from penstock.cli.bench.peers.clients.stamp import stamped
 from penstock.cli.bench.peers.tasks import Where
 
@@ -20,7 +20,7 @@ _PIPELINE_MESSAGES = 500
 _PIPELINE_BYTES = 1 << 20
 
 
-class RedisClient:
+class RedisClient(NoTransactions):
     def __init__(self, where: Where) -> None:
         self._where = where
         self._redis: Any = redis.Redis(

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from typing import Final
 
 from penstock.cli.bench.peers.servers.places import PEERS
@@ -32,8 +33,14 @@ appender.out.layout.pattern=%p %c %m%n
 
 
 class KafkaServer:
-    name = "Apache Kafka"
+    """`settings` are added to those of one node on loopback."""
+
+    name: str
     dialect: Dialect = "kafka"
+
+    def __init__(self, name: str = "Apache Kafka", settings: Mapping[str, str] | None = None) -> None:
+        self.name = name
+        self._settings = settings or {}
 
     def missing(self) -> str | None:
         if shutil.which("java") is None:
@@ -48,7 +55,7 @@ class KafkaServer:
 
     def start(self, directory: str, log_path: str, port: int) -> Running:
         controller_port = free_port()
-        settings = write_settings(directory, port, controller_port)
+        settings = write_settings(directory, port, controller_port, self._settings)
         if not os.path.exists(os.path.join(directory, "data", "meta.properties")):
             _format(settings, log_path)
         return Running([*_java(directory), "kafka.Kafka", settings], port, log_path)
@@ -66,7 +73,7 @@ def _java(directory: str) -> list[str]:
     return ["java", *_JVM, f"-Dlog4j2.configurationFile={logging}", "-cp", jars]
 
 
-def write_settings(directory: str, port: int, controller_port: int) -> str:
+def write_settings(directory: str, port: int, controller_port: int, more: Mapping[str, str]) -> str:
     """Kafka's defaults but for what one node on loopback needs; the ports are new at every start."""
     lines = {
         "process.roles": "broker,controller",
@@ -81,6 +88,7 @@ def write_settings(directory: str, port: int, controller_port: int) -> str:
         "share.coordinator.state.topic.replication.factor": "1",
         "share.coordinator.state.topic.min.isr": "1",
         "group.initial.rebalance.delay.ms": "0",
+        **more,
     }
     path = os.path.join(directory, "server.properties")
     with open(path, "w", encoding="utf-8") as file:
