@@ -3,7 +3,8 @@
 An ordinary client and some processes: it uses no part of the broker but the protocol's codec. `runner.py` runs the
 modules of `workloads/`, each of which starts its own brokers, interleaves what it compares, and gives a `Section` of
 figures; `report.py` tells them, `plots.py` draws them. Letters a to k measure Penstock against the machine, l to u
-and A against the peers (`peers/`), v to y a cluster of three against one broker; z shows where the time goes.
+and A against the peers (`peers/`), v to y a cluster of three against one broker, B and C clusters of all products; z
+shows where the time goes.
 """
 
 import os
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 _MACHINE = "abcdefghijkz"
 _PEERS = "lmnopqrstuA"
-_CLUSTER = "vwxy"
+_CLUSTER = "vwxyBC"
 LETTERS = _MACHINE + _PEERS + _CLUSTER
 
 

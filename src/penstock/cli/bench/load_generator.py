@@ -69,7 +69,7 @@ class _Pipe:
 
 
 class LoadGenerator:
-    """`frames[i]` is sent on connection i, `window` requests in flight: one frame, or several of equal length joined."""
+    """`frames[i]` is sent on connection i, `window` requests in flight: one frame, or several of equal length."""
 
     def __init__(
         self, address: tuple[str, int], frames: Sequence[bytes], shape: AnswerShape, window: int

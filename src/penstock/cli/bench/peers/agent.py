@@ -16,9 +16,12 @@ import msgspec
 from penstock.cli.bench.peers.clients import Client, client_of
 from penstock.cli.bench.peers.clients.stamp import due_s
 from penstock.cli.bench.peers.tasks import WARM_UP_MESSAGES, Outcome, Task
+from penstock.cli.bench.readable import is_readable_within
 
 _RETRY_S = 0.005
 _TRY_S = 5.0
+_ANSWER_WITHIN_S = 0.5  # then the message is published again
+_SETTLE_S = 1.0
 _REASON_CHARACTERS_MAX = 300
 
 
@@ -50,6 +53,8 @@ def _prepare(task: Task) -> Callable[[], Outcome]:
                 client.publish_one(b"x" * task.message_bytes)
     elif task.operation in ("read", "timed-read"):
         client.open_reader(task.group)
+    elif task.operation == "outage":
+        client.open_publisher(_ANSWER_WITHIN_S)
     elif task.operation == "transform":
         client.open_transformer(task.group)
     return lambda: _measure(task, client)
@@ -84,6 +89,8 @@ def _do(task: Task, client: Client) -> tuple[int, list[float]]:
             return sum(len(values) for values in client.read(task.count)), []
         case "timed-read":
             return task.count, _timed(client, task.count)
+        case "outage":
+            return _outage(client, payload, task.duration_s)
         case "transform":
             latencies = client.transform(task.output, task.transaction_messages, task.duration_s)
             return len(latencies), latencies
@@ -101,6 +108,45 @@ def _lone(client: Client, payload: bytes, duration_s: float) -> tuple[int, list[
         latencies.append(done - now)
         now = done
     return len(latencies), latencies
+
+
+def _outage(client: Client, payload: bytes, within_s: float) -> tuple[int, list[float]]:
+    """Publish one message after the other until one that was sent after the announced kill is acknowledged, and a
+    little longer; gives the longest time between two acknowledgements.
+    """
+    clock = time.perf_counter
+    count, longest_s, ends_at = 0, 0.0, 0.0
+    _publish_until_acknowledged(client, payload, within_s)
+    last = clock()
+    while not ends_at or last < ends_at:
+        is_killed = not ends_at and is_readable_within(sys.stdin.fileno(), 0)
+        _publish_until_acknowledged(client, payload, within_s)
+        now = clock()
+        longest_s = max(longest_s, now - last)
+        last = now
+        count += 1
+        if is_killed:
+            sys.stdin.buffer.readline()
+            ends_at = now + _SETTLE_S
+    return count, [longest_s]
+
+
+def _publish_until_acknowledged(client: Client, payload: bytes, within_s: float) -> None:
+    deadline = time.perf_counter() + within_s
+    is_open = True
+    while True:
+        try:
+            if not is_open:
+                client.reopen_publisher()
+                is_open = True
+            client.publish_one(payload)
+        except Exception:
+            if time.perf_counter() > deadline:
+                raise
+            is_open = False
+            time.sleep(_RETRY_S)
+        else:
+            return
 
 
 def _timed(client: Client, count: int) -> list[float]:

@@ -4,7 +4,7 @@ Which pairs are formed: each build of ours with every peer that syncs before it 
 both acknowledge from the page cache.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from penstock.cli.bench.figures import Goal, Ratio
 from penstock.cli.bench.peers.board import Board
@@ -18,6 +18,7 @@ from penstock.cli.bench.peers.targets import (
     PENSTOCK_CACHED,
     SYNCED,
     TARGETS,
+    Target,
 )
 
 _OURS_SYNCED = (PENSTOCK, COMPILED)
@@ -54,6 +55,16 @@ def beside_kafka(board: Board, what: str, goal: Goal | None = None) -> tuple[Rat
 def beside_kafka_transactions(board: Board, what: str, goal: Goal | None = None) -> tuple[Ratio, ...]:
     """Ours over Kafka with every log synced, those of its coordinators too."""
     return _made(board.ratio(what, ours, KAFKA_ALL_SYNCED, goal) for ours in _OURS_SYNCED)
+
+
+def beside_equals(board: Board, what: str, targets: Sequence[Target]) -> tuple[Ratio, ...]:
+    """Each of ours over each of the others that acknowledges at the same moment."""
+    return _made(
+        board.ratio(what, ours.name, theirs.name)
+        for ours in targets
+        for theirs in targets
+        if ours.is_ours and not theirs.is_ours and ours.durability == theirs.durability
+    )
 
 
 def beside_bare_loop(board: Board, what: str, goal: Goal | None = None) -> tuple[Ratio, ...]:

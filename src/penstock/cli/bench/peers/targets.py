@@ -16,7 +16,8 @@ Durability = Literal["synced before ack", "page cache"]
 SYNCED: Durability = "synced before ack"
 PAGE_CACHE: Durability = "page cache"
 
-_LONG_MAX = str(2**63 - 1)
+UNSYNCED = {"flush.messages": str(2**63 - 1)}
+"""Settings of a topic of Penstock's that is acknowledged from the page cache."""
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -70,7 +71,7 @@ TARGETS: tuple[Target, ...] = (
         name=PENSTOCK_CACHED,
         server="Penstock",
         durability=PAGE_CACHE,
-        options={"flush.messages": _LONG_MAX},
+        options=UNSYNCED,
         is_ours=True,
     ),
     Target(name=KAFKA_CACHED, server="Apache Kafka", durability=PAGE_CACHE),

@@ -27,7 +27,7 @@ def run(bench: Bench) -> Section:
 
     def measure(target: Target, where: Where) -> None:
         server = bench.fleet.running(target)
-        with WireLoad(where, bench.scale.peers.publishers, _MESSAGE_BYTES) as publishers:
+        with WireLoad([where] * bench.scale.peers.publishers, _MESSAGE_BYTES) as publishers:
             cpu_s = server.cpu_s()
             load = publishers.all_at_once(bench.scale.peers.round_s)
             cpu_s = server.cpu_since(cpu_s)

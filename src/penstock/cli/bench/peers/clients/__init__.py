@@ -2,10 +2,12 @@
 
 import importlib.metadata
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Final, Protocol
 
 from penstock.cli.bench.peers.tasks import Dialect, Where
 from penstock.distribution import pip_install
+
+ANSWER_WITHIN_S: Final = 60.0
 
 
 class NotDelivered(Exception):
@@ -26,8 +28,13 @@ class Client(Protocol):
     def first(self) -> None:
         """Connect, make the stream if it is not there, and publish one message: raises when that fails."""
 
-    def open_publisher(self) -> None:
-        """Connect, so that connecting is not what is measured."""
+    def open_publisher(self, answer_within_s: float = ANSWER_WITHIN_S) -> None:
+        """Connect, so that connecting is not what is measured. A publish that is not acknowledged in time fails, where
+        the client does not wait for as long as its connection lasts.
+        """
+
+    def reopen_publisher(self) -> None:
+        """After a publish that failed: get ready for the next, at another node where the client does not find it."""
 
     def publish_one(self, payload: bytes) -> None:
         """Publish and wait for the acknowledgement."""
