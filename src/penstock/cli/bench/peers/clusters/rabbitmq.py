@@ -53,9 +53,11 @@ class RabbitCluster(RabbitServer):
         return Running([started], site.ports[number], site.new_log_path(number), environment=made)
 
     def _environment(self, site: Site, number: int) -> dict[str, str]:
-        more = "cluster_formation.peer_discovery_backend = classic_config\n" + "".join(
-            f"cluster_formation.classic_config.nodes.{each} = {_name(each)}\n" for each in NODES
+        # A node that lists others waits for them at its first start.
+        listed = "".join(
+            f"cluster_formation.classic_config.nodes.{each} = {_name(each)}\n" for each in {NODES[0], number}
         )
+        more = f"cluster_formation.peer_discovery_backend = classic_config\n{listed}" if number > 1 else ""
         return environment(
             site.directory(number),
             site.ports[number],

@@ -12,7 +12,7 @@ from typing import Final, Protocol, Self
 from penstock.cli.bench import process_tree
 from penstock.cli.bench.peers.tasks import Dialect
 
-_PORT_WITHIN_S: Final = 120.0
+_PORT_WITHIN_S: Final = 300.0
 _STOP_WITHIN_S: Final = 120.0
 _LOOK_S: Final = 0.002
 
