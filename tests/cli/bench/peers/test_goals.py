@@ -41,3 +41,11 @@ def test_the_bare_loop_is_a_reference_for_each_build_and_no_peer() -> None:
     ]
     assert not any("bare" in ratio.label for ratio in goals.beside_each(board, "rate"))
     assert goals.beside_bare_loop(full_board(), "rate") == ()
+
+
+def test_each_of_ours_is_compared_with_those_that_acknowledge_at_the_same_moment() -> None:
+    labels = [ratio.label for ratio in goals.beside_equals(full_board(), "rate", TARGETS)]
+    assert "rate: Penstock, page cache / Kafka" in labels
+    assert "rate: Penstock / Kafka, flush.messages=1" in labels
+    assert "rate: Penstock / Kafka" not in labels
+    assert not any(label.endswith("/ Penstock") for label in labels)

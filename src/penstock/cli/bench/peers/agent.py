@@ -15,13 +15,12 @@ import msgspec
 
 from penstock.cli.bench.peers.clients import Client, client_of
 from penstock.cli.bench.peers.clients.stamp import due_s
+from penstock.cli.bench.peers.outage import ANSWER_WITHIN_S, Outage
 from penstock.cli.bench.peers.tasks import WARM_UP_MESSAGES, Outcome, Task
 from penstock.cli.bench.readable import is_readable_within
 
 _RETRY_S = 0.005
 _TRY_S = 5.0
-_ANSWER_WITHIN_S = 0.5  # then the message is published again
-_SETTLE_S = 1.0
 _REASON_CHARACTERS_MAX = 300
 
 
@@ -54,7 +53,7 @@ def _prepare(task: Task) -> Callable[[], Outcome]:
     elif task.operation in ("read", "timed-read"):
         client.open_reader(task.group)
     elif task.operation == "outage":
-        client.open_publisher(_ANSWER_WITHIN_S)
+        client.open_publisher(ANSWER_WITHIN_S)
     elif task.operation == "transform":
         client.open_transformer(task.group)
     return lambda: _measure(task, client)
@@ -90,7 +89,8 @@ def _do(task: Task, client: Client) -> tuple[int, list[float]]:
         case "timed-read":
             return task.count, _timed(client, task.count)
         case "outage":
-            return _outage(client, payload, task.duration_s)
+            count, longest_s = Outage(client, task.duration_s).run(payload, _is_kill_announced)
+            return count, [longest_s]
         case "transform":
             latencies = client.transform(task.output, task.transaction_messages, task.duration_s)
             return len(latencies), latencies
@@ -110,43 +110,12 @@ def _lone(client: Client, payload: bytes, duration_s: float) -> tuple[int, list[
     return len(latencies), latencies
 
 
-def _outage(client: Client, payload: bytes, within_s: float) -> tuple[int, list[float]]:
-    """Publish one message after the other until one that was sent after the announced kill is acknowledged, and a
-    little longer; gives the longest time between two acknowledgements.
-    """
-    clock = time.perf_counter
-    count, longest_s, ends_at = 0, 0.0, 0.0
-    _publish_until_acknowledged(client, payload, within_s)
-    last = clock()
-    while not ends_at or last < ends_at:
-        is_killed = not ends_at and is_readable_within(sys.stdin.fileno(), 0)
-        _publish_until_acknowledged(client, payload, within_s)
-        now = clock()
-        longest_s = max(longest_s, now - last)
-        last = now
-        count += 1
-        if is_killed:
-            sys.stdin.buffer.readline()
-            ends_at = now + _SETTLE_S
-    return count, [longest_s]
-
-
-def _publish_until_acknowledged(client: Client, payload: bytes, within_s: float) -> None:
-    deadline = time.perf_counter() + within_s
-    is_open = True
-    while True:
-        try:
-            if not is_open:
-                client.reopen_publisher()
-                is_open = True
-            client.publish_one(payload)
-        except Exception:
-            if time.perf_counter() > deadline:
-                raise
-            is_open = False
-            time.sleep(_RETRY_S)
-        else:
-            return
+def _is_kill_announced() -> bool:
+    """Whether the harness has written another line, which says that the node was killed."""
+    is_announced = is_readable_within(sys.stdin.fileno(), 0)
+    if is_announced:
+        sys.stdin.buffer.readline()
+    return is_announced
 
 
 def _timed(client: Client, count: int) -> list[float]:
