@@ -17,8 +17,8 @@ it. Goals are reported, never asserted.
 
 ```
 python -m tools.setup_peers                # the other brokers: Kafka's jars, nats-server, Redis, RabbitMQ
-penstock bench --peers                     # beside them, workloads l to u
-penstock bench --cluster                   # three brokers against one, workloads v to y
+penstock bench --peers                     # beside them, workloads l to u and A
+penstock bench --cluster                   # three brokers against one, v to y; clusters side by side, B and C
 penstock bench --only ln --targets penstock,redis --rounds 5 --seconds 2
 ```
 """
