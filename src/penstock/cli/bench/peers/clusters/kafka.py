@@ -60,10 +60,11 @@ def _survey(site: Site, living: Sequence[int], places: Sequence[Where]) -> list[
     """Places are partitions of one topic; a partition that the metadata does not name yet has no leader."""
     bootstrap = ",".join(site.address(number) for number in living)
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
-    stream = places[0].stream
     try:
-        partitions = admin.list_topics(stream, timeout=_ANSWER_WITHIN_S).topics[stream].partitions
+        topics = admin.list_topics(timeout=_ANSWER_WITHIN_S).topics  # to ask for one topic would create it
     except confluent_kafka.KafkaException as error:
         raise NotStarted(str(error)) from error
+    topic = topics.get(places[0].stream)
+    partitions = topic.partitions if topic is not None else {}
     found = [partitions.get(place.only_partition) for place in places]
     return [Led(each.leader, len(each.isrs)) if each is not None else Led(0, 0) for each in found]
