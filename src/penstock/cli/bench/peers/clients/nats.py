@@ -78,7 +78,11 @@ class NatsClient(NoTransactions):
 
     async def _connect(self) -> None:
         self._connection = await nats.connect(
-            f"nats://{self._addresses[0]}", allow_reconnect=False, connect_timeout=5
+            f"nats://{self._addresses[0]}",
+            allow_reconnect=False,
+            max_reconnect_attempts=1,  # else it would try a dead node for two minutes
+            reconnect_time_wait=0,
+            connect_timeout=5,
         )
         self._stream = self._connection.jetstream(
             timeout=_ASK_WAIT_S, publish_async_max_pending=_PENDING_MESSAGES
