@@ -9,11 +9,9 @@ and close every log, leave the clean mark.
 import asyncio
 import contextlib
 import logging
-import random
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
-from penstock.client.connection import Connection
 from penstock.cluster.controller import Controller
 from penstock.cluster.controller.active import ActiveController
 from penstock.cluster.controller.brokers import BrokerRegistration
@@ -36,33 +34,32 @@ from penstock.config.broker import BrokerConfig
 from penstock.config.listeners import Endpoint, parse_host_limits
 from penstock.config.property import ConfigError
 from penstock.config.themes import logs, network
-from penstock.observability.clock import Clock, SystemClock
 from penstock.observability.exposition import Histogram
-from penstock.observability.offload import ThreadOffload
+from penstock.observability.offload import Offload, OffloadPool
 from penstock.security.cluster_secret import ClusterSecret
 from penstock.security.dialer import Dialer
 from penstock.server.assembling import make_services
 from penstock.server.connection_host import ConnectionHost, Dialect, Limits, Tracked
 from penstock.server.context import Services
-from penstock.server.descriptors import raise_limit, share_out
+from penstock.server.descriptors import share_out
 from penstock.server.disk_watch import DiskWatch
 from penstock.server.dispatch import Dispatcher
 from penstock.server.identity import Identity
 from penstock.server.listener_changes import ListenerChanges
 from penstock.server.listeners import advertised_endpoints
 from penstock.server.metrics.broker import BrokerMetrics
+from penstock.server.network import ListenFailed
 from penstock.server.partition_service import PartitionService
+from penstock.server.ports import Ports
 from penstock.server.secret_file import begin_secret, keep_secret, known_secret
-from penstock.server.server import ListenFailed, Server
+from penstock.server.server import Server
 from penstock.server.socket_options import SocketOptions
 from penstock.storage import directory_files
 from penstock.storage.cleaner import Cleaner, CleanerSettings
-from penstock.storage.compaction_worker import Compactor, ProcessCompactor
-from penstock.storage.files import FileSystem, RealFileSystem
 from penstock.storage.flusher import Flusher
 from penstock.storage.log_errors import LogError
 from penstock.storage.log_store import LogStore
-from penstock.storage.ring import SyncRing, open_ring
+from penstock.storage.ring import SyncRing
 
 log = logging.getLogger(__name__)
 
@@ -86,12 +83,9 @@ class Broker:
     def __init__(
         self,
         config: BrokerConfig,
+        ports: Ports,
         *,
         dialects: Dialects = lambda _services: {},
-        files: FileSystem | None = None,
-        clock: Clock | None = None,
-        liveness: Clock | None = None,
-        randomness: random.Random | None = None,
         join: Sequence[tuple[str, int]] = (),
         users: Sequence[NewUser] = (),
         secret: bytes | None = None,
@@ -103,24 +97,21 @@ class Broker:
         for it by the id of the cluster to join.
 
         `users` are those that a new cluster begins with.
-
-        `liveness` is the clock by which connections end, and by which nodes wait for each other. It is `clock`, unless
-        somebody means to move that one.
         """
         self._config = config
         self._join = tuple(join)
         self._users = tuple(users)
         self._given_secret, self._find_secret = secret, find_secret
         self._dialects = dialects
-        self._files = files or RealFileSystem()
-        self._clock = clock or SystemClock()
-        self._liveness = liveness or self._clock
-        self._random = randomness or random.SystemRandom()
+        self._ports = ports
+        self._files, self._random = ports.files, ports.randomness
+        self._clock, self._liveness = ports.clock, ports.liveness
         self._cleanup = contextlib.AsyncExitStack()
-        self._descriptors = share_out(self._descriptor_limit())
+        self._descriptors = share_out(ports.descriptor_limit())
         self.endpoints: list[Endpoint] = []
         self.connections: Collection[Tracked] = ()
         self.services: Services
+        self.store: LogStore
         self.identity: Identity
         self.secret: ClusterSecret
         self._dialer: Dialer
@@ -151,8 +142,9 @@ class Broker:
         """Wait until the cluster has no place for this broker any more, and give the reason. It is to be stopped."""
         return await self._lifecycle.evicted()
 
-    def _descriptor_limit(self) -> int:
-        return raise_limit()
+    def abandon(self) -> None:
+        """Do nothing of what a stop does: what this broker ran on is gone."""
+        self._cleanup.pop_all()
 
     def _settings(self) -> BrokerConfig:
         """As they hold now; before there is a controller, as they were given."""
@@ -175,16 +167,17 @@ class Broker:
         self.secret = ClusterSecret(self._random, known, self._find_secret)
         self._dialer = Dialer(
             self._settings,
+            self._ports.network,
             self._liveness,
             self.secret,
             client_id=f"penstock-broker-{self._config.node_id}",
         )
-        store = await self._open_store(reads, listener)
+        store = self.store = await self._open_store(reads, listener)
         self._cleanup.push_async_callback(store.close, flusher)
         metadata = MetadataLog(MetadataImage(store.cluster_id), self._clock)
         controller = Controller(metadata, self._config, self._random)
         replicas = Replicas(store.node_id, metadata.image, store, flusher, self._config, clock=self._liveness)
-        peers = Peers(metadata.image, self._dial, listener)
+        peers = Peers(metadata.image, self._dialer.open, listener)
         self._cleanup.push_async_callback(peers.close)
         self.services = make_services(
             store,
@@ -256,7 +249,7 @@ class Broker:
         self.endpoints = bound
         self.services.metrics.identity = self.identity.counts
 
-    async def _open_store(self, reads: ThreadOffload, listener: str) -> LogStore:
+    async def _open_store(self, reads: Offload, listener: str) -> LogStore:
         meta = directory_files.read_meta(self._files, self._directory())
         self.secret.cluster_id = None if meta is None else meta.cluster_id
         cluster_id = await self._cluster_to_join(listener, None if meta is None else meta.cluster_id)
@@ -281,7 +274,7 @@ class Broker:
         keep_secret(self._files, store.directory, self.secret)
         return store
 
-    async def _watch_disk(self, replicas: Replicas, reads: ThreadOffload) -> None:
+    async def _watch_disk(self, replicas: Replicas, reads: Offload) -> None:
         watch = DiskWatch(
             replicas.directory,
             replicas.disk,
@@ -308,7 +301,7 @@ class Broker:
         if not self._join:
             return None
         try:
-            return await cluster_id_of(self._join, self._dial, listener)
+            return await cluster_id_of(self._join, self._dialer.open, listener)
         except JoinFailed as error:
             if own_cluster_id is None:
                 raise
@@ -321,10 +314,7 @@ class Broker:
             log.info("Ignored --join, because this node is a member of its cluster already: %s", error)
             return None
 
-    async def _dial(self, endpoint: Endpoint) -> Connection:
-        return await self._dialer.open(endpoint)
-
-    async def _identify(self, controller: Controller, reads: ThreadOffload) -> Identity:
+    async def _identify(self, controller: Controller, reads: Offload) -> Identity:
         identity = Identity(
             lambda: controller.config,
             self._dialer,
@@ -351,7 +341,7 @@ class Broker:
         active = ActiveController(controller, self._liveness, peers.refuses)
         self._cleanup.push_async_callback(active.stop)
         access = ControllerAccess(
-            controller, lambda: active.membership, quorum, self._dial, clock=self._liveness
+            controller, lambda: active.membership, quorum, self._dialer.open, clock=self._liveness
         )
         self._cleanup.push_async_callback(access.close)
         controller.leader_id = lambda: quorum.leader_id
@@ -365,9 +355,9 @@ class Broker:
         return access
 
     async def _start_quorum(
-        self, quorum: Quorum, store: LogStore, flusher: Flusher, endpoint: Endpoint, reads: ThreadOffload
+        self, quorum: Quorum, store: LogStore, flusher: Flusher, endpoint: Endpoint, reads: Offload
     ) -> None:
-        peers = QuorumPeers(self._dial)
+        peers = QuorumPeers(self._dialer.open)
         self._cleanup.push_async_callback(peers.close)
         await start_quorum(
             quorum,
@@ -401,13 +391,13 @@ class Broker:
         )
         return Lifecycle(access, registration, store.cluster_id, controller=controller, clock=self._liveness)
 
-    def _threads(self, count: int, name: str) -> ThreadOffload:
-        offload = ThreadOffload(count, name)
+    def _threads(self, count: int, name: str) -> OffloadPool:
+        offload = self._ports.threads(count, name)
         self._cleanup.callback(offload.close)
         return offload
 
     def _ring(self) -> SyncRing | None:
-        ring = open_ring()
+        ring = self._ports.open_ring()
         if ring is not None:
             self._cleanup.callback(ring.close)
         return ring
@@ -436,12 +426,13 @@ class Broker:
         self.connections = host.connections
         return Server(
             host,
+            self._ports.network,
             self._liveness,
             idle_ms_max=self._config[network.CONNECTIONS_MAX_IDLE_MS],
             sockets=SocketOptions.of(self._config),
         )
 
-    def _cleaner(self, store: LogStore, replicas: Replicas, reads: ThreadOffload) -> Cleaner:
+    def _cleaner(self, store: LogStore, replicas: Replicas, reads: Offload) -> Cleaner:
         cleaner = Cleaner(
             store.directory,
             lambda: replicas,
@@ -449,7 +440,7 @@ class Broker:
             files=self._files,
             clock=self._clock,
             offload=reads,
-            compactor=self._compactor(reads),
+            compactor=self._ports.compactor(self._files, reads, self._compaction_rate),
             settings=self._cleaner_settings,
         )
         replicas.cleaning_paused = cleaner.paused
@@ -465,5 +456,5 @@ class Broker:
             retention_check_interval_ms=settings[logs.LOG_RETENTION_CHECK_INTERVAL_MS],
         )
 
-    def _compactor(self, _reads: ThreadOffload) -> Compactor:
-        return ProcessCompactor(lambda: self._settings()[logs.LOG_CLEANER_IO_MAX_BYTES_PER_SECOND])
+    def _compaction_rate(self) -> float:
+        return self._settings()[logs.LOG_CLEANER_IO_MAX_BYTES_PER_SECOND]

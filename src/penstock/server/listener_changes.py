@@ -12,7 +12,8 @@ from penstock.config.broker import BrokerConfig
 from penstock.config.listeners import Endpoint
 from penstock.config.property import ConfigError
 from penstock.server.identity import Identity
-from penstock.server.server import ListenFailed, Server
+from penstock.server.network import ListenFailed
+from penstock.server.server import Server
 
 log = logging.getLogger(__name__)
 

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from penstock.protocol.records.batch import crc_is_valid, iter_batches
 from penstock.protocol.records.errors import CorruptRecords
-from penstock.server.broker import StartFailed
+from penstock.server.broker import Broker, StartFailed
 from penstock.storage.checkpoints import HIGH_WATERMARKS, PartitionName, read_offsets
 from penstock.storage.directory_files import CLEAN_SHUTDOWN
 from penstock.testing.disk import FaultyDisk, Keep
-from penstock.testing.simulation.broker import SimulatedBroker, SimulatedClock, simulated_broker
+from penstock.testing.simulation.broker import SimulatedClock, simulated_broker
 from penstock.testing.simulation.loop import SimulatedLoop
 from penstock.testing.simulation.seeds import randomness
 
@@ -44,7 +44,7 @@ class Machine:
         self.node_id = node_id
         self.name = f"node-{node_id}"
         self.disk = FaultyDisk(randomness(seed, f"disk {node_id}"), clock=SimulatedClock(loop))
-        self.broker: SimulatedBroker | None = None
+        self.broker: Broker | None = None
         """The broker that has been started and not ended since, whether it serves yet or not."""
         self.is_serving = False
         self.has_failing_disk = False
