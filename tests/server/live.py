@@ -78,14 +78,14 @@ class Live:
 
     async def connect_as_broker(self) -> "Client":
         """As another broker of the cluster does."""
-        return Client(await self.broker._dialer.open(self.broker.endpoints[0]))
+        return Client(await self.broker.parts.dialer.open(self.broker.endpoints[0]))
 
 
 async def member_of(node: Node) -> "Client":
     """A connection to a node of an embedded cluster such as the other nodes have."""
     broker = node._broker
     assert broker is not None
-    return Client(await broker._dialer.open(broker.endpoints[0]))
+    return Client(await broker.parts.dialer.open(broker.endpoints[0]))
 
 
 class Client:

@@ -217,6 +217,7 @@ class ConnectionHost:
         *,
         counts: RequestCounts,
         memory: MemoryBudget,
+        connections: Connections | None = None,
         dialects: Mapping[int, Dialect] | None = None,
         security: "Mapping[str, ListenerSecurity] | None" = None,
         connection_wait: Callable[[str], tuple[float, bool]] = lambda _host: (0.0, False),
@@ -235,7 +236,7 @@ class ConnectionHost:
         self.counts = counts
         self.memory = memory
         self.connection_wait = connection_wait
-        self.connections = Connections()
+        self.connections = Connections() if connections is None else connections
         self.receive_buffer = bytearray(_SHARED_BUFFER_BYTES)
         self.receive_view = memoryview(self.receive_buffer)
 

@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
 from penstock.cluster.controller import Controller
 from penstock.cluster.controller.active import ActiveController
@@ -24,6 +23,7 @@ from penstock.server.auto_creation import AutoCreation
 from penstock.server.broker_apis import Strangers
 from penstock.server.connection_host import Peer
 from penstock.server.fetch_sessions import FetchSessions
+from penstock.server.listener_check import ListenerCheck
 from penstock.server.memory import MemoryBudget
 from penstock.server.metrics.broker import BrokerMetrics
 from penstock.server.quotas import MutationQuota, QuotaKeeper
@@ -34,9 +34,6 @@ from penstock.share.state.persister import ClusterPersister
 from penstock.transactions.admission import Admissions
 from penstock.transactions.coordinator import TransactionCoordinator
 from penstock.transactions.markers import LocalMarkers
-
-if TYPE_CHECKING:
-    from penstock.server.listener_changes import ListenerChanges
 
 
 class Services:
@@ -104,7 +101,13 @@ class Services:
         telemetry: Telemetry,
         memory: MemoryBudget,
         checks: Offload,
+        quorum: Quorum,
+        access: ControllerAccess,
+        active: ActiveController,
+        listeners: ListenerCheck,
+        broker_principals: Collection[Principal],
     ) -> None:
+        """`broker_principals` are those who are brokers on the listener of brokers."""
         self.clock = clock
         self.random = randomness
         self.node_id = node_id
@@ -130,12 +133,12 @@ class Services:
         self.telemetry = telemetry
         self.memory = memory
         self.checks = checks
-        self.broker_principals: Collection[Principal] = ()  # who is a broker on the listener of brokers
+        self.quorum = quorum
+        self.access = access
+        self.active = active
+        self.listeners = listeners
+        self.broker_principals = broker_principals
         self.is_ready = False
-        self.listeners: ListenerChanges
-        self.quorum: Quorum
-        self.access: ControllerAccess
-        self.active: ActiveController
 
     @property
     def config(self) -> BrokerConfig:

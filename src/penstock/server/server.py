@@ -52,10 +52,6 @@ class Server:
         await self._servers[endpoint.name].start_serving()
         return bound
 
-    async def check(self, endpoint: Endpoint) -> None:
-        """Raises `ListenFailed` when its address cannot be bound."""
-        (await self._network.bind(endpoint, self._sockets)).close()
-
     def close(self, listener: str, drain_ms_max: int) -> None:
         """Accept nobody on a listener any more, and end its connections when they have been answered."""
         server = self._servers.pop(listener)

@@ -115,7 +115,7 @@ async def test_a_follower_in_sync_that_asks_for_what_is_committed_is_to_leave_th
         await client.produce(topic, batch(b"v"))
         leader = has_follower(live, topic, is_in_sync=True)
         noted: list[Replica] = []
-        live.services.replicas.surroundings.on_in_sync_change = noted.append
+        live.services.replicas.in_sync_changes.subscribe(noted.append)
         await fetch(client, topic, 1)
         assert (noted, leader.wanted_in_sync()) == ([], None)
         await fetch(client, topic, 0)

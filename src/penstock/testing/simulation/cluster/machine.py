@@ -109,7 +109,7 @@ class Machine:
     async def checkpoint(self) -> None:
         """Have its broker do now what it does once a minute: recovery would start at the end of every log."""
         if self.broker is not None and self.is_serving:
-            await self._loop.run_on(self.name, self.broker.store.checkpoint())
+            await self._loop.run_on(self.name, self.broker.parts.store.checkpoint())
 
     @property
     def is_sick(self) -> bool:
