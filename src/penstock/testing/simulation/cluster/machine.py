@@ -2,11 +2,11 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable
 from enum import Enum, auto
 from random import Random
 from typing import NamedTuple
 
+from penstock.observability.observers import Observers
 from penstock.protocol.records.batch import crc_is_valid, iter_batches
 from penstock.protocol.records.errors import CorruptRecords
 from penstock.server.broker import Broker, StartFailed
@@ -50,8 +50,8 @@ class Machine:
         self.has_failing_disk = False
         self.is_disk_full = False
         """Unlike a fault, that outlasts a restart."""
-        self.on_end: Callable[[], None] = lambda: None
-        """Called when its process has ended."""
+        self.ends: Observers[()] = Observers()
+        """Notified when its process has ended."""
         self._loop = loop
         self._seed = seed
         self._settings = (
@@ -104,7 +104,7 @@ class Machine:
         else:
             self.disk = self.disk.kill()
         self._loop.power_off(self.name)
-        self.on_end()
+        self.ends.notify()
 
     async def checkpoint(self) -> None:
         """Have its broker do now what it does once a minute: recovery would start at the end of every log."""
