@@ -209,7 +209,8 @@ class Gate(asyncio.Transport, asyncio.Protocol):
         self._outgoing.clear()
         if self._timer is not None:
             self._timer.cancel()
-        self._protocol.connection_lost(exc)
+        protocol, self._protocol = self._protocol, asyncio.Protocol()  # else the two would keep each other alive
+        protocol.connection_lost(exc)
 
     def reset(self) -> None:
         """Let the peer see a reset when this is aborted."""
