@@ -209,7 +209,10 @@ class Gate(asyncio.Transport, asyncio.Protocol):
         self._outgoing.clear()
         if self._timer is not None:
             self._timer.cancel()
-        protocol, self._protocol = self._protocol, asyncio.Protocol()  # else the two would keep each other alive
+        protocol, self._protocol = (
+            self._protocol,
+            asyncio.Protocol(),
+        )  # else the two would keep each other alive
         protocol.connection_lost(exc)
 
     def reset(self) -> None:

@@ -114,7 +114,14 @@ class Parts:
         self.replicas = Replicas(
             store.node_id, self.metadata.image, store, flusher, config, clock=liveness, passes=passes
         )
-        self.disk_watch = _make_disk_watch(self.replicas, ports, settings, reads)
+        self.disk_watch = DiskWatch(
+            store.directory,
+            self.replicas.disk,
+            partial(ports.files.usage, store.directory),
+            reserve=lambda: settings()[logs.DISK_RESERVE_BYTES],
+            offload=reads,
+            clock=liveness,
+        )
         self.identity = Identity(settings, dialer, lambda: self.metadata.image.credentials, reads, liveness)
         self.metrics = BrokerMetrics(flusher.seconds, connections, self.identity)
         self.services = self._make_services(ports, settings, secret=secret, checks=checks, bound=bound)
@@ -179,7 +186,7 @@ class Parts:
         security = self.identity.listeners.get(config.inter_broker_listener)
         return Services(
             clock=clock,
-            randomness=randomness,
+            random=randomness,
             node_id=node_id,
             cluster_id=self.store.cluster_id,
             controller=controller,
@@ -211,17 +218,6 @@ class Parts:
             listeners=ListenerCheck(ports.network, self.identity, settings, bound),
             broker_principals=() if security is None else security.brokers,
         )
-
-
-def _make_disk_watch(replicas: Replicas, ports: Ports, settings: LiveConfig, offload: Offload) -> DiskWatch:
-    return DiskWatch(
-        replicas.directory,
-        replicas.disk,
-        partial(ports.files.usage, replicas.directory),
-        reserve=lambda: settings()[logs.DISK_RESERVE_BYTES],
-        offload=offload,
-        clock=ports.liveness,
-    )
 
 
 def _make_server(
