@@ -2,18 +2,19 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from enum import Enum, auto
 from random import Random
 from typing import NamedTuple
 
+from penstock.observability.observers import Observers
 from penstock.protocol.records.batch import crc_is_valid, iter_batches
 from penstock.protocol.records.errors import CorruptRecords
-from penstock.server.broker import StartFailed
+from penstock.server.broker import Broker, StartFailed
 from penstock.storage.checkpoints import HIGH_WATERMARKS, PartitionName, read_offsets
 from penstock.storage.directory_files import CLEAN_SHUTDOWN
 from penstock.testing.disk import FaultyDisk, Keep
-from penstock.testing.simulation.broker import SimulatedBroker, SimulatedClock, simulated_broker
+from penstock.testing.simulation.broker import SimulatedClock, simulated_broker
 from penstock.testing.simulation.loop import SimulatedLoop
 from penstock.testing.simulation.seeds import randomness
 
@@ -45,14 +46,14 @@ class Machine:
         self.node_id = node_id
         self.name = f"node-{node_id}"
         self.disk = FaultyDisk(randomness(seed, f"disk {node_id}"), clock=SimulatedClock(loop))
-        self.broker: SimulatedBroker | None = None
+        self.broker: Broker | None = None
         """The broker that has been started and not ended since, whether it serves yet or not."""
         self.is_serving = False
         self.has_failing_disk = False
         self.is_disk_full = False
         """Unlike a fault, that outlasts a restart."""
-        self.on_end: Callable[[], None] = lambda: None
-        """Called when its process has ended."""
+        self.ends: Observers[()] = Observers()
+        """Notified when its process has ended."""
         self._loop = loop
         self._seed = seed
         self._settings = (
@@ -105,12 +106,12 @@ class Machine:
         else:
             self.disk = self.disk.kill()
         self._loop.power_off(self.name)
-        self.on_end()
+        self.ends.notify()
 
     async def checkpoint(self) -> None:
         """Have its broker do now what it does once a minute: recovery would start at the end of every log."""
         if self.broker is not None and self.is_serving:
-            await self._loop.run_on(self.name, self.broker.store.checkpoint())
+            await self._loop.run_on(self.name, self.broker.parts.store.checkpoint())
 
     @property
     def is_sick(self) -> bool:
