@@ -96,18 +96,20 @@ class Completions:
         """Write that the transaction is complete. Raises `CoordinatorError` when this broker no longer leads.
 
         Any other refusal leaves the partition as it is, and nobody loads it again: without another try the transaction
-        would stay prepared, and its producer could never begin the next one. A record may be too large for the topic
-        until an administrator raises its limit.
+        would stay prepared, and its producer could never begin the next one. Too few replicas may be in sync, or the
+        record may be too large for the topic until an administrator raises its limit.
         """
         delays_ms = _retry_delays_ms()
         while True:
+            delay_ms = next(delays_ms)
             try:
                 return self._store(ids, state.complete(prepared, now_ms=self._clock.now_ms()))
             except CoordinatorError as error:
                 if not ids.leads:
                     raise
-                log.warning("the end of %s is not written yet: %s", prepared.transactional_id, error)
-            await self._clock.sleep(next(delays_ms))
+                if delay_ms == _RETRY_MS_FIRST:  # one line for all tries
+                    log.warning("the end of %s is not written yet: %s", prepared.transactional_id, error)
+            await self._clock.sleep(delay_ms)
 
     async def _mark_all(self, ids: Ids, prepared: Transaction) -> bool:
         """Whether every partition has its marker in the end; not when another coordinator took over."""
