@@ -350,7 +350,7 @@ class Replica:
             self._append_gathered()
         followers = self._followers
         if followers is not None and acks == ALL:
-            self._require_in_sync(followers, log)
+            self.require_in_sync()
         size_bytes = records.size_bytes if isinstance(records, Checked) else len(records)
         if origin is Origin.CLIENT and size_bytes > self._surroundings.disk.room_bytes:
             raise self._no_space()
@@ -429,9 +429,10 @@ class Replica:
             self.notify_when_acknowledged(outcome, ALL, produce.told)
         self._appended(log)
 
-    def _require_in_sync(self, followers: Followers, log: Log) -> None:
-        wanted = log.config.min_insync_replicas
-        if not followers.may_commit(wanted):
+    def require_in_sync(self) -> None:
+        """Raises `NotEnoughReplicas` where a leader has too few in-sync replicas to append what all must have."""
+        followers, wanted = self._followers, self.log.config.min_insync_replicas
+        if followers is not None and not followers.may_commit(wanted):
             eligible = () if self.state is None else self.state.elr
             raise NotEnoughReplicas(
                 f"{self.topic}-{self.partition} has {len(followers.in_sync)} in-sync replica(s), "

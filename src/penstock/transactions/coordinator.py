@@ -245,7 +245,12 @@ class TransactionCoordinator:
             await self._completions.wait_for(transactional_id, _PATIENCE_S)
 
     def _store(self, ids: Ids, transaction: Transaction) -> "asyncio.Future[None]":
-        """Write a transaction and know it from now on. Raises `CoordinatorError`, and then nothing is changed."""
+        """Write a transaction and know it from now on. Raises `CoordinatorError`, and then nothing is changed.
+
+        Nothing is written while too few replicas are in sync: a write that fails has the partition loaded again, and
+        each load sends the markers of all prepared transactions once more.
+        """
+        ids.require_in_sync()
         level = self._controller.image.features.finalized.get(TRANSACTION_VERSION, 0)
         record = transaction_record(transaction, is_flexible=level >= 1)
         written = ids.write(Change([record], partial(ids.state.put, transaction)))
@@ -294,6 +299,7 @@ class TransactionCoordinator:
                 with self._until_next_time(ids):
                     transactional_id = transaction.transactional_id
                     forget = partial(ids.state.remove, transactional_id)
+                    ids.require_in_sync()
                     ids.write(Change([tombstone(transactional_id, now_ms)], forget))
 
     def _each(self) -> Iterator[tuple[Ids, Transaction]]:

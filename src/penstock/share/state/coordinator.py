@@ -195,9 +195,14 @@ class ShareStateCoordinator:
 
     @staticmethod
     def _write_unattended(shard: Shard, change: Change) -> None:
-        """Write what nobody waits for. What is refused is not changed."""
+        """Write what nobody waits for. What is refused is not changed.
+
+        Nothing is written while too few replicas are in sync: a write that fails has the shard loaded again, which ends
+        in the same write. `prune` tries again.
+        """
         if change.records:
             with contextlib.suppress(CoordinatorError):
+                shard.require_in_sync()
                 shard.submit(change)
 
     # -- what nobody asks for -------------------------------------------------------------------------
@@ -230,8 +235,9 @@ class ShareStateCoordinator:
                     await asyncio.sleep(0)
 
     async def prune(self) -> None:
-        """Cut the logs before what is needed of them."""
+        """Forget the topics that are gone, and cut the logs before what is needed of them."""
         for shard in self.shards:
+            self._forget_deleted_topics(shard)
             try:
                 await self._prune(shard)
             except (PersisterError, LogError, CorruptRecords) as error:
