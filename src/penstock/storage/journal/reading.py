@@ -82,11 +82,12 @@ def read_journal(files: FileSystem, directory: str, *, headers_only: bool = Fals
     found = FoundJournal()
     written: list[_File] = []
     for path in list_files(files, directory):
-        data = memoryview(_read_start(files, path) if headers_only else read_whole(files, path))
+        data = memoryview(b"")
         header = None
         try:
+            data = memoryview(_read_start(files, path) if headers_only else read_whole(files, path))
             header = decode_header(data)
-        except NotAJournal as error:
+        except (NotAJournal, OSError) as error:
             if not headers_only:
                 found.damage.append(f"{path} cannot be read: {error}")
         entries = [] if headers_only or header is None else _entries(data, header.crc)
