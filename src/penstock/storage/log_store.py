@@ -189,6 +189,12 @@ class LogStore:
                 ring=ring,
             )
         except OSError as error:
+            if found.pieces:
+                raise StorageError(
+                    f"the journal in {self.directory} cannot be used ({error.strerror}), and may hold acknowledged records "
+                    "that are nowhere else: check the disk",
+                    error,
+                ) from error
             _log.warning(
                 "the journal in %s cannot be used (%s): each partition is synced by itself",
                 self.directory,

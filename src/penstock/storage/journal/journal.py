@@ -12,6 +12,7 @@ for a checkpoint. Only the event loop calls it.
 """
 
 import asyncio
+import errno
 import itertools
 import logging
 from collections import deque
@@ -144,7 +145,10 @@ class Journal:
         new_nonce: Callable[[], bytes],
         ring: SyncRing | None = None,
     ) -> None:
-        """Waits for the disk: makes the first file if there is none to use. Raises `OSError`."""
+        """Waits for the disk: makes the first file if there is none to use. Raises `OSError`.
+
+        Without room for a file it takes nothing until there is room, if it holds something that a recovery needs.
+        """
         self._new_nonce = new_nonce
         self._files = files
         self._directory = directory
@@ -161,6 +165,7 @@ class Journal:
         self._notes: list[_Note] = []
         self._task: asyncio.Task[bool] | None = None
         self._position = 0
+        """Where the next round begins; 0 when there is no file for it."""
         self._previous_bytes = found.last_bytes
         self.failure: StorageFailure | None = None
         self.is_busy = False
@@ -169,7 +174,13 @@ class Journal:
         for each in self._spare:
             each.begin_use(self._next_number(), new_nonce())
         if not self._spare:
-            self._spare.append(self._make_file(max(size_bytes // _FIRST_PART, _FILE_BYTES_MIN)))
+            try:
+                self._spare.append(self._make_file(max(size_bytes // _FIRST_PART, _FILE_BYTES_MIN)))
+            except OSError as error:
+                if error.errno != errno.ENOSPC or not self._live:
+                    raise
+                _log.warning("no further journal file could be made: %s", error.strerror)
+                return
         self._begin_file()
 
     def _take_found(self) -> None:
@@ -328,7 +339,8 @@ class Journal:
         size_bytes = ENTRY_BYTES + self._notes_bytes()
         current = self._live[-1]
         end = self._position + size_bytes + _size_of(records[:1])
-        if self._position > HEADER_BYTES and end > (current.records_end if records else current.size_bytes):
+        is_full = end > (current.records_end if records else current.size_bytes)
+        if not self._position or (self._position > HEADER_BYTES and is_full):
             if not self._spare:
                 self._make_spare()
                 return 0
