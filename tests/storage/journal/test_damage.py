@@ -48,14 +48,14 @@ def test_a_bit_that_flips_in_any_byte_of_an_entry_costs_its_records_alone_and_na
     async def flip(number: int) -> int:
         caplog.clear()
         store = await written()
-        place = entry_at(store.disk, JOURNAL, 1, 1)
+        place = entry_at(store.disk, JOURNAL, 1, 2)
         store.disk.flip_bit(JOURNAL, place[number], number % 8)
         await store.crash()
         assert f"{JOURNAL} is damaged at byte {place.start}" in errors(caplog)
         assert await values_of(store.log(0)) == store.written[0]
-        assert await values_of(store.log(1), 2) == ["1-third", "1-fourth"]
+        assert await values_of(store.log(1), 3) == ["1-fourth"]
         assert await values_of(store.log(2)) == store.written[2]
-        assert "t-1 has lost offsets 1 to 1" in report(PartitionName("t", 1), store.log(1).losses)
+        assert "t-1 has lost offsets 2 to 2" in report(PartitionName("t", 1), store.log(1).losses)
         with pytest.raises(LogCorrupt):
             await values_of(store.log(1))
         assert store.logs.has_lost_records
@@ -68,6 +68,33 @@ def test_a_bit_that_flips_in_any_byte_of_an_entry_costs_its_records_alone_and_na
             await flip(number)
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize("later_rounds", [0, 40])
+@pytest.mark.parametrize("rotten", [(1,), (2,), (3,), (1, 3), (2, 4)])
+def test_what_is_written_behind_lost_records_survives_the_next_power_cut(
+    rotten: tuple[int, ...], later_rounds: int
+) -> None:
+    async def run() -> None:
+        store = await Store.made(journal_bytes=SMALL_JOURNAL)
+        for number in range(1, 6):
+            await store.write(f"{number}")
+        for place in [entry_at(store.disk, JOURNAL, 1, offset) for offset in rotten]:
+            store.disk.flip_bit(JOURNAL, place[ENTRY_BYTES + 5])
+        for _ in range(2):
+            await store.crash()
+            assert lost_offsets(store) == list(rotten)
+            await store.write("after")
+            for _ in range(later_rounds):  # so many that the files of the journal are used again
+                await store.write("." * 1000, [0])
+        assert await values_of(store.log(1), rotten[-1] + 1) == store.written[1][rotten[-1] + 1 :]
+
+    asyncio.run(run())
+
+
+def lost_offsets(store: Store) -> list[int]:
+    ranges = [(each.damage.base_offset, each.damage.next_offset) for each in store.log(1).losses]
+    return [offset for begin, end in ranges for offset in range(begin, end)]
 
 
 def test_a_bit_that_flips_in_the_journal_costs_nothing_when_the_segments_have_all(
