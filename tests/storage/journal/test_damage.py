@@ -200,7 +200,7 @@ def test_a_journal_file_that_was_removed_is_reported_and_all_logs_are_recovered(
         store.disk = store.disk.kill()
         store.disk.remove(JOURNAL)
         await store.recover()
-        assert f"the journal file before {OTHER} is missing" in errors(caplog)
+        assert f"{OTHER} follows a journal file that is missing" in errors(caplog)
         assert store.logs.suspects is None
         assert await store.values() == store.written
 
@@ -215,7 +215,7 @@ def test_records_of_a_removed_journal_file_have_a_name_when_no_segment_has_them(
         store.disk = store.disk.crash()
         store.disk.remove(JOURNAL)
         await store.recover()
-        assert f"the journal file before {OTHER} is missing" in errors(caplog)
+        assert f"{OTHER} follows a journal file that is missing" in errors(caplog)
         assert "t-0 has lost offsets 1 to 1" in report(PartitionName("t", 0), store.log(0).losses)
         assert await values_of(store.log(0), 2) == store.written[0][2:]
 
