@@ -316,8 +316,11 @@ class Log(MendableLog):
             records = _between(piece.records, self.chain.end_offset, piece.end_offset)
             if records:
                 self.append_replicated(records, now_ms=now_ms)
-        if is_intact and pieces and durable_offset >= self.chain.end_offset:
+        has_truncation = any(each.is_truncation for each in pieces)
+        if is_intact and pieces and durable_offset >= self.chain.end_offset and not has_truncation:
             self._found_durable()
+        elif self.chain.names_unsynced:  # after a crash
+            self._distrust_length()
         return True
 
     # -- dropping -------------------------------------------------------------------------------------

@@ -46,6 +46,8 @@ class Piece(msgspec.Struct, gc=False):
     """Empty where only the partition's segments hold them."""
     is_damaged: bool = False
     """The journal had records here that it has no more."""
+    is_truncation: bool = False
+    """The log was going to be truncated, and may have been."""
 
 
 class FoundFile(msgspec.Struct, frozen=True):
@@ -218,7 +220,15 @@ def _apply_to_one(found: FoundJournal, file_number: int, entry: Entry, *, is_dam
     kept = [] if entry.kind is Kind.TRUNCATION else _below(before, entry.base_offset)
     records = b"" if is_damaged else entry.payload
     kept.append(
-        Piece(file_number, entry.leader_epoch, entry.base_offset, entry.end_offset, records, is_damaged)
+        Piece(
+            file_number,
+            entry.leader_epoch,
+            entry.base_offset,
+            entry.end_offset,
+            records,
+            is_damaged,
+            is_truncation=entry.kind is Kind.TRUNCATION,
+        )
     )
     found.pieces[key] = kept
 
