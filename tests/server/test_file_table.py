@@ -272,7 +272,12 @@ def journal_rows() -> Iterator[Row]:
     yield Row(file=".journal.0", damage="flip of both headers", do=flip_headers, when=(CLEAN,))
     says = "ERROR .*journal.0 cannot be read"
     yield Row(
-        file=".journal.0", damage="flip of both headers", do=flip_headers, when=(CRASH,), verify=True, says=says
+        file=".journal.0",
+        damage="flip of both headers",
+        do=flip_headers,
+        when=(CRASH,),
+        verify=True,
+        says=says,
     )
     yield Row(file=".journal.0", damage="cut", do=cut)
     yield Row(file=".journal.0", damage="remove", do=remove)

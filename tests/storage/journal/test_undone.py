@@ -7,6 +7,7 @@ import pytest
 
 from penstock.testing.disk import FaultyDisk, Keep
 from tests.storage.journal.store import OTHER_TOPIC_ID, Store
+from tests.storage.journal.test_journal_model import values_of
 from tests.storage.logs import NOW_MS
 
 CRASHES: list[Callable[[FaultyDisk], FaultyDisk]] = [
@@ -159,5 +160,38 @@ def test_a_partition_that_was_dropped_just_before_a_crash_begins_anew(
         await store.recover()
         await store.check()
         assert store.written[1] == []
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("offset", [0, 1, 2])
+@pytest.mark.parametrize("before", ["writing", "a checkpoint", "a clean stop"])
+def test_a_truncation_that_a_kill_left_unsynced_takes_nothing_that_is_written_later(
+    offset: int, before: str
+) -> None:
+    """After the kill the length of the file is in the page cache alone, and the next power cut undoes it."""
+
+    async def end_at(operation: int) -> int:
+        store = await written()
+        if before == "a checkpoint":
+            await store.logs.checkpoint()
+        elif before == "a clean stop":
+            await store.logs.close(store.flusher)
+            await store.kill()
+        first = store.disk.operation_count
+        store.disk.cut_power_at(operation)
+        await store.until_power_cut(truncate(store, 1, offset))
+        count = store.disk.operation_count - first
+        await store.kill()
+        store.written[1] = await values_of(store.log(1))
+        await store.write("of the new leader", [1], epoch=1)
+        await store.crash()
+        await store.check()
+        assert store.written[1][-1] == "1-of the new leader"
+        return count
+
+    async def run() -> None:
+        for operation in range(await end_at(1 << 60)):
+            await end_at(operation)
 
     asyncio.run(run())
