@@ -8,6 +8,7 @@ from pathlib import Path
 
 from penstock.config.broker import BrokerConfig
 from penstock.server.broker import Broker
+from penstock.server.ports import real_ports
 from penstock.storage.files import RealFileSystem
 from tests.server.live import Live, TopicHandle, batch, running_broker, values_in
 
@@ -70,7 +71,7 @@ async def killed_broker(tmp_path: Path) -> tuple[Broker, Held]:
         shutil.copytree(running, killed)
     files = Held(topic.name)
     config = BrokerConfig({"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": str(killed), "node.id": "1"})
-    return Broker(config, files=files), files
+    return Broker(config, real_ports(files=files)), files
 
 
 async def test_decisions_do_not_wait_for_partitions_that_are_being_recovered(tmp_path: Path) -> None:

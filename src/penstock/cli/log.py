@@ -249,8 +249,8 @@ def verify(
         for each in replayable:
             print(f"{each}: the next start, or `penstock log recover`, replays them")
         for damage in damages:
-            offset = f", offset {damage.offset}" if damage.offset >= 0 else ""
-            print(f"{damage.file}: byte {damage.position}{offset}: {damage.reason}")
+            at = f", offset {damage.offset}" if damage.offset >= 0 else ""
+            print(f"{damage.file}: byte {damage.position}{at}: {damage.reason}")
         print("checked " + ", ".join(f"{count} {what}" for what, count in counts.items()))
     if damages:
         first = damages[0]

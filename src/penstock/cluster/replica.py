@@ -70,20 +70,32 @@ class Surroundings:
         "on_suspicion",
     )
 
-    def __init__(self, node_id: int, clock: Clock, flusher: Flusher) -> None:
+    def __init__(
+        self,
+        node_id: int,
+        clock: Clock,
+        flusher: Flusher,
+        *,
+        lag_ms_max: Callable[[], int] = lambda: 30_000,
+        may_join: Callable[[int, int], bool] = lambda _broker_id, _epoch: True,
+        on_in_sync_change: Callable[["Replica"], None] = lambda _replica: None,
+        on_suspicion: Callable[["Replica"], None] = lambda _replica: None,
+        on_disk_failure: Callable[[Exception], None] = lambda _error: None,
+    ) -> None:
+        """`may_join`: whether a broker that fetches with this epoch is fit to be in sync.
+
+        The others are called when a partition wants another in-sync set, when something in its log may have rotted,
+        and when the disk has failed under it, each time that it is noticed.
+        """
         self.node_id = node_id
         self.clock = clock
         self.flusher = flusher
         self.disk = DiskSpace()
-        self.lag_ms_max: Callable[[], int] = lambda: 30_000
-        self.may_join: Callable[[int, int], bool] = lambda _broker_id, _epoch: True
-        """Whether a broker that fetches with this epoch is fit to be in sync."""
-        self.on_in_sync_change: Callable[[Replica], None] = lambda _replica: None
-        """Told when a partition wants another in-sync set."""
-        self.on_suspicion: Callable[[Replica], None] = lambda _replica: None
-        """Told when something in a partition's log may have rotted."""
-        self.on_disk_failure: Callable[[Exception], None] = lambda _error: None
-        """Told when the disk has failed under a partition, and each time that it is noticed again."""
+        self.lag_ms_max = lag_ms_max
+        self.may_join = may_join
+        self.on_in_sync_change = on_in_sync_change
+        self.on_suspicion = on_suspicion
+        self.on_disk_failure = on_disk_failure
 
 
 class Replica:

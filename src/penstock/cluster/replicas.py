@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator
 
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.image import MetadataImage, ResourceType
@@ -17,8 +17,10 @@ from penstock.config.overrides import topic_config
 from penstock.config.themes import replication
 from penstock.config.topic import TopicConfig
 from penstock.observability.clock import Clock
+from penstock.observability.observers import Observers
 from penstock.protocol.errors import ErrorCode
 from penstock.storage.checkpoints import PartitionName
+from penstock.storage.cleaner_passes import CleanerPasses
 from penstock.storage.damage_checkpoint import Damages
 from penstock.storage.directory_usage import DirectoryUsage
 from penstock.storage.disk_space import DiskSpace
@@ -33,9 +35,6 @@ _PARTITIONS_AT_ONCE = 8  # making one takes half a millisecond
 _MS_AT_ONCE = 5.0  # or a hundred times that, where others keep the disk busy
 
 
-CleaningPaused = Callable[[str, int], contextlib.AbstractAsyncContextManager[None]]
-
-
 class Replicas:
     """Answers "who leads this partition" for handlers, and acts on what the metadata log decides."""
 
@@ -48,14 +47,30 @@ class Replicas:
         config: BrokerConfig,
         *,
         clock: Clock,
+        passes: CleanerPasses,
     ) -> None:
+        """`passes` are the cleaner's: it is kept away from a log that is taken out."""
         self._node_id = node_id
         self._image = image
         self._store = store
         self._config = config
-        self.surroundings = Surroundings(node_id, clock, flusher)
-        self.surroundings.lag_ms_max = lambda: self._config[replication.REPLICA_LAG_TIME_MAX_MS]
-        self.surroundings.may_join = self._may_join
+        self._passes = passes
+        self.in_sync_changes: Observers[Replica] = Observers()
+        """Notified when a partition wants another in-sync set."""
+        self.suspicions: Observers[Replica] = Observers()
+        """Notified when something in a partition's log may have rotted."""
+        self.disk_failures: Observers[Exception] = Observers()
+        """Notified when the disk has failed under a partition, and each time that it is noticed again."""
+        self.surroundings = Surroundings(
+            node_id,
+            clock,
+            flusher,
+            lag_ms_max=lambda: self._config[replication.REPLICA_LAG_TIME_MAX_MS],
+            may_join=self._may_join,
+            on_in_sync_change=self.in_sync_changes.notify,
+            on_suspicion=self.suspicions.notify,
+            on_disk_failure=self.disk_failures.notify,
+        )
         self.leader_throttle = ReplicationThrottle(
             node_id,
             _rate(config),
@@ -70,8 +85,6 @@ class Replicas:
             bytes_per_second_max=lambda: self._config[replication.FOLLOWER_REPLICATION_THROTTLED_RATE],
             listed=lambda topic: topic.follower_replication_throttled_replicas,
         )
-        self.cleaning_paused: CleaningPaused = lambda _topic, _partition: contextlib.nullcontext()
-        """How to keep the cleaner away from a log while it is taken out; set by who makes the cleaner."""
         self._configs: dict[str, TopicConfig] = {}  # one for all partitions of a topic
         self._by_name: dict[str, dict[int, Replica]] = {}
         self._by_id: dict[bytes, dict[int, Replica]] = {}
@@ -308,7 +321,7 @@ class Replicas:
 
     @contextlib.asynccontextmanager
     async def _removing(self, topic: str, number: int) -> AsyncIterator[None]:
-        async with self.cleaning_paused(topic, number):
+        async with self._passes.paused(topic, number):
             try:
                 yield
             except (LogError, OSError):

@@ -186,6 +186,12 @@ class DurableLog(ReadableLog):
         self._begin_pending()
         return job
 
+    def sync_here(self) -> None:
+        """Make durable what recovery has found. Waits for the disk. Raises `OSError`."""
+        job = self.begin_direct_sync()
+        job.run()
+        self.finish_sync(job)
+
     def _note_truncated(self, end_offset: int) -> None:
         self._pending = None
         self.segments_durable_offset = min(self.segments_durable_offset, end_offset)

@@ -319,7 +319,7 @@ class Log(MendableLog):
         has_truncation = any(each.is_truncation for each in pieces)
         if is_intact and pieces and durable_offset >= self.chain.end_offset and not has_truncation:
             self._found_durable()
-        elif self.chain.names_unsynced:  # after a crash
+        elif self.chain.names_unsynced or self.durable_offset < self.chain.end_offset:  # after a crash
             self._distrust_length()
         return True
 

@@ -191,8 +191,8 @@ class LogStore:
         except OSError as error:
             if found.pieces:
                 raise StorageError(
-                    f"the journal in {self.directory} cannot be used ({error.strerror}), and may hold "
-                    "acknowledged records that are nowhere else: check the disk",
+                    f"the journal in {self.directory} holds records that the logs may lack, and cannot be used: "
+                    f"{error.strerror}. Check the disk, then start the broker again",
                     error,
                 ) from error
             _log.warning(
@@ -344,6 +344,9 @@ class LogStore:
             expected=expected,
             has_gaps=name in self._compacted,
             journaled=tuple((each.base_offset, each.end_offset) for each in pieces if each.records),
+            journal_start=min(
+                (each.base_offset for each in pieces if each.records or each.is_damaged), default=None
+            ),
             journal_end=max((each.end_offset for each in pieces if each.is_damaged), default=0),
         )
         log, is_replayed = self._load(name, topic_id, config, checkpointed)
@@ -417,7 +420,10 @@ class LogStore:
         is_new = loaded.log_end_offset == 0 or not (self.was_clean or checkpointed.recovery_point)
         log = self._log(name, topic_id, config, loaded, is_new=is_new)
         pieces = self._pieces_of(topic_id, name.partition)
-        return log, log.replay(pieces, now_ms=self._clock.now_ms(), is_intact=loaded.is_intact)
+        is_replayed = log.replay(pieces, now_ms=self._clock.now_ms(), is_intact=loaded.is_intact)
+        if is_replayed and log.durable_offset < log.log_end_offset and not self._leaves_syncs:
+            log.sync_here()
+        return log, is_replayed
 
     async def find_changed(self) -> set[PartitionName]:
         """The partitions whose logs were not opened yet and are not as the last stop left them."""

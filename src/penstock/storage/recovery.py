@@ -60,6 +60,8 @@ class Checkpointed(msgspec.Struct, frozen=True, kw_only=True):
     """Whether compaction may have left gaps."""
     journaled: tuple[tuple[int, int], ...] = ()
     """The offsets of records in the journal, ascending; each range has a first offset and one behind the last."""
+    journal_start: int | None = None
+    """The first record that the journal has, or had. Those from here on need not be durable in the segments."""
     journal_end: int = 0
     """The journal had records up to here, though some of them are damaged."""
 
@@ -286,13 +288,16 @@ class _Loader:
         # the recovery point on are read from the batches: saved ones would push out those that still hold.
         self._epochs.truncate_from_end(point)
         self._restore_producers(log_start, point)
+        committed_offset = self._checkpointed.committed_offset
+        if self._checkpointed.journal_start is not None:
+            committed_offset = min(committed_offset, self._checkpointed.journal_start)
         recovery = SegmentRecovery(
             self._files,
             self._config,
             self._producers,
             self._epochs,
             point=point,
-            committed_offset=self._checkpointed.committed_offset,
+            committed_offset=committed_offset,
         )
         end_offset = recovery.check(self._segments[first], self._begin_of_next(first))
         vouched_until = point

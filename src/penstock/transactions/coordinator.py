@@ -14,6 +14,7 @@ from functools import partial
 from typing import NamedTuple
 
 from penstock.cluster.controller import Controller
+from penstock.cluster.controller_access import CreateTopic
 from penstock.cluster.coordination.change import Change
 from penstock.cluster.coordination.errors import CoordinatorError
 from penstock.cluster.coordination.partition import CoordinatorPartition
@@ -57,10 +58,12 @@ class TransactionCoordinator:
         replicas: Replicas,
         clock: Clock,
         *,
+        create_topic: CreateTopic,
         new_producer_id: Callable[[], Awaitable[int]],
         markers: MarkerSender,
     ) -> None:
         self._controller = controller
+        self._create_topic = create_topic
         self._clock = clock
         self._new_producer_id = new_producer_id
         self._completions = Completions(controller.image, clock, markers, self._store)
@@ -116,7 +119,7 @@ class TransactionCoordinator:
     async def ready_home(self, transactional_id: str) -> bool:
         """See to it that the topic exists; whether the id's partition is led and loaded here, then."""
         if self.partitions.partition_count == 0:
-            await self._controller.auto_create_topic(TRANSACTION_STATE)
+            await self._create_topic(TRANSACTION_STATE)
         return await self.partitions.until_ready(transactional_id)
 
     # -- what producers ask ---------------------------------------------------------------------------

@@ -118,7 +118,7 @@ def test_a_start_on_a_disk_that_refuses_the_journal_is_refused_when_records_may_
         store.disk = store.disk.crash()
         fault = store.disk.fail("sync", ".journal.0", error=errno.EIO)
         with pytest.raises(
-            StorageError, match=r"^the journal in /data cannot be used \(Input/output error\)"
+            StorageError, match="holds records that the logs may lack, and cannot be used: Input/output error"
         ):
             await store.recover()
         store.disk.heal(fault)

@@ -12,7 +12,6 @@ for a checkpoint. Only the event loop calls it.
 """
 
 import asyncio
-import errno
 import itertools
 import logging
 from collections import deque
@@ -145,10 +144,7 @@ class Journal:
         new_nonce: Callable[[], bytes],
         ring: SyncRing | None = None,
     ) -> None:
-        """Waits for the disk: makes the first file if there is none to use. Raises `OSError`.
-
-        Without room for a file it takes nothing until there is room, if it holds something that a recovery needs.
-        """
+        """Waits for the disk: makes the first file if there is none. Raises `OSError`."""
         self._new_nonce = new_nonce
         self._files = files
         self._directory = directory
@@ -160,12 +156,15 @@ class Journal:
         self._last_number = found.last_number
         self._round = found.last_round
         self._live: deque[_JournalFile] = deque()
-        """Oldest first; the last is written to."""
+        """Oldest first."""
         self._spare: deque[_JournalFile] = deque()
         self._notes: list[_Note] = []
         self._task: asyncio.Task[bool] | None = None
+        self._adding = asyncio.Lock()
+        self._refusal: OSError | None = None
+        """Why the last file could not be made."""
         self._position = 0
-        """Where the next round begins; 0 when there is no file for it."""
+        """Where the last of the live files is written to next; 0 when it was found and is only read."""
         self._previous_bytes = found.last_bytes
         self.failure: StorageFailure | None = None
         self.is_busy = False
@@ -173,15 +172,8 @@ class Journal:
         self._take_found()
         for each in self._spare:
             each.begin_use(self._next_number(), new_nonce())
-        if not self._spare:
-            try:
-                self._spare.append(self._make_file(max(size_bytes // _FIRST_PART, _FILE_BYTES_MIN)))
-            except OSError as error:
-                if error.errno != errno.ENOSPC or not self._live:
-                    raise
-                _log.warning("no further journal file could be made: %s", error.strerror)
-                return
-        self._begin_file()
+        if not self._live and not self._spare:
+            self._spare.append(self._make_file(max(size_bytes // _FIRST_PART, _FILE_BYTES_MIN)))
 
     def _take_found(self) -> None:
         """The files from the first that a recovery needs on are kept until it is done; the others may be used."""
@@ -268,6 +260,8 @@ class Journal:
 
     def note_segments_durable(self, log: JournaledLog) -> None:
         """What this log has is durable in its segments, as far as it says: recovery is to look there."""
+        if not self._position:
+            return
         current = self._live[-1]
         if log.recovery_point < log.segments_durable_offset > current.segments.get(log, -1):
             current.segments[log] = log.segments_durable_offset
@@ -291,7 +285,7 @@ class Journal:
             self.note(Kind.TRUNCATION, log.partition_id, offset)
             if not await self.written():
                 raise StorageError(
-                    f"the journal in {self._directory} cannot be written: nothing is truncated"
+                    f"the journal in {self._directory} cannot be written: nothing is truncated", self._refusal
                 )
 
     def begin_round(self, records: Sequence[Records], then: Callable[[], None]) -> int:
@@ -327,25 +321,21 @@ class Journal:
         return self.failure is None
 
     async def _room_made(self) -> bool:
-        """Wait for a file to go on in."""
-        if asyncio.current_task() is self._task:  # it cannot wait for itself
-            return await self._add_file()
-        self._make_spare()
-        if self._task is not None:
-            await asyncio.wait([self._task])
-        return bool(self._spare)
+        """Wait for a file to go on in: one more than there should be, if none becomes free."""
+        if asyncio.current_task() is not self._task:  # it cannot wait for itself
+            self._make_spare()
+            if self._task is not None:
+                await asyncio.wait([self._task])
+        return bool(self._spare) or await self._add_file()
 
     def _write_round(self, records: Sequence[Records]) -> int:
         size_bytes = ENTRY_BYTES + self._notes_bytes()
-        current = self._live[-1]
-        end = self._position + size_bytes + _size_of(records[:1])
-        is_full = end > (current.records_end if records else current.size_bytes)
-        if not self._position or (self._position > HEADER_BYTES and is_full):
+        if not self._has_room(size_bytes, records[:1]):
             if not self._spare:
                 self._make_spare()
                 return 0
             self._begin_file()
-            current = self._live[-1]
+        current = self._live[-1]
         room_bytes = current.records_end - self._position - size_bytes
         count = 0
         for each in records:
@@ -357,6 +347,13 @@ class Journal:
         if self._position * 2 > current.size_bytes and not self._spare:
             self._make_spare()
         return count
+
+    def _has_room(self, notes_bytes: int, records: Sequence[Records]) -> bool:
+        if self._position <= HEADER_BYTES:
+            return self._position == HEADER_BYTES  # at the start of a file, whatever there is goes in
+        current = self._live[-1]
+        limit = current.records_end if records else current.size_bytes
+        return self._position + notes_bytes + _size_of(records) <= limit
 
     def _notes_bytes(self) -> int:
         if not self._notes:
@@ -456,19 +453,25 @@ class Journal:
             return True
         if (len(self._live) < _FILES_MAX or not self._has_room_for_notes()) and await self._add_file():
             return True
-        return len(self._live) > 1 and await self._checkpoint_oldest()
+        is_full = len(self._live) > 1 or not self._position
+        return is_full and await self._checkpoint_oldest()
 
     async def _add_file(self) -> bool:
-        size_bytes = min(self._size_bytes // _FILES_MAX, 2 * max(each.size_bytes for each in self._live))
-        try:
-            self._spare.append(await self._offload.run(partial(self._make_file, size_bytes)))
-        except OSError as error:
-            _log.warning("no further journal file could be made: %s", error.strerror)
-            return False
+        largest = max((each.size_bytes for each in self._live), default=_FILE_BYTES_MIN)
+        size_bytes = max(_FILE_BYTES_MIN, min(self._size_bytes // _FILES_MAX, 2 * largest))
+        async with self._adding:
+            try:
+                self._spare.append(await self._offload.run(partial(self._make_file, size_bytes)))
+            except OSError as error:
+                _log.warning("no further journal file could be made: %s", error.strerror)
+                self._refusal = error
+                return False
         return True
 
     def _has_room_for_notes(self) -> bool:
         """Whether what must be noted before the oldest file is used again fits into the current one."""
+        if not self._position:
+            return True
         oldest, current = self._live[0], self._live[-1]
         notes = len(oldest.logs) + len(oldest.segments)
         size_bytes = 2 * ENTRY_BYTES + self._notes_bytes() + SEGMENTS_BYTES * notes
@@ -490,7 +493,7 @@ class Journal:
         for log in (*oldest.logs, *oldest.segments):
             if not log.is_closed:
                 self.note_segments_durable(log)
-        if not await self.written():  # the notes must be durable before what they stand for is gone
+        if self._position and not await self.written():  # before what the notes stand for is gone
             return False
         self._live.popleft()
         try:
@@ -518,12 +521,13 @@ class Journal:
         """After a clean stop nothing of it means anything: what it held is in the segments, and synced."""
         if self._task is not None:
             await asyncio.wait([self._task])
-        if is_clean and self.failure is None:
+        files = [*self._spare, *self._live]
+        if is_clean and self.failure is None and files:
             try:
-                await self._offload.run(partial(self._make_void, self._live[-1]))
+                await self._offload.run(partial(self._make_void, files[-1]))
             except OSError as error:
                 _log.warning("the journal in %s could not be closed: %s", self._directory, error.strerror)
-        for each in (*self._live, *self._spare):
+        for each in files:
             each.file.close()
 
     def _make_void(self, last: _JournalFile) -> None:

@@ -31,12 +31,12 @@ def run(bench: Bench) -> Section:
         server = bench.fleet.running(target)
         duration_s = bench.scale.peers.round_s / 2
         before_mib = server.rss_mib()
-        with WireLoad(where, 1) as one:
+        with WireLoad([where]) as one:
             one.in_turn(duration_s / 4)
             cpu_s = server.cpu_s()
             load = one.in_turn(duration_s)
             _add(board, target, _ONE, load.latencies_s, server.cpu_since(cpu_s))
-        with WireLoad(where, count) as publishers:
+        with WireLoad([where] * count) as publishers:
             board.add(target, _OPENED, count / publishers.opened_in_s, "/s", more_is_better=True)
             load = publishers.all_at_once(duration_s)
             board.add(target, _RATE, load.rate, "/s", more_is_better=True)

@@ -114,7 +114,7 @@ def _measure_growth(bench: Bench, board: Board) -> list[Ratio]:
 
         def measure(target: Target, where: Where, partitions: int = partitions) -> None:
             server = bench.fleet.running(target)
-            with WireLoad(where, 1) as publisher:
+            with WireLoad([where]) as publisher:
                 publisher.in_turn(bench.scale.peers.round_s)  # every partition has its file afterwards
                 cpu_s = server.cpu_s()
                 load = publisher.in_turn(bench.scale.peers.round_s)
