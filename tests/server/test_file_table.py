@@ -271,7 +271,14 @@ def journal_rows() -> Iterator[Row]:
     yield Row(file=".journal.0", damage="flip", do=flip)
     yield Row(file=".journal.0", damage="flip of both headers", do=flip_headers, when=(CLEAN,))
     says = "ERROR .*journal.0 cannot be read"
-    yield Row(file=".journal.0", damage="flip of both headers", do=flip_headers, when=(CRASH,), says=says)
+    yield Row(
+        file=".journal.0",
+        damage="flip of both headers",
+        do=flip_headers,
+        when=(CRASH,),
+        verify=True,
+        says=says,
+    )
     yield Row(file=".journal.0", damage="cut", do=cut)
     yield Row(file=".journal.0", damage="remove", do=remove)
 

@@ -125,6 +125,15 @@ class DurableLog(ReadableLog):
         self.chain.names_unsynced = self._is_new = False
         self._begin_pending()
 
+    def _distrust_length(self) -> None:
+        """Put nothing into the journal before a sync of the segments: a kill may have left a truncation in memory only.
+
+        Else a power cut puts the truncated records in the place of later ones.
+        """
+        self._pending = None
+        if self.chain.segments[-1] not in self.chain.unsynced:
+            self.chain.unsynced.append(self.chain.segments[-1])
+
     def _add_pending(self, batches: Sequence[StorableBatch]) -> None:
         pending = self._pending
         if pending is None:

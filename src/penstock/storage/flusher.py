@@ -151,9 +151,8 @@ class Flusher:
         items: list[tuple[Log, _Round]] = []
         records: list[Records] = []
         for log, syncs in waiting:
-            if journal.failure is not None:
-                log.fail(journal.failure)
-            job = log.begin_journal() if log.failure is None else None
+            is_possible = log.failure is None and journal.failure is None
+            job = log.begin_journal() if is_possible else None
             if job is None:
                 self._begin_direct(log, syncs)
                 continue
@@ -196,6 +195,8 @@ class Flusher:
         if self._in_flight_count >= self._in_flight_max:
             self._held.append((log, syncs))
             return
+        if self._journal is not None and self._journal.failure is not None:
+            log.fail(self._journal.failure)  # the disk is not to be trusted with anything any more
         if log.failure is not None:  # it failed, or was deleted, while it was held
             self._end(log, syncs)
             return

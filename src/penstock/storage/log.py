@@ -291,8 +291,10 @@ class Log(MendableLog):
         if self.epochs.assign(epoch, start_offset):
             self._epochs_are_saved = False
 
-    def replay(self, pieces: Sequence[Piece], *, now_ms: int, is_intact: bool) -> None:
+    def replay(self, pieces: Sequence[Piece], *, now_ms: int, is_intact: bool) -> bool:
         """Append what the journal has and the segments have lost in a crash. Raises `LogError`.
+
+        False when the journal has records behind the end of the log and lacks those in between: it stops there.
 
         `is_intact`: recovery has cut nothing off. Else the segments must be synced before the journal is relied on:
         what was cut could come back, and stand behind other records.
@@ -309,13 +311,17 @@ class Log(MendableLog):
                 continue
             if piece.leader_epoch < (self.epochs.latest_epoch or 0):
                 break  # another leader has written since, and truncated these
+            if piece.base_offset > self.chain.end_offset:
+                return False
             records = _between(piece.records, self.chain.end_offset, piece.end_offset)
             if records:
                 self.append_replicated(records, now_ms=now_ms)
-        if is_intact and pieces and durable_offset >= self.chain.end_offset:
+        has_truncation = any(each.is_truncation for each in pieces)
+        if is_intact and pieces and durable_offset >= self.chain.end_offset and not has_truncation:
             self._found_durable()
-        elif self.durable_offset < self.chain.end_offset:
-            self._pending = None
+        elif self.chain.names_unsynced or self.durable_offset < self.chain.end_offset:  # after a crash
+            self._distrust_length()
+        return True
 
     # -- dropping -------------------------------------------------------------------------------------
 

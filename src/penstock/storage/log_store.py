@@ -41,7 +41,7 @@ from penstock.storage.journal.entries import Kind
 from penstock.storage.journal.journal import Journal
 from penstock.storage.journal.reading import PartitionId, Piece, read_journal
 from penstock.storage.log import Log
-from penstock.storage.log_errors import DirectoryInUse, DirectoryMismatch, StorageError
+from penstock.storage.log_errors import DirectoryInUse, DirectoryMismatch, LogCorrupt, StorageError
 from penstock.storage.log_values import LoadedLog
 from penstock.storage.offset_checkpoints import OffsetCheckpoints
 from penstock.storage.producer_state import EXPIRATION_MS_DEFAULT
@@ -349,17 +349,53 @@ class LogStore:
             ),
             journal_end=max((each.end_offset for each in pieces if each.is_damaged), default=0),
         )
-        log = self._load(name, topic_id, config, checkpointed)
+        log, is_replayed = self._load(name, topic_id, config, checkpointed)
+        while not is_replayed:
+            # The journal lacks something too. What it holds before that is in the segments now: recovery notes the gap.
+            end_offset = log.log_end_offset
+            checkpointed = self._close_again(name, log, checkpointed)
+            log, is_replayed = self._load(name, topic_id, config, checkpointed)
+            if log.log_end_offset == end_offset:
+                raise LogCorrupt(
+                    f"{log.directory} ends at {end_offset}, and the journal has records behind that"
+                )
         durable_offset = max(
             checkpointed.recovery_point or 0, checkpointed.committed_offset, checkpointed.journal_end
         )
         if pieces and log.log_end_offset < durable_offset:
-            # The journal lacks something too. What it holds is in the segments now: recovery finds the rest.
-            log.abandon("it is opened anew")
-            log = self._load(name, topic_id, config, msgspec.structs.replace(checkpointed, journaled=()))
+            checkpointed = self._close_again(name, log, checkpointed)
+            log, _ = self._load(name, topic_id, config, msgspec.structs.replace(checkpointed, journaled=()))
+        if log.losses and not self.was_clean:
+            self._secure_at_once(name, log)
         if self.journal is not None:
             self.journal.recovered(log)
         return log
+
+    def _close_again(self, name: PartitionName, log: Log, checkpointed: Checkpointed) -> Checkpointed:
+        """Close a log that is opened once more, because its recovery is not complete."""
+        if log.losses:
+            self._secure_at_once(name, log)
+        log.abandon("it is opened anew")
+        return msgspec.structs.replace(checkpointed, recovery_point=log.recovery_point)
+
+    def _secure_at_once(self, name: PartitionName, log: Log) -> None:
+        """Let a recovery start at the end of a log that lacks records. Waits for the disk.
+
+        From a lower point on it would take the gap for the end of the log, and cut what is acknowledged from now on.
+        """
+        try:
+            job = log.begin_checkpoint()
+            if job is None:
+                return
+            job.run_noting_failure()
+            log.finish_checkpoint(job, job.failure)
+            if log.failure is None:
+                self._offsets.recovery_points[name] = log.recovery_point
+                self._offsets.prepare(RECOVERY_POINTS, self._offsets.recovery_points)()
+        except OSError as error:
+            raise StorageError(
+                f"the recovery point of {log.directory} cannot be written: {error.strerror}", error
+            ) from error
 
     def _pieces_of(self, topic_id: bytes, partition: int) -> Sequence[Piece]:
         """What the journal holds for a partition after a crash."""
@@ -367,7 +403,8 @@ class LogStore:
 
     def _load(
         self, name: PartitionName, topic_id: bytes, config: TopicConfig, checkpointed: Checkpointed
-    ) -> Log:
+    ) -> tuple[Log, bool]:
+        """Whether the journal's records were replayed, too, or lack some before their last."""
         loaded = load_log(
             self._cache,
             self._path(name),
@@ -383,10 +420,10 @@ class LogStore:
         is_new = loaded.log_end_offset == 0 or not (self.was_clean or checkpointed.recovery_point)
         log = self._log(name, topic_id, config, loaded, is_new=is_new)
         pieces = self._pieces_of(topic_id, name.partition)
-        log.replay(pieces, now_ms=self._clock.now_ms(), is_intact=loaded.is_intact)
-        if log.durable_offset < log.log_end_offset and not self._leaves_syncs:
+        is_replayed = log.replay(pieces, now_ms=self._clock.now_ms(), is_intact=loaded.is_intact)
+        if is_replayed and log.durable_offset < log.log_end_offset and not self._leaves_syncs:
             log.sync_here()
-        return log
+        return log, is_replayed
 
     async def find_changed(self) -> set[PartitionName]:
         """The partitions whose logs were not opened yet and are not as the last stop left them."""

@@ -24,9 +24,9 @@ from tests.storage.logs import NOW_MS, append, config_of
 PARTITIONS = 4
 
 
-async def values_of(log: Log) -> list[str]:
+async def values_of(log: Log, offset: int = 0) -> list[str]:
     values: list[str] = []
-    offset = log.log_start_offset
+    offset = max(offset, log.log_start_offset)
     while offset < log.log_end_offset:
         found = await log.read_cold(offset, 1 << 20, offset_limit=log.log_end_offset)
         for position, _ in iter_batches_strict(found.records):

@@ -46,6 +46,8 @@ class Piece(msgspec.Struct, gc=False):
     """Empty where only the partition's segments hold them."""
     is_damaged: bool = False
     """The journal had records here that it has no more."""
+    is_truncation: bool = False
+    """The log was going to be truncated, and may have been."""
 
 
 class FoundFile(msgspec.Struct, frozen=True):
@@ -58,11 +60,21 @@ class FoundFile(msgspec.Struct, frozen=True):
     """Whether it holds an entry."""
 
 
+class JournalDamage(NamedTuple):
+    """A place in a journal file that cannot be read though it was durable."""
+
+    path: str
+    position: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.path} {self.reason}"
+
+
 class FoundJournal(msgspec.Struct):
     files: list[FoundFile] = msgspec.field(default_factory=list)
     pieces: dict[PartitionId, list[Piece]] = msgspec.field(default_factory=dict)
-    damage: list[str] = msgspec.field(default_factory=list)
-    """What cannot be read though it was durable, in words for the log."""
+    damage: list[JournalDamage] = msgspec.field(default_factory=list)
     last_number: int = 0
     last_bytes: int = 0
     """Where the entries of the last file end."""
@@ -82,14 +94,15 @@ def read_journal(files: FileSystem, directory: str, *, headers_only: bool = Fals
     found = FoundJournal()
     written: list[_File] = []
     for path in list_files(files, directory):
-        data = memoryview(_read_start(files, path) if headers_only else read_whole(files, path))
+        data = memoryview(b"")
         header = None
         try:
+            data = memoryview(_read_start(files, path) if headers_only else read_whole(files, path))
             header = decode_header(data)
-        except NotAJournal as error:
+        except (NotAJournal, OSError) as error:
             if not headers_only:
-                found.damage.append(f"{path} cannot be read: {error}")
-        entries = [] if headers_only or header is None else _entries(data, header.crc)
+                found.damage.append(JournalDamage(path, 0, f"cannot be read: {error}"))
+        entries = [] if headers_only or header is None else find_entries(data, header.crc)
         number = -1 if header is None else header.number
         found.files.append(FoundFile(path, files.size(path), number, bool(entries)))
         found.last_number = max(found.last_number, number)
@@ -155,7 +168,7 @@ def _read_file(found: FoundJournal, file: _File, following: _File | None) -> Non
     if bad_at is not None and following is None and is_last_round:
         position, rest = bad_at, []
     elif bad_at is not None:
-        found.damage.append(f"{file.path} is damaged at byte {bad_at}")
+        found.damage.append(JournalDamage(file.path, bad_at, f"is damaged at byte {bad_at}"))
     for entry in sound:
         _apply(found, file.number, entry)
     for entry, is_damaged in rest:
@@ -170,7 +183,8 @@ def _guess(data: memoryview, position: int) -> list[tuple[Entry, bool]]:
     return [] if entry is None else [(entry, True)]
 
 
-def _entries(data: memoryview, header_crc: int) -> list[tuple[int, Entry]]:
+def find_entries(data: memoryview, header_crc: int) -> list[tuple[int, Entry]]:
+    """All sound entries of a file, and where they begin."""
     entries: list[tuple[int, Entry]] = []
     position = HEADER_BYTES
     content: bytes | None = None
@@ -206,7 +220,15 @@ def _apply_to_one(found: FoundJournal, file_number: int, entry: Entry, *, is_dam
     kept = [] if entry.kind is Kind.TRUNCATION else _below(before, entry.base_offset)
     records = b"" if is_damaged else entry.payload
     kept.append(
-        Piece(file_number, entry.leader_epoch, entry.base_offset, entry.end_offset, records, is_damaged)
+        Piece(
+            file_number,
+            entry.leader_epoch,
+            entry.base_offset,
+            entry.end_offset,
+            records,
+            is_damaged,
+            is_truncation=entry.kind is Kind.TRUNCATION,
+        )
     )
     found.pieces[key] = kept
 
@@ -227,4 +249,4 @@ def _check_numbers(found: FoundJournal, written: Sequence[_File], oldest: int) -
     for each in written:
         previous = 0 if each.start is None else each.start.previous_number
         if previous >= max(oldest, 1) and previous not in numbers:
-            found.damage.append(f"the journal file before {each.path} is missing")
+            found.damage.append(JournalDamage(each.path, 0, "follows a journal file that is missing"))
