@@ -53,6 +53,8 @@ OPEN_FILES_MAX_DEFAULT = 1000
 _IDLE_SWEEPS_TO_RELEASE = 2
 _CHECKPOINTS_AT_ONCE = 2
 _CLOSES_AT_ONCE = 4
+_JOURNAL_PART = 32
+"""The journal takes no more than this part of the disk."""
 _DELETE = "-delete"
 _STRAY = "-stray"
 
@@ -183,7 +185,7 @@ class LogStore:
                 self._files,
                 self.directory,
                 self._offload,
-                size_bytes=size_bytes,
+                size_bytes=min(size_bytes, self._files.usage(self.directory).total_bytes // _JOURNAL_PART),
                 found=found,
                 new_nonce=new_nonce,
                 ring=ring,

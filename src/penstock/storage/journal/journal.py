@@ -12,6 +12,7 @@ for a checkpoint. Only the event loop calls it.
 """
 
 import asyncio
+import errno
 import itertools
 import logging
 from collections import deque
@@ -44,6 +45,8 @@ _log = logging.getLogger(__name__)
 _ZEROS = bytes(1 << 20)
 _FIRST_PART = 64
 """The first file has this part of the journal's size: most brokers in tests write little."""
+_FREE_PART = 10
+"""No file is made that would leave less than this part of the disk free, unless nothing else helps."""
 _FILES_MAX = 4
 _FILE_BYTES_MIN = 8192
 _NOTES_PART = 4
@@ -198,11 +201,14 @@ class Journal:
             last.write((last.read(self._previous_bytes, 0),), 0)
             last.sync()
 
-    def _make_file(self, size_bytes: int) -> _JournalFile:
+    def _make_file(self, size_bytes: int, *, is_needed: bool = False) -> _JournalFile:
         """A file of zeros, which stand on the disk: room that is only reserved costs a sync of its own when it is used.
 
         Waits for the disk. It has its name only when it has its header: whatever else has such a name is damaged.
         """
+        usage = self._files.usage(self._directory)
+        if not is_needed and usage.free_bytes - size_bytes < usage.total_bytes // _FREE_PART:
+            raise OSError(errno.ENOSPC, "little room is left, and records need it more")
         path = self._next_path()
         file = self._files.open(path + TEMPORARY, create=True)
         try:
@@ -326,7 +332,7 @@ class Journal:
             self._make_spare()
             if self._task is not None:
                 await asyncio.wait([self._task])
-        return bool(self._spare) or await self._add_file()
+        return bool(self._spare) or await self._add_file(is_needed=True)
 
     def _write_round(self, records: Sequence[Records]) -> int:
         size_bytes = ENTRY_BYTES + self._notes_bytes()
@@ -456,12 +462,14 @@ class Journal:
         is_full = len(self._live) > 1 or not self._position
         return is_full and await self._checkpoint_oldest()
 
-    async def _add_file(self) -> bool:
+    async def _add_file(self, *, is_needed: bool = False) -> bool:
         largest = max((each.size_bytes for each in self._live), default=_FILE_BYTES_MIN)
         size_bytes = max(_FILE_BYTES_MIN, min(self._size_bytes // _FILES_MAX, 2 * largest))
         async with self._adding:
             try:
-                self._spare.append(await self._offload.run(partial(self._make_file, size_bytes)))
+                self._spare.append(
+                    await self._offload.run(partial(self._make_file, size_bytes, is_needed=is_needed))
+                )
             except OSError as error:
                 _log.warning("no further journal file could be made: %s", error.strerror)
                 self._refusal = error
