@@ -18,20 +18,20 @@ class Links:
 
     def cut(self, one: int, other: int) -> None:
         self._cuts.add(frozenset((one, other)))
-        self._tell()
+        self._notify()
 
     def slow_down(self, port: int, delay_ms: float) -> None:
         self._delays_ms[port] = delay_ms
-        self._tell()
+        self._notify()
 
     def heal(self) -> None:
         self._cuts.clear()
         self._delays_ms.clear()
-        self._tell()
+        self._notify()
 
     @property
     def are_calm(self) -> bool:
-        """Whether nothing is cut and nobody slow."""
+        """Whether no link is cut and no node is slow."""
         return not self._cuts and not self._delays_ms
 
     def is_cut(self, one: int, other: int) -> bool:
@@ -49,7 +49,7 @@ class Links:
         with self._lock:
             self._watchers.pop(key, None)
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         with self._lock:
             watchers = list(self._watchers.values())
         for loop, changed in watchers:

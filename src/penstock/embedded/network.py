@@ -2,7 +2,7 @@
 
 A cut link is silent, as when packets are lost: nobody is notified, bytes wait, and a new connection waits too. All that
 two nodes send each other goes over connections that one of them has opened, so only those are cut; clients are not
-affected. A slow node receives every request later, whoever sends it, and sends its own later.
+affected. A slow node receives every request later, from clients too, and sends its own later.
 """
 
 import asyncio
@@ -209,10 +209,8 @@ class Gate(asyncio.Transport, asyncio.Protocol):
         self._outgoing.clear()
         if self._timer is not None:
             self._timer.cancel()
-        protocol, self._protocol = (
-            self._protocol,
-            asyncio.Protocol(),
-        )  # else the two would keep each other alive
+        # Not the same any more: the two would keep each other alive.
+        protocol, self._protocol = self._protocol, asyncio.Protocol()
         protocol.connection_lost(exc)
 
     def reset(self) -> None:

@@ -16,7 +16,6 @@ from penstock.embedded.guest import Guest
 from penstock.embedded.links import Links
 from penstock.embedded.loop_thread import LoopThread
 from penstock.embedded.places import Place
-from penstock.gateway.dialects import dialects
 from penstock.observability.clock import Clock
 from penstock.server.broker import Broker
 
@@ -52,7 +51,6 @@ class Node:
             "listeners": f"PLAINTEXT://{self.host}:{self.port}",
         }
         self._thread: LoopThread | None = None
-        self._broker: Broker | None = None
         self._guest: Guest | None = None
 
     @property
@@ -69,7 +67,7 @@ class Node:
 
     @property
     def is_running(self) -> bool:
-        return self._broker is not None
+        return self._guest is not None
 
     def submit(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
         """Run something on the node's loop."""
@@ -77,9 +75,13 @@ class Node:
         return self._thread.submit(work)
 
     @property
+    def _broker(self) -> Broker:
+        assert self._guest is not None, "the node is not running"
+        return self._guest.broker
+
+    @property
     def secret(self) -> bytes:
         """That of the cluster, which a node that joins must know."""
-        assert self._broker is not None, "the node is not running"
         secret = self._broker.secret.value
         assert secret is not None, "a cluster has a secret"
         return secret
@@ -87,31 +89,29 @@ class Node:
     def start(self, join: "Node | None" = None) -> None:
         """Serve when this returns. `join` is a member of the cluster that this node is new to."""
         assert not self.is_running, f"node {self.node_id} runs already"
-        guest = self._guest = Guest(self.place, self._clock, self._links, self.port)
-        broker = Broker(
+        guest = Guest(
             BrokerConfig(self._settings),
-            guest.ports,
-            dialects=dialects,
+            self.place,
+            self._clock,
+            self._links,
+            self.port,
             join=() if join is None else [(join.host, join.port)],
             secret=None if join is None else join.secret,
         )
         self._thread = LoopThread(f"penstock-{self.node_id}")
         try:
-            self.submit(broker.start()).result()
+            self.submit(guest.broker.start()).result()
         except BaseException:
-            self._end(guest.die(broker, resets=True))
+            self._end(guest.die(resets=True))
             raise
-        self._broker = broker
+        self._guest = guest
 
     def partition(self, topic: str, number: int) -> Partition | None:
         """What this node knows of a partition."""
-        return (
-            None if self._broker is None else self._broker.services.controller.image.partition(topic, number)
-        )
+        return self._broker.services.controller.image.partition(topic, number) if self.is_running else None
 
     def quorum_leader(self) -> tuple[int, int | None]:
         """The epoch of the metadata quorum as this node knows it, and who leads in it."""
-        assert self._broker is not None, "the node is not running"
         quorum = self._broker.services.quorum
         return quorum.driver.node.epoch, quorum.leader_id
 
@@ -126,7 +126,6 @@ class Node:
 
     def _await(self, is_so: Callable[[Broker], bool]) -> None:
         broker = self._broker
-        assert broker is not None, "the node is not running"
 
         async def wait() -> None:
             async with asyncio.timeout(_JOINING_S_MAX):
@@ -137,16 +136,16 @@ class Node:
 
     def stop(self) -> None:
         """Stop gracefully, if it runs."""
-        if self._broker is not None and self._guest is not None:
-            self._end(self._guest.retire(self._broker))
+        if self._guest is not None:
+            self._end(self._guest.retire())
 
     def kill(self) -> None:
         """End it as a crash does, if it runs: connections are reset, what was not synced may be lost."""
-        if self._broker is not None and self._guest is not None:
-            self._end(self._guest.die(self._broker, resets=True))
+        if self._guest is not None:
+            self._end(self._guest.die(resets=True))
 
     def _end(self, ending: Coroutine[Any, Any, None]) -> None:
-        thread, self._thread, self._broker, self._guest = self._thread, None, None, None
+        thread, self._thread, self._guest = self._thread, None, None
         assert thread is not None
         try:
             thread.submit(ending).result()
@@ -156,9 +155,8 @@ class Node:
 
     def close(self, *, gracefully: bool) -> None:
         """End it for good. Where nobody needs its data, it hands nothing over and syncs nothing."""
-        if self._broker is not None and self._guest is not None:
-            guest, broker = self._guest, self._broker
-            self._end(guest.retire(broker) if gracefully else guest.die(broker, resets=False))
+        if self._guest is not None:
+            self._end(self._guest.retire() if gracefully else self._guest.die(resets=False))
         self._port.close()
 
 

@@ -60,9 +60,9 @@ def _compact_in_process(
 def compact_on_offload(
     files: FileSystem, offload: Offload, _bytes_per_second: Callable[[], float]
 ) -> Compactor:
-    """For whoever may start no processes. As fast as it can."""
+    """For a broker that may start no processes. Its passes have no limit of bytes per second."""
     return OffloadedCompactor(files, offload)
 
 
 def no_ring() -> None:
-    """For whoever may have to end while a sync is under way, which a ring does not survive."""
+    """For a broker that may be killed while a sync is under way, which a ring does not survive."""

@@ -6,7 +6,7 @@ kept in `cleaner-offset-checkpoint` (format: `checkpoints`). The retention sweep
 `log.retention.check.interval.ms`. A log that is damaged or fails otherwise is left alone from then on and told about;
 a full disk is only waited for. Nothing that happens to one log stops the others.
 
-Whoever deletes a log does so inside `CleanerPasses.paused`: a pass that is running ends first. A pass over a log that
+A log is deleted inside `CleanerPasses.paused`: a pass that is running ends first. A pass over a log that
 is truncated meanwhile is given up. How far a log is compacted is kept in the `Log` itself: the name alone may stand for
 another log.
 """

@@ -10,7 +10,7 @@ from penstock.storage.compaction_rewrite import CompactionResult
 
 
 class CleanerPasses:
-    """The cleaner has it, and whoever takes logs out."""
+    """The cleaner and those that remove logs share it."""
 
     __slots__ = ("_paused", "running")
 

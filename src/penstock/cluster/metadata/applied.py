@@ -14,7 +14,7 @@ Subscriber = Callable[[MetadataDelta], Awaitable[None] | None]
 
 
 class AppliedMetadata:
-    """The quorum hands in what it committed, whoever decided it."""
+    """The quorum hands in what it has committed, no matter which node decided it."""
 
     __slots__ = ("_subscribers", "_waiting", "image")
 
@@ -39,7 +39,7 @@ class AppliedMetadata:
             await self._publish(replay.apply(self.image, records, last_offset))
 
     async def restart_from(self, pieces: Iterable[Buffer], last_offset: int) -> None:
-        """Let a snapshot replace what was known; subscribers are told the difference."""
+        """Let a snapshot replace what was known; subscribers are notified of the difference."""
         image = MetadataImage(self.image.cluster_id)
         for buffer in pieces:
             for _, records in decode_batches(buffer):

@@ -38,14 +38,7 @@ def run(bench: Bench) -> Section:
     ratios = tuple(
         ratio for what in (_LONE, _MANY, _BULK) for ratio in goals.beside_equals(board, what, targets)
     )
-    return Section(
-        key=KEY,
-        title=TITLE,
-        method=METHOD,
-        ratios=ratios,
-        comparisons=board.comparisons(),
-        notes=board.notes(),
-    )
+    return board.section(KEY, TITLE, METHOD, ratios)
 
 
 def _measure_lone(bench: Bench, board: Board, targets: list[Target]) -> None:

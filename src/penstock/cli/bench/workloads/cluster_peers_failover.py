@@ -46,11 +46,4 @@ def run(bench: Bench) -> Section:
 
     with bench.clusters.streams("failover", board, targets) as places:
         bench.peer_rounds("leader killed", board, places, measure)
-    return Section(
-        key=KEY,
-        title=TITLE,
-        method=METHOD,
-        ratios=goals.beside_equals(board, _GAP, targets),
-        comparisons=board.comparisons(),
-        notes=board.notes(),
-    )
+    return board.section(KEY, TITLE, METHOD, goals.beside_equals(board, _GAP, targets))

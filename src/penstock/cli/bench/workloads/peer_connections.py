@@ -54,14 +54,7 @@ def run(bench: Bench) -> Section:
         for what in ("p50", "CPU"):
             label = f"{target.name}, {what} of a message: {count:,} / 1 connection"
             ratios += board.growth(label, target.name, f"{many}, {what}", f"{_ONE}, {what}", goal)
-    return Section(
-        key=KEY,
-        title=TITLE,
-        method=METHOD,
-        ratios=tuple(ratios),
-        comparisons=board.comparisons(),
-        notes=board.notes(),
-    )
+    return board.section(KEY, TITLE, METHOD, ratios)
 
 
 def _add(board: Board, target: Target, what: str, latencies_s: list[float], cpu_s: float) -> None:

@@ -62,14 +62,7 @@ def run(bench: Bench) -> Section:
             *goals.beside_bare_loop(board, _rate(size), _BESIDE_LOOP),
         )
     )
-    return Section(
-        key=KEY,
-        title=TITLE,
-        method=METHOD,
-        ratios=ratios,
-        comparisons=board.comparisons(),
-        notes=board.notes(),
-    )
+    return board.section(KEY, TITLE, METHOD, ratios)
 
 
 def _count_syncs(bench: Bench, board: Board, target: Target, where: Where) -> None:

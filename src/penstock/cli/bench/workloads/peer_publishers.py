@@ -55,11 +55,4 @@ def run(bench: Bench) -> Section:
         *goals.beside_kafka(board, _RATE),
         *goals.beside_bare_loop(board, _RATE),
     )
-    return Section(
-        key=KEY,
-        title=TITLE,
-        method=METHOD,
-        ratios=ratios,
-        comparisons=board.comparisons(),
-        notes=board.notes(),
-    )
+    return board.section(KEY, TITLE, METHOD, ratios)

@@ -62,14 +62,7 @@ def run(bench: Bench) -> Section:
     ratios = tuple(
         ratio for messages in _MESSAGES for ratio in goals.beside_kafka_transactions(board, _rate(messages))
     )
-    return Section(
-        key=KEY,
-        title=TITLE,
-        method=METHOD,
-        ratios=ratios,
-        comparisons=board.comparisons(),
-        notes=board.notes(),
-    )
+    return board.section(KEY, TITLE, METHOD, ratios)
 
 
 def _fill(board: Board, places: dict[Target, Where], count: int) -> None:
