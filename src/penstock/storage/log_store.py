@@ -702,8 +702,9 @@ class LogStore:
         logs = list(self._logs.values())
         waiting = iter(logs)
         await asyncio.gather(*(self._close_each(waiting) for _ in range(_CLOSES_AT_ONCE)))
+        is_clean = False
         try:
-            await self._leave_clean(logs)
+            is_clean = await self._leave_clean(logs)
         except OSError as error:
             _log.warning(
                 "%s does not take the mark of a clean stop (%s): the next start looks through the logs",
@@ -712,18 +713,18 @@ class LogStore:
             )
         finally:
             if self.journal is not None:
-                await self.journal.close(is_clean=all(log.failure is None for log in logs))
+                await self.journal.close(is_clean=is_clean)
             for log in logs:
                 log.finish_close(None)
             self._cache.close()
             self._lock.close()
 
-    async def _leave_clean(self, logs: Sequence[Log]) -> None:
+    async def _leave_clean(self, logs: Sequence[Log]) -> bool:
         """Save what the next start wants to know and leave the mark, if all is there that it stands for."""
         saved = [log.recovery_point for log in logs]
         await self.save_offsets()
         if self._unopened and not self.was_clean:
-            return
+            return False
         await self._offload.run(self._write_inventory)  # counts only with the mark that follows it
         # Nobody is to append while that is written. Should anybody, the next start must look at it.
         is_clean = all(
@@ -732,6 +733,7 @@ class LogStore:
         )
         if is_clean:
             directory_files.leave_clean_mark(self._files, self.directory, self.broker_epoch)
+        return is_clean
 
     def _write_inventory(self) -> None:
         opened = [

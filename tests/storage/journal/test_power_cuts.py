@@ -133,3 +133,17 @@ def test_a_recovery_that_a_second_power_cut_ends_at_any_operation_is_done_by_the
                 await cut(operation, keep)
 
     asyncio.run(run())
+
+
+def test_a_broker_that_stops_before_it_has_recovered_leaves_the_journal_to_the_next_start() -> None:
+    async def run() -> None:
+        store = await Store.made()
+        await store.write("journaled")
+        store.disk = store.disk.crash()
+        store.open()
+        store.log(0)
+        await store.logs.close(store.flusher)
+        await store.recover()
+        await store.check()
+
+    asyncio.run(run())
