@@ -7,6 +7,7 @@ from penstock.cluster.metadata.state import Partition
 from penstock.cluster.replica import Replica, Surroundings
 from penstock.config.topic import TopicConfig
 from penstock.observability.clock import ManualClock
+from penstock.observability.observers import Observers
 from penstock.observability.offload import InlineOffload
 from penstock.storage.files import RealFileSystem
 from penstock.storage.flusher import Flusher
@@ -32,7 +33,13 @@ class Rotting:
             new_directory_id=lambda: b"d" * 16,
             clock=self.clock,
         )
-        self.surroundings = Surroundings(NODE, self.clock, Flusher(InlineOffload(), self.clock))
+        self.suspicions: Observers[Replica] = Observers()
+        self.surroundings = Surroundings(
+            NODE,
+            self.clock,
+            Flusher(InlineOffload(), self.clock),
+            on_suspicion=self.suspicions.notify,
+        )
         self.replica = Replica(
             "t",
             TOPIC_ID,

@@ -8,6 +8,7 @@ from penstock.cluster.controller import Controller
 from penstock.cluster.controller.brokers import BrokerRegistration, decide_register_broker
 from penstock.cluster.controller.create_topics import NewTopic, decide_create_topics
 from penstock.cluster.metadata import replay
+from penstock.cluster.metadata.applied import AppliedMetadata
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.metadata.log import MetadataLog
 from penstock.config.broker import BrokerConfig
@@ -72,13 +73,10 @@ class MemorySink:
         self.next_offset = 0
         self.gate: asyncio.Future[None] | None = None
         self.appending = asyncio.Event()
-        self._log: MetadataLog
-
-    def connect(self, log: MetadataLog) -> MetadataLog:
-        """Take what this log decides, and hand in what is committed."""
-        self._log = log
-        log.connect(self)
-        return log
+        self.leader_id: int | None = CONFIG.node_id
+        self.is_active = True
+        self.applied: AppliedMetadata
+        """What gets the records that are committed."""
 
     async def append(self, batch: bytes, now_ms: int) -> int:
         patched = bytearray(batch)
@@ -88,16 +86,17 @@ class MemorySink:
             await self.gate
         self.stored.append(bytes(patched))
         self.next_offset = parse_header(patched).next_offset
-        await self._log.apply_batches(bytes(patched))
+        await self.applied.apply_batches(bytes(patched))
         return self.next_offset - 1
 
-    async def replay(self, log: MetadataLog) -> None:
+    async def replay(self, applied: AppliedMetadata) -> None:
         for batch in self.stored:
-            await log.apply_batches(batch)
+            await applied.apply_batches(batch)
 
 
 def metadata_log(sink: MemorySink, cluster_id: str = "cluster") -> MetadataLog:
-    return sink.connect(MetadataLog(MetadataImage(cluster_id), ManualClock()))
+    sink.applied = AppliedMetadata(MetadataImage(cluster_id))
+    return MetadataLog(sink.applied, sink, ManualClock())
 
 
 async def nobody_refuses(_broker_id: int) -> bool:

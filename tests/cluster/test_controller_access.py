@@ -15,6 +15,7 @@ from penstock.cluster.controller.membership import Membership
 from penstock.cluster.controller_access import ControllerAccess, DecidesHere, NoController, NoProducerIds
 from penstock.config.broker import BrokerConfig
 from penstock.config.listeners import Endpoint
+from penstock.config.live import LiveConfig
 from penstock.config.themes import replication
 from penstock.observability.clock import ManualClock
 from penstock.protocol.errors import ErrorCode, ProtocolError
@@ -95,7 +96,9 @@ class Stage:
         self.view = View()
         self.clock = ManualClock()
         self.membership: Membership | None = None
-        self.controller = Controller(metadata_log(MemorySink()), CONFIG, random.Random(1))
+        sink = MemorySink()
+        sink.leader_id = CONFIG.node_id + 1
+        self.controller = Controller(metadata_log(sink), LiveConfig(CONFIG), random.Random(1))
         self.access = ControllerAccess(
             self.controller, lambda: self.membership, self.view, self.network.dial, clock=self.clock
         )

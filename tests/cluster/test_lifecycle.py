@@ -16,6 +16,7 @@ from penstock.cluster.controller.membership import HeartbeatAnswer
 from penstock.cluster.controller_access import ControllerAccess
 from penstock.cluster.lifecycle import Lifecycle, NotAdmitted
 from penstock.config.broker import BrokerConfig
+from penstock.config.live import LiveConfig
 from penstock.observability.clock import ManualClock
 from penstock.protocol.errors import ErrorCode, ProtocolError
 from tests.cluster.support import MemorySink, disk_of, metadata_log, registration, start
@@ -88,7 +89,7 @@ class Stage:
 
 def run(scenario: Callable[[Stage], Awaitable[None]]) -> None:
     async def played() -> None:
-        controller = Controller(metadata_log(MemorySink()), CONFIG, random.Random(1))
+        controller = Controller(metadata_log(MemorySink()), LiveConfig(CONFIG), random.Random(1))
         await start(controller, registration(1))
         await controller.register_broker(registration(2), fenced=False)
         stage = Stage(controller)

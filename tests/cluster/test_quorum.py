@@ -4,18 +4,23 @@ from typing import cast
 
 import pytest
 
-from penstock.cluster.metadata.log import MetadataLog
+from penstock.cluster.metadata.applied import AppliedMetadata
+from penstock.cluster.metadata.image import MetadataImage
 from penstock.cluster.quorum import Quorum
 from penstock.cluster.raft.driver import RaftDriver
-from penstock.observability.clock import Clock
-from penstock.observability.offload import Offload
+from penstock.observability.clock import ManualClock
+from penstock.observability.offload import InlineOffload
 
 
 def quorum_of(*voters: int) -> Quorum:
-    quorum = Quorum(cast("MetadataLog", None), cast("Clock", None), cast("Offload", None))
     node = SimpleNamespace(voters=SimpleNamespace(ids=voters), key=SimpleNamespace(node_id=3))
-    quorum.driver = cast("RaftDriver", SimpleNamespace(node=node))
-    return quorum
+    driver = cast("RaftDriver", SimpleNamespace(node=node))
+    return Quorum(
+        AppliedMetadata(MetadataImage("cluster")),
+        lambda _quorum, _on_failure: driver,
+        clock=ManualClock(),
+        offload=InlineOffload(),
+    )
 
 
 def test_a_leader_and_its_loss_are_told_once_however_often_it_is_looked_for(

@@ -13,6 +13,7 @@ from penstock.config.broker import BrokerConfig
 from penstock.observability.clock import ManualClock
 from penstock.observability.offload import InlineOffload
 from penstock.storage.checkpoints import PartitionName
+from penstock.storage.cleaner_passes import CleanerPasses
 from penstock.storage.flusher import Flusher
 from penstock.storage.log_store import LogStore
 from penstock.testing.disk import FaultyDisk
@@ -49,7 +50,7 @@ class Killed:
 
 def replicas_of(image: MetadataImage, store: LogStore, flusher: Flusher) -> Replicas:
     config = BrokerConfig({"min.insync.replicas": "2"})
-    replicas = Replicas(1, image, store, flusher, config, clock=ManualClock())
+    replicas = Replicas(1, image, store, flusher, config, clock=ManualClock(), passes=CleanerPasses())
     replicas.load(config)
     return replicas
 

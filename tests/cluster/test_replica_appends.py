@@ -57,7 +57,7 @@ class Stage:
         self.disk = FaultyDisk(Random(1))
         self.syncs = HeldWork()
         self.checks = HeldWork()
-        surroundings = Surroundings(1, SystemClock(), Flusher(self.syncs, SystemClock()), self.checks)
+        surroundings = Surroundings(1, SystemClock(), Flusher(self.syncs, SystemClock()), checks=self.checks)
         self.space = surroundings.disk
         self.replica = Replica("t", bytes(16), 0, self._open, surroundings)
         self.replica.follow(state())

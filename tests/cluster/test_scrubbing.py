@@ -100,7 +100,7 @@ def test_without_an_interval_only_suspects_are_looked_at(tmp_path: Path) -> None
 
 def test_a_read_that_meets_rot_makes_its_log_suspect(tmp_path: Path) -> None:
     async def scenario(stage: Stage) -> None:
-        stage.surroundings.on_suspicion = stage.scrubber.suspect
+        stage.suspicions.subscribe(stage.scrubber.suspect)
         stage.rot(2)
         with pytest.raises(LogCorrupt):
             await stage.replica.log.read_cold(2, 1 << 20, offset_limit=COUNT)

@@ -160,7 +160,7 @@ def test_a_cluster_without_a_token_is_given_one_while_it_is_stopped(tmp_path: Pa
         second._arguments += ["--token", done.stdout.strip()]
         first.launch()
         second.start()
-        first._await_ready()
+        first.await_ready()
         assert token_of(first) == token_of(second) == done.stdout.strip()
 
 

@@ -166,6 +166,6 @@ def test_after_all_that_the_nodes_start_again(target: Target) -> None:
         node._arguments = ["--node-id", str(number)]  # it knows its cluster
         node.launch()
     for node in target.cluster.nodes.values():
-        node._await_ready()
+        node.await_ready()
     eventually(lambda: target.quorum().leader > 0, "a leader")
     assert target.quorum().epoch < before.epoch + 100

@@ -12,6 +12,7 @@ from penstock.gateway.dialects import dialects
 from penstock.security.operations import Operation
 from penstock.security.resources import ResourceType
 from penstock.server.broker import Broker
+from penstock.server.ports import real_ports
 from tests.security.acl_support import acl
 from tests.server.guarded import SETTINGS, Guarded
 from tests.server.live import Live
@@ -41,7 +42,7 @@ class Person:
 async def walk(directory: Path) -> list[str]:
     """Ask, be allowed a little more, and ask again; gives the answers in short."""
     config = {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": str(directory), "node.id": "1", **SETTINGS}
-    broker = Broker(BrokerConfig(config), dialects=dialects)
+    broker = Broker(BrokerConfig(config), real_ports(), dialects=dialects)
     await broker.start()
     guarded = Guarded(Live(broker))
     person = Person(*await asyncio.open_connection(guarded.live.host, guarded.live.port))

@@ -8,6 +8,7 @@ from penstock.config.broker import BrokerConfig
 from penstock.gateway.dialects import dialects
 from penstock.observability.clock import ManualClock
 from penstock.server.broker import Broker
+from penstock.server.ports import real_ports
 from penstock.server.quotas import Quotas
 
 QUOTAS: Quotas = {(("client-id", None),): {"producer_byte_rate": 100.0, "consumer_byte_rate": 100.0}}
@@ -17,7 +18,7 @@ def test_who_exceeds_a_quota_waits_and_then_gets_all(tmp_path: Path) -> None:
     async def scenario() -> None:
         clock = ManualClock()
         config = {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": str(tmp_path), "node.id": "1"}
-        broker = Broker(BrokerConfig(config), clock=clock, dialects=dialects)
+        broker = Broker(BrokerConfig(config), real_ports(clock=clock), dialects=dialects)
         await broker.start()
         try:
             broker.services.quotas.follow(QUOTAS)

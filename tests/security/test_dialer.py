@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from penstock.client.connector import SocketConnector
 from penstock.client.settings import SaslSettings
 from penstock.config.broker import BrokerConfig
 from penstock.config.property import ConfigError
@@ -16,7 +17,13 @@ AUTHORITY = authority()
 
 def dialer(**settings: str) -> Dialer:
     config = BrokerConfig({name.replace("_", "."): value for name, value in settings.items()})
-    return Dialer(lambda: config, ManualClock(), ClusterSecret(random.Random(1)), client_id="broker")
+    return Dialer(
+        lambda: config,
+        SocketConnector(),
+        ManualClock(),
+        ClusterSecret(random.Random(1)),
+        client_id="broker",
+    )
 
 
 def test_on_a_plain_listener_brokers_show_nothing() -> None:

@@ -43,6 +43,7 @@ from penstock.protocol.records.batch import iter_batches
 from penstock.protocol.records.builder import NewRecord, build_batch
 from penstock.protocol.records.record import Record, iter_records
 from penstock.server.broker import Broker
+from penstock.server.ports import real_ports
 from penstock.storage.files import FileSystem
 
 T = TypeVar("T")
@@ -77,14 +78,14 @@ class Live:
 
     async def connect_as_broker(self) -> "Client":
         """As another broker of the cluster does."""
-        return Client(await self.broker._dial(self.broker.endpoints[0]))
+        return Client(await self.broker.parts.dialer.open(self.broker.endpoints[0]))
 
 
 async def member_of(node: Node) -> "Client":
     """A connection to a node of an embedded cluster such as the other nodes have."""
     broker = node._broker
     assert broker is not None
-    return Client(await broker._dialer.open(broker.endpoints[0]))
+    return Client(await broker.parts.dialer.open(broker.endpoints[0]))
 
 
 class Client:
@@ -323,8 +324,7 @@ async def running_broker(
                 **(settings or {}),
             }
         ),
-        clock=clock,
-        files=files,
+        real_ports(clock=clock, files=files),
     )
     await broker.start()
     try:

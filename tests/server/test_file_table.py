@@ -266,6 +266,30 @@ def clean_stop_rows() -> Iterator[Row]:
         yield Row(file="segment-inventory", damage=damage, do=do, when=(CLEAN,), says=says)
 
 
+def journal_rows() -> Iterator[Row]:
+    """A clean stop leaves nothing in it that means anything; see tests/crash for one that does."""
+    yield Row(file=".journal.0", damage="flip", do=flip)
+    yield Row(file=".journal.0", damage="flip of both headers", do=flip_headers, when=(CLEAN,))
+    says = "ERROR .*journal.0 cannot be read"
+    yield Row(
+        file=".journal.0",
+        damage="flip of both headers",
+        do=flip_headers,
+        when=(CRASH,),
+        verify=True,
+        says=says,
+    )
+    yield Row(file=".journal.0", damage="cut", do=cut)
+    yield Row(file=".journal.0", damage="remove", do=remove)
+
+
+def flip_headers(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[20] ^= 1
+    content[532] ^= 1
+    path.write_bytes(content)
+
+
 def flip_first_byte(path: Path) -> None:
     content = path.read_bytes()
     path.write_bytes(bytes([content[0] ^ 0x44]) + content[1:])
@@ -288,6 +312,7 @@ ROWS = [
     *metadata_rows(),
     *identity_rows(),
     *clean_stop_rows(),
+    *journal_rows(),
 ]
 
 

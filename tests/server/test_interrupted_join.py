@@ -11,6 +11,7 @@ from penstock.cluster.raft.values import Election
 from penstock.config.broker import BrokerConfig
 from penstock.protocol.records.batch import iter_batches
 from penstock.server.broker import Broker, StartFailed
+from penstock.server.ports import real_ports
 from penstock.storage.directory_files import Meta, write_meta
 from penstock.storage.files import RealFileSystem
 
@@ -30,7 +31,7 @@ async def node(
         if member is None or not is_told_to_join
         else [(member.endpoints[0].host, member.endpoints[0].port)]
     )
-    broker = Broker(config, join=join, secret=None if member is None else member.secret.value)
+    broker = Broker(config, real_ports(), join=join, secret=None if member is None else member.secret.value)
     await broker.start()
     return broker
 

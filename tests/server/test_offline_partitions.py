@@ -37,7 +37,8 @@ async def test_a_damaged_log_is_read_through_once_and_told_once(
             await client.produce(damaged, batch(b"%d" % number))
         await client.produce(sound, batch(b"c"))
         await client.close()
-    (tmp_path / ".kafka_cleanshutdown").unlink()
+    for path in (tmp_path / ".kafka_cleanshutdown", *tmp_path.glob(".journal.*")):
+        path.unlink()
     points = tmp_path / "recovery-point-offset-checkpoint"
     points.write_text(points.read_text().replace(f"{damaged.name} 0 7", f"{damaged.name} 0 5"))
     segment = tmp_path / f"{damaged.name}-0" / "00000000000000000003.log"

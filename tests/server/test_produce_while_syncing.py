@@ -43,11 +43,12 @@ class BusyDisk(InlineOffload):
 
     def __init__(self, live: Live) -> None:
         flusher: Any = live.services.replicas.surroundings.flusher
-        if flusher._ring is not None and flusher._is_ring_watched:
-            asyncio.get_running_loop().remove_reader(flusher._ring.descriptor)
-        flusher._ring = None
+        if flusher._ring is not None:
+            flusher._ring.unwatch()
         self._held: list[tuple[Callable[[], object], Then]] | None = []
-        flusher._offload = self
+        for each in (flusher, flusher._journal):
+            each._ring = None
+            each._offload = self
 
     def call(self, work: Callable[[], object], then: Then) -> None:
         if self._held is None:

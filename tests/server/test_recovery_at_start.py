@@ -1,4 +1,7 @@
-"""After a kill a broker recovers all its partitions before it serves, with their syncs side by side."""
+"""After a kill a broker recovers its partitions before it serves, with their syncs side by side.
+
+Without a journal, that is: it would tell that nothing needs a sync.
+"""
 
 import asyncio
 import contextlib
@@ -8,6 +11,7 @@ from pathlib import Path
 
 from penstock.config.broker import BrokerConfig
 from penstock.server.broker import Broker
+from penstock.server.ports import real_ports
 from penstock.storage.files import RealFileSystem
 from tests.server.live import Live, TopicHandle, batch, running_broker, values_in
 
@@ -36,7 +40,7 @@ async def test_partitions_are_made_durable_side_by_side(tmp_path: Path) -> None:
         topic = await client.create_topic(partitions=PARTITIONS)
         for partition in range(PARTITIONS):
             await client.produce(topic, batch(b"%d" % partition), partition=partition)
-        shutil.copytree(running, killed)
+        shutil.copytree(running, killed, ignore=shutil.ignore_patterns(".journal.*"))
     files = Rendezvous(topic.name)
     async with running_broker(killed, files=files) as live:
         assert files.synced == {str(killed / f"{topic.name}-{number}") for number in range(PARTITIONS)}
@@ -67,10 +71,10 @@ async def killed_broker(tmp_path: Path) -> tuple[Broker, Held]:
         client = await live.connect()
         topic = await client.create_topic()
         await client.produce(topic, batch(b"0"))
-        shutil.copytree(running, killed)
+        shutil.copytree(running, killed, ignore=shutil.ignore_patterns(".journal.*"))
     files = Held(topic.name)
     config = BrokerConfig({"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": str(killed), "node.id": "1"})
-    return Broker(config, files=files), files
+    return Broker(config, real_ports(files=files)), files
 
 
 async def test_decisions_do_not_wait_for_partitions_that_are_being_recovered(tmp_path: Path) -> None:

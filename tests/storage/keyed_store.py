@@ -15,6 +15,7 @@ from penstock.protocol.records.batch import iter_batches_strict
 from penstock.protocol.records.builder import NewRecord, build_batch
 from penstock.protocol.records.record import Record, decode_records
 from penstock.storage.cleaner import Cleaner, CleanerSettings
+from penstock.storage.cleaner_passes import CleanerPasses
 from penstock.storage.compaction_worker import OffloadedCompactor
 from penstock.storage.log import Log
 from penstock.storage.log_store import LogStore
@@ -78,6 +79,7 @@ class KeyedStore:
             topic: self.store.open_or_create(topic, TOPIC_ID, 0, config)
             for topic, config in self.topics.items()
         }
+        self.passes = CleanerPasses()
         self.cleaner = Cleaner(
             "/data",
             lambda: [Partition(log) for log in self.logs.values()],
@@ -86,6 +88,7 @@ class KeyedStore:
             clock=self.clock,
             offload=InlineOffload(),
             compactor=OffloadedCompactor(self.disk, InlineOffload()),
+            passes=self.passes,
             settings=lambda: self.settings,
         )
 

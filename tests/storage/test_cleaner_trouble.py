@@ -9,6 +9,7 @@ import pytest
 from penstock.observability.offload import InlineOffload
 from penstock.storage.checkpoints import PartitionName, read_offsets
 from penstock.storage.cleaner import Cleaner, CleanerSettings
+from penstock.storage.cleaner_passes import CleanerPasses
 from penstock.storage.compaction_rewrite import CompactionJob, CompactionResult
 from penstock.storage.compaction_worker import OffloadedCompactor
 from penstock.storage.log import Log
@@ -157,7 +158,7 @@ def test_pausing_ends_a_running_pass_and_keeps_new_ones_away() -> None:
         store.cleaner._compactor = Interruptible(store, hang)
         running = asyncio.create_task(store.cleaner.compact_filthiest())
         await started.wait()
-        async with store.cleaner.paused("t", 0):
+        async with store.passes.paused("t", 0):
             await running
             while_paused = await store.cleaner.compact_filthiest()
         store.cleaner._compactor = OffloadedCompactor(store.disk, InlineOffload())
@@ -205,7 +206,7 @@ def test_as_many_logs_are_compacted_at_once_as_the_setting_says_and_none_of_them
     begun: list[int] = []
 
     async def wait() -> None:
-        begun.append(len(store.cleaner._passes))
+        begun.append(len(store.passes.running))
         await next(waiting).wait()
 
     async def turns() -> None:
@@ -285,6 +286,7 @@ def with_another(store: KeyedStore, another: Unopened) -> Cleaner:
         clock=store.clock,
         offload=InlineOffload(),
         compactor=OffloadedCompactor(store.disk, InlineOffload()),
+        passes=CleanerPasses(),
     )
 
 

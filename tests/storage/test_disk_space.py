@@ -32,7 +32,7 @@ def test_a_disk_with_less_than_the_reserve_free_is_full_until_some_more_than_it_
 def test_a_refused_write_makes_the_disk_full_at_once_and_asks_for_a_measurement() -> None:
     space = measured(300_000)
     asked: list[DiskState] = []
-    space.on_news = lambda: asked.append(space.state)
+    space.news.subscribe(lambda: asked.append(space.state))
     refusal = space.refuse("orders-0")
     space.refused(now_ms=101)
     assert asked == [DiskState.FULL]

@@ -307,6 +307,7 @@ class HeldRing(SyncRing):
         self.room = room
         self.held: list[Ended] = []
         self.descriptor, self._other_end = os.pipe()
+        self._loop = None
 
     def begin(self, syncs: Sequence[tuple[int, Ended]]) -> int:
         taken = [ended for _, ended in syncs[: self.room]]

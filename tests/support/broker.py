@@ -92,7 +92,7 @@ class BrokerProcess:
         """Start and wait until the broker says that it is ready."""
         began = time.monotonic()
         self.launch()
-        self._await_ready()
+        self.await_ready()
         self.start_durations_s.append(time.monotonic() - began)
         self.start_cpu_s.append(_cpu_seconds(self.pid))
         return self
@@ -126,6 +126,23 @@ class BrokerProcess:
         assert self._process.stdout is not None
         self._lines = queue.SimpleQueue()
         threading.Thread(target=self._read, args=(self._process.stdout, self._lines), daemon=True).start()
+
+    def await_ready(self) -> None:
+        """Wait until a broker that was launched says that it is ready."""
+        deadline = time.monotonic() + READY_TIMEOUT_S
+        while True:
+            try:
+                line = self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
+            except queue.Empty:
+                self.kill()
+                raise BrokerFailed(f"not ready after {READY_TIMEOUT_S} s:\n{self.log_tail()}") from None
+            if line is None:
+                code = self._process.wait(STOP_TIMEOUT_S) if self._process else None
+                raise BrokerFailed(f"ended with code {code} before it was ready:\n{self.log_tail()}")
+            address = _ADDRESS.search(line)
+            if "ready" in line and address is not None:
+                assert int(address[2]) == self._port, f"asked for {self.bootstrap}, got {line!r}"
+                return
 
     def kill(self) -> None:
         """SIGKILL: what a crash looks like to everyone else."""
@@ -162,22 +179,6 @@ class BrokerProcess:
                 log.flush()
                 lines.put(line)
         lines.put(None)
-
-    def _await_ready(self) -> None:
-        deadline = time.monotonic() + READY_TIMEOUT_S
-        while True:
-            try:
-                line = self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
-            except queue.Empty:
-                self.kill()
-                raise BrokerFailed(f"not ready after {READY_TIMEOUT_S} s:\n{self.log_tail()}") from None
-            if line is None:
-                code = self._process.wait(STOP_TIMEOUT_S) if self._process else None
-                raise BrokerFailed(f"ended with code {code} before it was ready:\n{self.log_tail()}")
-            address = _ADDRESS.search(line)
-            if "ready" in line and address is not None:
-                assert int(address[2]) == self._port, f"asked for {self.bootstrap}, got {line!r}"
-                return
 
 
 def _cpu_seconds(pid: int) -> float:

@@ -52,10 +52,7 @@ def find_partitions(path: str, topic: str | None = None, partition: int | None =
         raise CommandError(
             f"{path} is not a directory: give the broker's data directory (`penstock up --data`)"
         )
-    try:
-        found = _partitions_in(path)
-    except OSError as error:
-        raise CommandError(f"cannot read {error.filename or path}: {error.strerror}") from None
+    found = list_partitions(path)
     if not found:
         raise CommandError(f"{path} holds no partitions: give a broker's data directory, or one partition's")
     chosen = [p for p in found if topic in (None, p.topic) and partition in (None, p.partition)]
@@ -64,6 +61,14 @@ def find_partitions(path: str, topic: str | None = None, partition: int | None =
         wanted += f", partition {partition}" if partition is not None else ""
         raise CommandError(f"{path} holds nothing of {wanted}: it holds {_some(found)}")
     return chosen
+
+
+def list_partitions(path: str) -> list[Partition]:
+    """All of them, even if there are none."""
+    try:
+        return _partitions_in(path)
+    except OSError as error:
+        raise CommandError(f"cannot read {error.filename or path}: {error.strerror}") from None
 
 
 def _partitions_in(path: str) -> list[Partition]:

@@ -6,7 +6,14 @@ from typing import Any
 
 import typer
 
-from penstock.cli.data_directory import Batch, Partition, SegmentReader, find_partitions, is_in_use
+from penstock.cli.data_directory import (
+    Batch,
+    Partition,
+    SegmentReader,
+    find_partitions,
+    is_in_use,
+    list_partitions,
+)
 from penstock.cli.errors import CommandError
 from penstock.cli.output import AsJson, print_json
 from penstock.cli.record_format import readable, readable_time
@@ -25,18 +32,27 @@ _PARTITION: int | None = typer.Option(
 @app.command()
 def dump(
     *,
-    directory: str = _DIRECTORY,
+    directory: str = typer.Argument(
+        metavar="DIR", help="A broker's data directory, the directory of one partition, or a journal file."
+    ),
     topic: str | None = _TOPIC,
     partition: int | None = _PARTITION,
     records: bool = typer.Option(False, "--records", help="Show every record too."),
-    as_json: bool = typer.Option(False, "--json", help="Print one JSON object for each batch."),
+    as_json: bool = typer.Option(False, "--json", help="Print one JSON object for each batch or entry."),
 ) -> None:
     """Show the batches of each segment: offsets, sizes, codec, producer, checksum.
+
+    Of a journal file, show the entries: round, kind, partition, offsets, sizes, checksum.
 
     For example:
 
       penstock log dump penstock-data --topic orders --partition 0 --records
+
+      penstock log dump penstock-data/.journal.0
     """
+    if os.path.isfile(directory):
+        _dump_journal(directory, topic, partition, with_records=records, as_json=as_json)
+        return
     for found in find_partitions(directory, topic, partition):
         for segment in found.segments:
             if not as_json:
@@ -51,6 +67,31 @@ def dump(
                         print(line)
             if reader.reason is not None:
                 _show_end(segment.path, reader, as_json=as_json)
+
+
+def _dump_journal(
+    path: str, topic: str | None, partition: int | None, *, with_records: bool, as_json: bool
+) -> None:
+    from penstock.cli.journal import JournalFile, Names
+    from penstock.protocol.records.batch import iter_batches
+
+    above = os.path.dirname(os.path.abspath(path))
+    partitions = list_partitions(above)
+    chosen = {p.name for p in partitions if topic in (None, p.topic) and partition in (None, p.partition)}
+    file = JournalFile(path, Names(partitions))
+    if not as_json:
+        print(f"{os.path.basename(path)}: {file.size_bytes} bytes, file number {file.number}")
+    for entry, batches in file:
+        if entry.partition not in chosen and not (topic is None and partition is None):
+            continue
+        if as_json:
+            print_json(entry)
+            continue
+        print(entry)
+        for position, header in iter_batches(batches) if with_records else ():
+            data = batches[position : position + header.size_bytes]
+            for line in _record_lines(Batch(position=position, header=header, data=data, is_crc_valid=True)):
+                print(line)
 
 
 def _show_end(path: str, reader: SegmentReader, *, as_json: bool) -> None:
@@ -162,8 +203,10 @@ def verify(
 ) -> None:
     """Check every byte of every segment against its checksum. Exits with 1 when something is damaged.
 
-    A broker may be running on the directory.
+    A broker may be running on the directory. After a crash the journal is checked too, and the records are named that
+    only the journal has: the next start replays them.
     """
+    from penstock.cli.journal import find_unreplayed, read_after_crash
     from penstock.cli.log_check import Damage, PartitionCheck
     from penstock.cli.missing_segments import find_missing
 
@@ -179,6 +222,17 @@ def verify(
         segment_count += len(found.segments)
     for path, position, offset, reason in find_missing(directory, topic, partition):
         damages.append(Damage(file=path, position=position, offset=offset, reason=reason))
+    journal = read_after_crash(directory)
+    for path, position, reason in journal.damage:
+        damages.append(Damage(file=path, position=position, offset=-1, reason=f"the journal {reason}"))
+    unreplayed = find_unreplayed(journal, partitions)
+    for each in unreplayed:
+        if each.is_lost:
+            reason = f"offsets up to {each.end_offset - 1} are missing, in the journal too"
+            damages.append(
+                Damage(file=each.segment, position=each.position, offset=each.base_offset, reason=reason)
+            )
+    replayable = [each for each in unreplayed if not each.is_lost]
     counts = {
         "partitions": len(partitions),
         "segments": segment_count,
@@ -186,10 +240,17 @@ def verify(
         "bytes": size_bytes,
     }
     if as_json:
-        print_json({**counts, "damage": damages})
+        in_journal = [
+            {"partition": each.partition, "baseOffset": each.base_offset, "endOffset": each.end_offset}
+            for each in replayable
+        ]
+        print_json({**counts, "inJournal": in_journal, "damage": damages})
     else:
+        for each in replayable:
+            print(f"{each}: the next start, or `penstock log recover`, replays them")
         for damage in damages:
-            print(f"{damage.file}: byte {damage.position}, offset {damage.offset}: {damage.reason}")
+            at = f", offset {damage.offset}" if damage.offset >= 0 else ""
+            print(f"{damage.file}: byte {damage.position}{at}: {damage.reason}")
         print("checked " + ", ".join(f"{count} {what}" for what, count in counts.items()))
     if damages:
         first = damages[0]
@@ -201,9 +262,10 @@ def verify(
 
 @app.command()
 def recover(*, directory: str = _DIRECTORY, as_json: bool = AsJson) -> None:
-    """Do what a start after a crash does, and say what was cut and rebuilt. No broker may be running.
+    """Do what a start after a crash does, and say what was cut, replayed and rebuilt. No broker may be running.
 
-    What was unfinished when a broker died is cut; what was durable and is damaged is reported and left.
+    Records that only the journal has are replayed. What was unfinished when a broker died is cut; what was durable and
+    is damaged is reported and left.
     """
     from penstock.cli.recovery import recover_directory
 

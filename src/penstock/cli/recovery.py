@@ -13,8 +13,9 @@ import msgspec
 
 from penstock.cli.data_directory import find_partitions
 from penstock.cli.errors import CommandError
+from penstock.cli.journal import find_unreplayed, read_after_crash
 from penstock.config.topic import TopicConfig
-from penstock.storage.directory_files import CLEAN_SHUTDOWN, read_meta
+from penstock.storage.directory_files import CLEAN_SHUTDOWN, encode_uuid, read_meta
 from penstock.storage.files import RealFileSystem
 from penstock.storage.log_errors import LogError
 from penstock.storage.log_store import LogStore
@@ -53,7 +54,10 @@ async def _recover(directory: str) -> Recovery:
         raise CommandError(
             f"{directory} has no meta.properties: give a broker's data directory, not a part of it"
         )
-    recovery = Recovery(steps=[], partitions=[], failures=[])
+    journal = read_after_crash(directory)
+    found = find_unreplayed(journal, find_partitions(directory))
+    replayed = [f"{each}: replaying them" for each in found if not each.is_lost]
+    recovery = Recovery(steps=replayed, partitions=[], failures=[])
     with _told(recovery.steps):
         _distrust_clean_stop(directory)
         store = LogStore.open(
@@ -63,6 +67,7 @@ async def _recover(directory: str) -> Recovery:
             new_cluster_id=lambda: meta.cluster_id,
             new_directory_id=lambda: meta.directory_id,
         )
+        recovery.failures.extend(map(str, store.journal_damage))
         for name in sorted(store.partitions):
             topic_id = store.topic_id(name.topic, name.partition) or bytes(16)
             try:
@@ -77,6 +82,11 @@ async def _recover(directory: str) -> Recovery:
                     end_offset=log.log_end_offset,
                     damage=log.damage,
                 )
+            )
+        for topic_id, number in () if store.journal is None else store.journal.unrecovered:
+            recovery.steps.append(
+                f"the journal holds something of partition {number} of topic id {encode_uuid(topic_id)}, which is not "
+                "here: it is dropped"
             )
         await store.close()
     return recovery

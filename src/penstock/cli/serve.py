@@ -179,6 +179,7 @@ async def _serve(
     from penstock.gateway.dialects import dialects
     from penstock.gateway.http.port import AdminPort, AdminPortUnusable
     from penstock.server.broker import Broker, StartFailed
+    from penstock.server.ports import real_ports
 
     stop = asyncio.Event()
     impatience = Impatience()
@@ -196,6 +197,7 @@ async def _serve(
         _watch_input(stop)
     broker = Broker(
         settings,
+        real_ports(),
         dialects=dialects,
         join=members,
         users=[first_user(each) for each in users],

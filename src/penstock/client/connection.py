@@ -13,6 +13,7 @@ from collections.abc import Generator
 from typing import Any, cast
 
 from penstock.client.answers import decode_answer
+from penstock.client.connector import Connector, SocketConnector
 from penstock.client.introduction import Ask, Introduced, introduction
 from penstock.client.settings import SaslSettings
 from penstock.protocol import apis
@@ -23,7 +24,6 @@ from penstock.protocol.request_header import RequestHeader
 
 _SIZE = struct.Struct(">i")
 _FRAME_BYTES_MAX = 512 * 1024 * 1024
-_HANDSHAKE_S_MAX = 10.0
 _RENEW_AT = 0.85  # of the time that a login holds
 
 
@@ -62,16 +62,11 @@ class Connection(asyncio.Protocol):
         client_id: str = "penstock",
         tls: ssl.SSLContext | None = None,
         sasl: SaslSettings | None = None,
+        network: Connector | None = None,
     ) -> "Connection":
         """Raises `OSError`, and with `sasl` also `ClientError` when the login is refused."""
-        _, connection = await asyncio.get_running_loop().create_connection(
-            lambda: cls(client_id),
-            host,
-            port,
-            ssl=tls,
-            server_hostname=None if tls is None else host,
-            ssl_handshake_timeout=None if tls is None else _HANDSHAKE_S_MAX,
-        )
+        connector = SocketConnector() if network is None else network
+        connection = await connector.connect(lambda: cls(client_id), host, port, tls=tls)
         if sasl is not None:
             try:
                 await connection.introduce(f"{host}:{port}", sasl)

@@ -39,6 +39,8 @@ from penstock.protocol.messages.envelope import EnvelopeRequest, EnvelopeRespons
 from penstock.storage.log_errors import LogError
 
 T = TypeVar("T")
+CreateTopic = Callable[[str], Awaitable[TopicCreated]]
+"""Makes a topic that somebody asked for: `ControllerAccess.auto_create_topic`."""
 
 _CREATE_TOPICS, _ALTER_PARTITION, _ENVELOPE = (19, 7), (56, 3), (58, 0)
 _REGISTER, _HEARTBEAT, _ALLOCATE = (62, 4), (63, 1), (67, 0)
@@ -152,7 +154,7 @@ class ControllerAccess:
 
     async def auto_create_topic(self, name: str) -> TopicCreated:
         """Make a topic that somebody asked for; TOPIC_ALREADY_EXISTS when another was quicker."""
-        if self._quorum.is_active:
+        if self._controller.is_active:
             return await self._controller.auto_create_topic(name)
         wanted = auto_created_topic(self._controller.image, self._controller.config, name)
         topic = CreatableTopic(

@@ -11,7 +11,7 @@ from typing import Any
 
 from penstock.client.connection import Connection
 from penstock.cluster.controller.decision import NotController
-from penstock.cluster.metadata.log import MetadataLog
+from penstock.cluster.metadata.applied import AppliedMetadata
 from penstock.cluster.metadata.records import encode_batch
 from penstock.cluster.metadata.snapshot import records_of
 from penstock.cluster.peers import Dial, PeerChannel
@@ -22,6 +22,7 @@ from penstock.cluster.raft.messages import FetchRequest, Request, Response
 from penstock.cluster.raft.values import Address
 from penstock.config.listeners import Endpoint
 from penstock.observability.clock import Clock
+from penstock.observability.observers import Observers
 from penstock.observability.offload import Offload
 from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.wire import Buffer
@@ -31,6 +32,8 @@ log = logging.getLogger(__name__)
 _SNAPSHOT_RECORDS_PER_BATCH = 1000
 _CALL_MS_MAX = 30_000  # the node gives up sooner; this bounds what is left behind
 _LOSSES_TOLD = 2
+
+MakeDriver = Callable[["Quorum", Callable[[Exception], None]], RaftDriver]
 
 
 class QuorumPeers:
@@ -92,9 +95,12 @@ class QuorumPeers:
 
 
 class Quorum:
-    """The state machine behind the quorum's log, and a `RecordSink` for the metadata log. `driver` is set once."""
+    """The state machine behind the quorum's log, and a `RecordSink` for the metadata log."""
 
-    def __init__(self, metadata: MetadataLog, clock: Clock, offload: Offload) -> None:
+    def __init__(
+        self, metadata: AppliedMetadata, make_driver: MakeDriver, *, clock: Clock, offload: Offload
+    ) -> None:
+        """`make_driver` gets this quorum, and what to call when the disk has failed."""
         self._metadata = metadata
         self._clock = clock
         self._offload = offload
@@ -102,14 +108,14 @@ class Quorum:
         self._was_active = False
         self._epoch_led = -1  # the last in which a leader was known
         self._losses = 0  # how often that one was lost
-        self.driver: RaftDriver
         self.leader_id: int | None = None
-        self.on_active: Callable[[bool], None] = lambda _is_active: None
-        """Told when this node becomes the active controller, or is not any more."""
-        self.on_leader: Callable[[], None] = lambda: None
-        """Told when another node leads, or none."""
-        self.on_failure: Callable[[Exception], None] = lambda _error: None
-        """Told when this node takes no part any more, because its disk has failed."""
+        self.active_changes: Observers[bool] = Observers()
+        """Notified when this node becomes the active controller, or is not any more."""
+        self.leader_changes: Observers[()] = Observers()
+        """Notified when another node leads, or none."""
+        self.failures: Observers[Exception] = Observers()
+        """Notified when this node takes no part any more, because its disk has failed."""
+        self.driver = make_driver(self, self.failed)
 
     # -- what is known --------------------------------------------------------------------------------
 
@@ -179,7 +185,7 @@ class Quorum:
         # What was committed before is applied when the image reaches this far.
         self._active_from = node.high_watermark if leader_id == node.key.node_id else None
         self._tell_active()
-        self.on_leader()
+        self.leader_changes.notify()
 
     def _tell_leader(self, leader_id: int | None, epoch: int) -> None:
         """Once in an epoch: who finds no majority loses its leader and looks to the same one again, for ever.
@@ -211,13 +217,13 @@ class Quorum:
         if self.leader_id == self.driver.node.key.node_id:
             self.leader_id = None
         self._tell_active()
-        self.on_leader()
-        self.on_failure(error)
+        self.leader_changes.notify()
+        self.failures.notify(error)
 
     def _tell_active(self) -> None:
         if self.is_active != self._was_active:
             self._was_active = self.is_active
-            self.on_active(self._was_active)
+            self.active_changes.notify(self._was_active)
 
 
 def endpoint_at(address: Address) -> Endpoint:

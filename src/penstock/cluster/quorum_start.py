@@ -1,4 +1,4 @@
-"""Starts this node's part of the metadata quorum from what is on its disk.
+"""Makes and starts this node's part of the metadata quorum from what is on its disk.
 
 A node with an empty disk is a quorum of one, unless it is told whom to join: then it watches until it has caught up,
 and asks to become a voter (KIP-853, KIP-1186). A node that returns finds the voters in its log. If it crashed while it
@@ -7,8 +7,9 @@ joined, its log may end before they are named: it is no voter because of that, a
 
 import logging
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from penstock.cluster.metadata.applied import AppliedMetadata
 from penstock.cluster.metadata.errors import MetadataError
 from penstock.cluster.quorum import Quorum, QuorumPeers
 from penstock.cluster.raft.driver import RaftDriver
@@ -23,33 +24,45 @@ from penstock.config.themes import replication
 from penstock.observability.clock import Clock
 from penstock.observability.offload import Offload
 from penstock.storage.files import FileSystem
-from penstock.storage.flusher import Flusher
 from penstock.storage.log_store import LogStore
 
 log = logging.getLogger(__name__)
 
 
+def make_quorum(
+    metadata: AppliedMetadata,
+    store: LogStore,
+    stored: StoredRaftLog,
+    peers: QuorumPeers,
+    *,
+    files: FileSystem,
+    clock: Clock,
+    liveness: Clock,
+    offload: Offload,
+) -> Quorum:
+    """`liveness` is the clock by which nodes wait for each other."""
+
+    def make_driver(quorum: Quorum, on_failure: Callable[[Exception], None]) -> RaftDriver:
+        state_file = QuorumStateFile(files, stored.directory, store.cluster_id)
+        return RaftDriver(
+            stored, state_file, quorum, peers, clock=liveness, offload=offload, on_failure=on_failure
+        )
+
+    return Quorum(metadata, make_driver, clock=clock, offload=offload)
+
+
 async def start_quorum(
     quorum: Quorum,
     store: LogStore,
-    flusher: Flusher,
+    stored: StoredRaftLog,
     config: BrokerConfig,
-    peers: QuorumPeers,
     *,
     endpoint: Endpoint,
     join: Sequence[tuple[str, int]],
-    files: FileSystem,
-    clock: Clock,
-    offload: Offload,
     randomness: random.Random,
 ) -> None:
     """A quorum of one leads when this returns. Raises `MetadataError`, `RaftError`, `LogError` or `OSError`."""
-    stored = StoredRaftLog(store, flusher, files=files, clock=clock, offload=offload)
     _check_present(store, stored)
-    state_file = QuorumStateFile(files, stored.directory, store.cluster_id)
-    quorum.driver = RaftDriver(
-        stored, state_file, quorum, peers, clock=clock, offload=offload, on_failure=quorum.failed
-    )
     me = ReplicaKey(store.node_id, store.directory_id)
     here = (Address(endpoint.name, endpoint.host, endpoint.port),)
     is_joining = await _is_joining(stored, me, is_told_to=len(join) > 0)

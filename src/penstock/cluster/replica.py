@@ -78,22 +78,35 @@ class Surroundings:
         "on_suspicion",
     )
 
-    def __init__(self, node_id: int, clock: Clock, flusher: Flusher, checks: Offload | None = None) -> None:
-        """`checks` is where batches are checked that take long."""
+    def __init__(
+        self,
+        node_id: int,
+        clock: Clock,
+        flusher: Flusher,
+        *,
+        checks: Offload | None = None,
+        lag_ms_max: Callable[[], int] = lambda: 30_000,
+        may_join: Callable[[int, int], bool] = lambda _broker_id, _epoch: True,
+        on_in_sync_change: Callable[["Replica"], None] = lambda _replica: None,
+        on_suspicion: Callable[["Replica"], None] = lambda _replica: None,
+        on_disk_failure: Callable[[Exception], None] = lambda _error: None,
+    ) -> None:
+        """`checks` is where batches are checked that take long.
+
+        `may_join`: whether a broker that fetches with this epoch is fit to be in sync. The others are called when a
+        partition wants another in-sync set, when something in its log may have rotted, and when the disk has failed
+        under it, each time that it is noticed.
+        """
         self.node_id = node_id
         self.clock = clock
         self.flusher = flusher
         self.checks = checks or InlineOffload()
         self.disk = DiskSpace()
-        self.lag_ms_max: Callable[[], int] = lambda: 30_000
-        self.may_join: Callable[[int, int], bool] = lambda _broker_id, _epoch: True
-        """Whether a broker that fetches with this epoch is fit to be in sync."""
-        self.on_in_sync_change: Callable[[Replica], None] = lambda _replica: None
-        """Told when a partition wants another in-sync set."""
-        self.on_suspicion: Callable[[Replica], None] = lambda _replica: None
-        """Told when something in a partition's log may have rotted."""
-        self.on_disk_failure: Callable[[Exception], None] = lambda _error: None
-        """Told when the disk has failed under a partition, and each time that it is noticed again."""
+        self.lag_ms_max = lag_ms_max
+        self.may_join = may_join
+        self.on_in_sync_change = on_in_sync_change
+        self.on_suspicion = on_suspicion
+        self.on_disk_failure = on_disk_failure
 
 
 class Replica:
@@ -366,7 +379,7 @@ class Replica:
             return True
         self._surroundings.disk.room_bytes -= commit.size_bytes
         queued = self._queued
-        if log.syncing is None and not queued:
+        if not (queued or log.is_journaling or log.syncing is not None):
             self._write([commit])
             return True
         queued.append(commit)
@@ -384,9 +397,9 @@ class Replica:
             return self._not_leader_of(commit.permit.leader_epoch)
         log = self._log if self._log is not None else self.log  # by which the followers are known
         if self._followers is not None and commit.acks == ALL:
-            wanted = log.config.min_insync_replicas
-            if not self._followers.may_commit(wanted):
-                return self._not_enough_replicas(self._followers, wanted)
+            refusal = self._too_few_in_sync(log)
+            if refusal is not None:
+                return refusal
         if commit.is_from_client and commit.size_bytes > self._surroundings.disk.room_bytes:
             return self._no_space()
         return None
@@ -476,7 +489,16 @@ class Replica:
             f"in leader epoch {self.leader_epoch} and led by broker {self.leader_id}"
         )
 
-    def _not_enough_replicas(self, followers: Followers, wanted: int) -> NotEnoughReplicas:
+    def require_in_sync(self) -> None:
+        """Raises `NotEnoughReplicas` where a leader has too few in-sync replicas to append what all must have."""
+        refusal = self._too_few_in_sync(self.log)
+        if refusal is not None:
+            raise refusal
+
+    def _too_few_in_sync(self, log: Log) -> NotEnoughReplicas | None:
+        followers, wanted = self._followers, log.config.min_insync_replicas
+        if followers is None or followers.may_commit(wanted):
+            return None
         eligible = () if self.state is None else self.state.elr
         return NotEnoughReplicas(
             f"{self.topic}-{self.partition} has {len(followers.in_sync)} in-sync replica(s), "

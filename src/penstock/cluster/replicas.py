@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator
 
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.image import MetadataImage, ResourceType
@@ -17,13 +17,16 @@ from penstock.config.overrides import topic_config
 from penstock.config.themes import replication
 from penstock.config.topic import TopicConfig
 from penstock.observability.clock import Clock
+from penstock.observability.observers import Observers
 from penstock.observability.offload import Offload
 from penstock.protocol.errors import ErrorCode
 from penstock.storage.checkpoints import PartitionName
+from penstock.storage.cleaner_passes import CleanerPasses
 from penstock.storage.damage_checkpoint import Damages
 from penstock.storage.directory_usage import DirectoryUsage
 from penstock.storage.disk_space import DiskSpace
 from penstock.storage.flusher import Flusher
+from penstock.storage.journal.reading import PartitionId
 from penstock.storage.log_errors import LogError, StorageError, is_disk_failure, is_out_of_space
 from penstock.storage.log_store import LogStore
 
@@ -31,9 +34,6 @@ log = logging.getLogger(__name__)
 
 _PARTITIONS_AT_ONCE = 8  # making one takes half a millisecond
 _MS_AT_ONCE = 5.0  # or a hundred times that, where others keep the disk busy
-
-
-CleaningPaused = Callable[[str, int], contextlib.AbstractAsyncContextManager[None]]
 
 
 class Replicas:
@@ -48,15 +48,32 @@ class Replicas:
         config: BrokerConfig,
         *,
         clock: Clock,
+        passes: CleanerPasses,
         checks: Offload | None = None,
     ) -> None:
+        """`passes` are the cleaner's: it is kept away from a log that is taken out."""
         self._node_id = node_id
         self._image = image
         self._store = store
         self._config = config
-        self.surroundings = Surroundings(node_id, clock, flusher, checks)
-        self.surroundings.lag_ms_max = lambda: self._config[replication.REPLICA_LAG_TIME_MAX_MS]
-        self.surroundings.may_join = self._may_join
+        self._passes = passes
+        self.in_sync_changes: Observers[Replica] = Observers()
+        """Notified when a partition wants another in-sync set."""
+        self.suspicions: Observers[Replica] = Observers()
+        """Notified when something in a partition's log may have rotted."""
+        self.disk_failures: Observers[Exception] = Observers()
+        """Notified when the disk has failed under a partition, and each time that it is noticed again."""
+        self.surroundings = Surroundings(
+            node_id,
+            clock,
+            flusher,
+            checks=checks,
+            lag_ms_max=lambda: self._config[replication.REPLICA_LAG_TIME_MAX_MS],
+            may_join=self._may_join,
+            on_in_sync_change=self.in_sync_changes.notify,
+            on_suspicion=self.suspicions.notify,
+            on_disk_failure=self.disk_failures.notify,
+        )
         self.leader_throttle = ReplicationThrottle(
             node_id,
             _rate(config),
@@ -71,8 +88,6 @@ class Replicas:
             bytes_per_second_max=lambda: self._config[replication.FOLLOWER_REPLICATION_THROTTLED_RATE],
             listed=lambda topic: topic.follower_replication_throttled_replicas,
         )
-        self.cleaning_paused: CleaningPaused = lambda _topic, _partition: contextlib.nullcontext()
-        """How to keep the cleaner away from a log while it is taken out; set by who makes the cleaner."""
         self._configs: dict[str, TopicConfig] = {}  # one for all partitions of a topic
         self._by_name: dict[str, dict[int, Replica]] = {}
         self._by_id: dict[bytes, dict[int, Replica]] = {}
@@ -203,9 +218,9 @@ class Replicas:
                 self._store.set_aside(name)
 
     async def recover(self) -> None:
-        """Open the logs of all partitions, if the last stop was not a clean one, with their syncs side by side.
+        """Open the logs that may have lost something since the last stop, with their syncs side by side.
 
-        After a clean stop, only those that are not as it left them.
+        After a clean stop, those are the ones that are not as it left them; else see `_recover_suspects`.
         """
         changed = await self._store.find_changed()
         if self._store.was_clean:
@@ -213,14 +228,29 @@ class Replicas:
                 if PartitionName(replica.topic, replica.partition) in changed:
                     self._open(replica)
         else:
-            await self._recover_all()
+            await self._recover_suspects(changed)
         self._store.end_comparison()
 
-    async def _recover_all(self) -> None:
-        replicas = list(self)
+    async def _recover_suspects(self, changed: Collection[PartitionName]) -> None:
+        """Open what an unclean shutdown may have left incomplete.
+
+        Those are the logs that the journal names, those of topics that waive syncs, and those that other brokers hold
+        too: what is missing from them must be known before they lead. The others are recovered when first used.
+        """
+        suspects = self._store.suspects
+        replicas = [
+            each
+            for each in self
+            if suspects is None
+            or _id_of(each) in suspects
+            or each.is_replicated
+            or PartitionName(each.topic, each.partition) in changed
+            or self.topic_config(each.topic).flush_messages != 1
+        ]
         if not replicas:
+            self._store.recovered()
             return
-        log.info("the last stop was not a clean one: looking through %d partition(s)", len(replicas))
+        log.info("recovering %d partitions after an unclean shutdown", len(replicas))
         clock = self.surroundings.clock
         began_ms = clock.monotonic_ms()
         syncs: dict[Replica, asyncio.Future[None]] = {}
@@ -228,14 +258,16 @@ class Replicas:
         for replica in replicas:
             with self._store.leaving_syncs():
                 is_open = self._open(replica)
-            if is_open and replica.log.chain.unsynced:
+            if is_open and replica.log.has_unsynced:
                 syncs[replica] = self.surroundings.flusher.sync(replica.log)
             await pace.breathe()
         if syncs:
             await asyncio.wait(syncs.values())  # unlike `gather` it leaves them to others if it is cancelled
         for replica in syncs:
             replica.recovered()  # or its log has failed, and says so itself
-        log.info("that took %.1f s", (clock.monotonic_ms() - began_ms) / 1000)
+        self._store.recovered({_id_of(each) for each in replicas if not each.is_open})
+        duration_s = (clock.monotonic_ms() - began_ms) / 1000
+        log.info("recovered %d partitions in %.1f s", len(replicas), duration_s)
 
     async def delete_records(self, replica: Replica, offset: int) -> None:
         """Move the start of a log forward, durably. Raises `LogError`."""
@@ -281,19 +313,22 @@ class Replicas:
         pace = _Pace(self.surroundings.clock)
         for number in removed:
             await pace.breathe()
-            await self._delete_log(topic.name, number)
+            async with self._removing(topic.name, number):
+                self._store.delete(topic.name, number)
 
     async def _drop(self, topic: Topic, number: int) -> None:
         """Other brokers hold the partition now."""
         replica = self._by_name[topic.name].pop(number)
         replica.close(NotLeader(f"{topic.name}-{number} has moved to other brokers"))
         self._refusals.pop(replica, None)
-        await self._delete_log(topic.name, number)
+        async with self._removing(topic.name, number):
+            await self._store.drop(topic.name, number)
 
-    async def _delete_log(self, topic: str, number: int) -> None:
-        async with self.cleaning_paused(topic, number):
+    @contextlib.asynccontextmanager
+    async def _removing(self, topic: str, number: int) -> AsyncIterator[None]:
+        async with self._passes.paused(topic, number):
             try:
-                self._store.delete(topic, number)
+                yield
             except (LogError, OSError):
                 log.exception("cannot remove %s-%d; remove its directory by hand", topic, number)
 
@@ -311,6 +346,10 @@ def _rate(config: BrokerConfig) -> MeanRate:
         config[replication.REPLICATION_QUOTA_WINDOW_NUM],
         config[replication.REPLICATION_QUOTA_WINDOW_SIZE_SECONDS] * 1000,
     )
+
+
+def _id_of(replica: Replica) -> PartitionId:
+    return PartitionId(replica.topic_id, replica.partition)
 
 
 class _Pace:

@@ -25,6 +25,7 @@ Storage = Literal["memory", "temporary"]
 DEFAULTS: Mapping[str, Setting] = {
     "group.initial.rebalance.delay.ms": 0,  # Kafka waits three seconds for more members of a new group
     "offsets.topic.num.partitions": 1,
+    "penstock.journal.bytes": 1 << 20,
     "transaction.state.log.num.partitions": 1,
 }
 

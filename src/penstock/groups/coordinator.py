@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any
 
 from penstock.cluster.controller import Controller
+from penstock.cluster.controller_access import CreateTopic
 from penstock.cluster.coordination.change import Change, together
 from penstock.cluster.coordination.deadlines import Deadlines
 from penstock.cluster.coordination.errors import CoordinatorError
@@ -61,11 +62,13 @@ class GroupCoordinator:
         clock: Clock,
         randomness: random.Random,
         *,
+        create_topic: CreateTopic,
         persister: Persister,
         end_offsets: EndOffsetSource,
     ) -> None:
         config = controller.config
         self._controller = controller
+        self._create_topic = create_topic
         self._clock = clock
         self._random = randomness
         self._settings = GroupSettings(
@@ -153,7 +156,7 @@ class GroupCoordinator:
     async def ready_home(self, group_id: str) -> bool:
         """See to it that the offsets topic exists; whether the group's partition is led and loaded here, then."""
         if self.shards.partition_count == 0:
-            await self._controller.auto_create_topic(CONSUMER_OFFSETS)
+            await self._create_topic(CONSUMER_OFFSETS)
         return await self.shards.until_ready(group_id)
 
     def find(self, group_id: str) -> Shard | ErrorCode:

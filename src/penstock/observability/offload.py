@@ -31,6 +31,12 @@ class Offload(Protocol):
         ...
 
 
+class OffloadPool(Offload, Protocol):
+    def close(self) -> None:
+        """Wait for what is running; nothing new may be started."""
+        ...
+
+
 class ThreadOffload:
     """Runs work on a bounded pool of threads of its own, which are started when they are first needed.
 
@@ -64,7 +70,6 @@ class ThreadOffload:
         return await self.start(work)
 
     def close(self) -> None:
-        """Wait for what is running; nothing new may be started."""
         for _ in self._threads:
             self._queue.put(None)
         for thread in self._threads:

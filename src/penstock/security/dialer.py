@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from penstock.client.connection import Connection
+from penstock.client.connector import Connector
 from penstock.client.errors import ClientError
 from penstock.client.settings import SaslSettings
 from penstock.config.broker import BrokerConfig
@@ -42,12 +43,19 @@ class NotAMember(PeerRefused):
 
 class Dialer:
     def __init__(
-        self, config: Callable[[], BrokerConfig], clock: Clock, secret: ClusterSecret, *, client_id: str
+        self,
+        config: Callable[[], BrokerConfig],
+        network: Connector,
+        clock: Clock,
+        secret: ClusterSecret,
+        *,
+        client_id: str,
     ) -> None:
         """Raises `ConfigError` when the settings do not say enough."""
         settings = config()
         listener = settings.inter_broker_listener
         protocol = next(each.security_protocol for each in settings.listeners if each.name == listener)
+        self._network = network
         self._client_id = client_id
         self._secret = secret
         self._seldom = Seldom(clock)
@@ -81,6 +89,7 @@ class Dialer:
                 client_id=self._client_id,
                 tls=self._tls.current() if self._tls is not None else None,
                 sasl=self.own_login,
+                network=self._network,
             )
         except ClientError as error:
             raise PeerRefused(str(error)) from error

@@ -9,73 +9,53 @@ and close every log, leave the clean mark.
 import asyncio
 import contextlib
 import logging
-import random
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
-from penstock.client.connection import Connection
-from penstock.cluster.controller import Controller
-from penstock.cluster.controller.active import ActiveController
 from penstock.cluster.controller.brokers import BrokerRegistration
 from penstock.cluster.controller.identifiers import new_cluster_id, new_uuid
 from penstock.cluster.controller.min_isr_default import warn_of_other_value
 from penstock.cluster.controller.scram_credentials import NewUser
-from penstock.cluster.controller_access import ControllerAccess
 from penstock.cluster.joining import JoinFailed, JoinRefused, cluster_id_of
 from penstock.cluster.lifecycle import Lifecycle, NotAdmitted
+from penstock.cluster.metadata.applied import AppliedMetadata
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.errors import MetadataError
-from penstock.cluster.metadata.image import MetadataImage, ResourceType
-from penstock.cluster.metadata.log import MetadataLog
-from penstock.cluster.peers import Peers
-from penstock.cluster.quorum import Quorum, QuorumPeers
+from penstock.cluster.metadata.image import ResourceType
 from penstock.cluster.quorum_start import start_quorum
 from penstock.cluster.raft.errors import RaftError
-from penstock.cluster.replicas import Replicas
 from penstock.config.broker import BrokerConfig
-from penstock.config.listeners import Endpoint, parse_host_limits
+from penstock.config.listeners import Endpoint
+from penstock.config.live import LiveConfig
 from penstock.config.property import ConfigError
 from penstock.config.themes import logs, network
-from penstock.observability.clock import Clock, SystemClock
-from penstock.observability.exposition import Histogram
-from penstock.observability.offload import ThreadOffload
+from penstock.observability.offload import Offload, OffloadPool
 from penstock.security.cluster_secret import ClusterSecret
 from penstock.security.dialer import Dialer
-from penstock.server.assembling import make_services
-from penstock.server.connection_host import ConnectionHost, Dialect, Limits, Tracked
+from penstock.server.connection_host import Connections
 from penstock.server.context import Services
-from penstock.server.descriptors import raise_limit, share_out
+from penstock.server.descriptors import share_out
 from penstock.server.disk_watch import DiskWatch
-from penstock.server.dispatch import Dispatcher
-from penstock.server.identity import Identity
 from penstock.server.listener_changes import ListenerChanges
 from penstock.server.listeners import advertised_endpoints
-from penstock.server.metrics.broker import BrokerMetrics
-from penstock.server.partition_service import PartitionService
+from penstock.server.network import ListenFailed
+from penstock.server.parts import Dialects, Parts
+from penstock.server.ports import Ports
 from penstock.server.secret_file import begin_secret, keep_secret, known_secret
-from penstock.server.server import ListenFailed, Server
-from penstock.server.socket_options import SocketOptions
 from penstock.storage import directory_files
-from penstock.storage.cleaner import Cleaner, CleanerSettings
-from penstock.storage.compaction_worker import Compactor, ProcessCompactor
-from penstock.storage.files import FileSystem, RealFileSystem
 from penstock.storage.flusher import Flusher
 from penstock.storage.log_errors import LogError
 from penstock.storage.log_store import LogStore
-from penstock.storage.ring import SyncRing, open_ring
+from penstock.storage.ring import SyncRing
 
 log = logging.getLogger(__name__)
 
 _SYNC_THREADS = 8  # the kernel merges syncs of several files into one journal commit
 _READ_THREADS = 4
 _CHECK_THREADS = 1  # one at a time: what a batch grows to is held in memory
-_IN_FLIGHT_MAX = 256
-_IN_FLIGHT_BYTES_MAX = 64 * 1024 * 1024
 _DRAIN_MS_MAX = 10_000
 
 _REFUSALS = (ConfigError, ListenFailed, LogError, MetadataError, RaftError, NotAdmitted, JoinFailed)
-
-Dialects = Callable[[Services], Mapping[int, Dialect]]
 
 
 class StartFailed(Exception):
@@ -86,12 +66,9 @@ class Broker:
     def __init__(
         self,
         config: BrokerConfig,
+        ports: Ports,
         *,
         dialects: Dialects = lambda _services: {},
-        files: FileSystem | None = None,
-        clock: Clock | None = None,
-        liveness: Clock | None = None,
-        randomness: random.Random | None = None,
         join: Sequence[tuple[str, int]] = (),
         users: Sequence[NewUser] = (),
         secret: bytes | None = None,
@@ -103,28 +80,39 @@ class Broker:
         for it by the id of the cluster to join.
 
         `users` are those that a new cluster begins with.
-
-        `liveness` is the clock by which connections end, and by which nodes wait for each other. It is `clock`, unless
-        somebody means to move that one.
         """
         self._config = config
         self._join = tuple(join)
         self._users = tuple(users)
         self._given_secret, self._find_secret = secret, find_secret
         self._dialects = dialects
-        self._files = files or RealFileSystem()
-        self._clock = clock or SystemClock()
-        self._liveness = liveness or self._clock
-        self._random = randomness or random.SystemRandom()
+        self._ports = ports
         self._cleanup = contextlib.AsyncExitStack()
-        self._descriptors = share_out(self._descriptor_limit())
-        self.endpoints: list[Endpoint] = []
-        self.connections: Collection[Tracked] = ()
-        self.services: Services
-        self.identity: Identity
-        self.secret: ClusterSecret
-        self._dialer: Dialer
-        self._lifecycle: Lifecycle
+        self._descriptors = share_out(ports.descriptor_limit())
+        self._settings = LiveConfig(config)
+        self._bound: dict[str, Endpoint] = {}
+        self._parts: Parts | None = None
+        self._lifecycle: Lifecycle | None = None
+        self.connections = Connections()
+
+    @property
+    def endpoints(self) -> list[Endpoint]:
+        """Where it listens now."""
+        return list(self._bound.values())
+
+    @property
+    def parts(self) -> Parts:
+        """There once it has begun to start, and has opened its logs."""
+        assert self._parts is not None, "the broker has not been started"
+        return self._parts
+
+    @property
+    def services(self) -> Services:
+        return self.parts.services
+
+    @property
+    def secret(self) -> ClusterSecret:
+        return self.services.secret
 
     async def start(self) -> None:
         """Serve when this returns. Raises `StartFailed`, and then nothing is left running."""
@@ -149,14 +137,12 @@ class Broker:
 
     async def evicted(self) -> str:
         """Wait until the cluster has no place for this broker any more, and give the reason. It is to be stopped."""
+        assert self._lifecycle is not None, "it has been started"
         return await self._lifecycle.evicted()
 
-    def _descriptor_limit(self) -> int:
-        return raise_limit()
-
-    def _settings(self) -> BrokerConfig:
-        """As they hold now; before there is a controller, as they were given."""
-        return self.services.config if hasattr(self, "services") else self._config
+    def abandon(self) -> None:
+        """Do nothing of what a stop does: what this broker ran on is gone."""
+        self._cleanup.pop_all()
 
     def _directory(self) -> str:
         directories = self._config.log_dirs
@@ -167,112 +153,105 @@ class Broker:
         return directories[0]
 
     async def _start(self) -> None:
-        reads = self._threads(_READ_THREADS, "penstock-read")
-        syncs = self._threads(_SYNC_THREADS, "penstock-sync")
-        flusher = Flusher(syncs, self._clock, max(1, self._descriptors.for_logs // 4), self._ring())
-        listener = self._config.inter_broker_listener
-        known = known_secret(self._files, self._directory(), self._given_secret)
-        self.secret = ClusterSecret(self._random, known, self._find_secret)
-        self._dialer = Dialer(
-            self._settings,
-            self._liveness,
-            self.secret,
-            client_id=f"penstock-broker-{self._config.node_id}",
-        )
-        store = await self._open_store(reads, listener)
-        self._cleanup.push_async_callback(store.close, flusher)
-        metadata = MetadataLog(MetadataImage(store.cluster_id), self._clock)
-        controller = Controller(metadata, self._config, self._random)
-        checks = self._threads(_CHECK_THREADS, "penstock-check")
-        replicas = Replicas(
-            store.node_id, metadata.image, store, flusher, self._config, clock=self._liveness, checks=checks
-        )
-        peers = Peers(metadata.image, self._dial, listener)
-        self._cleanup.push_async_callback(peers.close)
-        self.services = make_services(
-            store,
-            controller,
-            replicas,
-            peers,
-            self.secret,
-            clock=self._clock,
-            liveness=self._liveness,
-            randomness=self._random,
-            metrics=self._metrics(flusher.seconds),
-            checks=checks,
-            grant_producer_ids=self._grant_producer_ids,
-        )
-        await self._watch_disk(replicas, reads)
-        self.identity = await self._identify(controller, reads)
-        self.services.metrics.identity = self.identity.counts
-        if listener in self.identity.listeners:
-            self.services.broker_principals = self.identity.listeners[listener].brokers
-        server = self._server()
-        self.endpoints = await server.listen(list(self._config.listeners))
-        self._cleanup.push_async_callback(server.stop, _DRAIN_MS_MAX)
-        self.services.listeners = ListenerChanges(
-            server, self.identity, self._settings, self.endpoints, self._listeners_changed
-        )
+        parts = self._parts = await self._make_parts()
+        services, quorum, access = parts.services, parts.quorum, parts.access
+        self._cleanup.push_async_callback(parts.peers.close)
+        self._cleanup.callback(services.metrics.loop_lag.stop)
+        services.metrics.loop_lag.start()
+        await self._watch_disk(parts.disk_watch)
+        self._cleanup.callback(parts.identity.stop)
+        await parts.identity.start()
+        self._cleanup.push_async_callback(parts.server.stop, _DRAIN_MS_MAX)
+        for endpoint in await parts.server.listen(list(self._config.listeners)):
+            self._bound[endpoint.name] = endpoint
         advertised = advertised_endpoints(self.endpoints, self._config.advertised_listeners)
-        quorum = Quorum(metadata, self._clock, reads)
-        metadata.connect(quorum)
-        access = self._follow_quorum(quorum, controller, peers)
-        await self._start_quorum(quorum, store, flusher, advertised[listener], reads)
-        if self.secret.value is None and (quorum.is_alone or self._dialer.proves_secret):
-            begin_secret(self._files, store.directory, self.secret, is_alone=quorum.is_alone)
+        await self._start_quorum(parts, advertised[self._config.inter_broker_listener])
         if quorum.is_active:
-            await controller.bootstrap(users=self._users)
+            await parts.controller.bootstrap(users=self._users)
         if not quorum.is_alone:  # the others need this node's vote before any of them can serve
-            await server.start()
-        lifecycle = self._lifecycle = self._make_lifecycle(
-            store, access, controller, list(advertised.values())
-        )
-        replicas.surroundings.on_disk_failure = quorum.on_failure = self._disk_failed
+            await parts.server.start()
+        lifecycle = self._lifecycle = self._make_lifecycle(parts, list(advertised.values()))
+        for failures in (parts.replicas.disk_failures, quorum.failures):
+            failures.subscribe(parts.replicas.disk.failed)
+            failures.subscribe(lifecycle.disk_failed)
         await lifecycle.register()
-        store.broker_epoch = access.broker_epoch
-        await metadata.reached(access.broker_epoch)
-        warn_of_other_value(metadata.image, self._config)
-        partitions = PartitionService(
-            self.services, store, metadata, peers, access, clock=self._clock, liveness=self._liveness
+        parts.store.broker_epoch = access.broker_epoch
+        await parts.metadata.reached(access.broker_epoch)
+        warn_of_other_value(parts.metadata.image, self._config)
+        self._cleanup.push_async_callback(parts.partitions.stop)
+        await parts.partitions.start(
+            partial(self._register_lost_records, lifecycle, parts.store, parts.metadata)
         )
-        self._cleanup.push_async_callback(partitions.stop)
-        await partitions.start(
-            self._cleaner(store, replicas, reads), partial(self._register_lost_records, store, metadata)
-        )
-        self.services.is_ready = True
+        services.is_ready = True
         if quorum.is_alone:
-            await server.start()
-        metadata.subscribe(self._follow_listeners)
-        await self.services.listeners.follow()
+            await parts.server.start()
+        parts.metadata.subscribe(partial(self._follow_listeners, parts.listeners))
+        await parts.listeners.follow()
         self._cleanup.push_async_callback(lifecycle.leave)
         await lifecycle.start()
 
-    async def _register_lost_records(self, store: LogStore, metadata: MetadataLog) -> None:
-        store.broker_epoch = await self._lifecycle.register_lost_records(new_uuid(self._random))
+    async def _make_parts(self) -> Parts:
+        """Open the logs, and make all else that a broker consists of."""
+        ports, config = self._ports, self._config
+        reads = self._threads(_READ_THREADS, "penstock-read")
+        syncs = self._threads(_SYNC_THREADS, "penstock-sync")
+        known = known_secret(ports.files, self._directory(), self._given_secret)
+        secret = ClusterSecret(ports.randomness, known, self._find_secret)
+        dialer = Dialer(
+            self._settings,
+            ports.network,
+            ports.liveness,
+            secret,
+            client_id=f"penstock-broker-{config.node_id}",
+        )
+        ring = self._ring()
+        store = await self._open_store(dialer, secret, reads, ring)
+        flusher = Flusher(syncs, ports.clock, max(1, self._descriptors.for_logs // 4), ring, store.journal)
+        self._cleanup.push_async_callback(store.close, flusher)
+        return Parts(
+            ports,
+            self._settings,
+            store,
+            flusher,
+            dialer,
+            secret=secret,
+            connections=self.connections,
+            bound=self._bound,
+            reads=reads,
+            checks=self._threads(_CHECK_THREADS, "penstock-check"),
+            descriptors=self._descriptors,
+            dialects=self._dialects,
+        )
+
+    async def _register_lost_records(
+        self, lifecycle: Lifecycle, store: LogStore, metadata: AppliedMetadata
+    ) -> None:
+        store.broker_epoch = await lifecycle.register_lost_records(new_uuid(self._ports.randomness))
         await metadata.reached(store.broker_epoch)
 
-    async def _follow_listeners(self, delta: MetadataDelta) -> None:
+    async def _follow_listeners(self, listeners: ListenerChanges, delta: MetadataDelta) -> None:
         if (ResourceType.BROKER, str(self._config.node_id)) in delta.configs_changed:
-            await self.services.listeners.follow()
+            await listeners.follow()
 
-    def _listeners_changed(self, bound: list[Endpoint]) -> None:
-        self.endpoints = bound
-        self.services.metrics.identity = self.identity.counts
-
-    async def _open_store(self, reads: ThreadOffload, listener: str) -> LogStore:
-        meta = directory_files.read_meta(self._files, self._directory())
-        self.secret.cluster_id = None if meta is None else meta.cluster_id
-        cluster_id = await self._cluster_to_join(listener, None if meta is None else meta.cluster_id)
+    async def _open_store(
+        self, dialer: Dialer, secret: ClusterSecret, reads: Offload, ring: SyncRing | None
+    ) -> LogStore:
+        files, randomness = self._ports.files, self._ports.randomness
+        meta = directory_files.read_meta(files, self._directory())
+        own_cluster_id = secret.cluster_id = None if meta is None else meta.cluster_id
+        cluster_id = await self._cluster_to_join(dialer, own_cluster_id)
         store = LogStore.open(
             self._directory(),
-            files=self._files,
+            files=files,
             node_id=self._config.node_id,
-            new_cluster_id=lambda: cluster_id or new_cluster_id(self._random),
-            new_directory_id=partial(new_uuid, self._random),
-            clock=self._clock,
+            new_cluster_id=lambda: cluster_id or new_cluster_id(randomness),
+            new_directory_id=partial(new_uuid, randomness),
+            clock=self._ports.clock,
             offload=reads,
             open_files_max=self._descriptors.for_logs,
             producer_expiration_ms=self._config[logs.PRODUCER_ID_EXPIRATION_MS],
+            journal_bytes=self._config[logs.JOURNAL_BYTES],
+            ring=ring,
         )
         if cluster_id not in (None, store.cluster_id):
             await store.close(None)
@@ -280,19 +259,11 @@ class Broker:
                 f"{store.directory} belongs to cluster {store.cluster_id}, and the one to join is {cluster_id}: give "
                 "an empty data directory with --data DIR, or join the cluster it belongs to"
             )
-        self.secret.cluster_id = store.cluster_id
-        keep_secret(self._files, store.directory, self.secret)
+        secret.cluster_id = store.cluster_id
+        keep_secret(files, store.directory, secret)
         return store
 
-    async def _watch_disk(self, replicas: Replicas, reads: ThreadOffload) -> None:
-        watch = DiskWatch(
-            replicas.directory,
-            replicas.disk,
-            partial(self._files.usage, replicas.directory),
-            reserve=lambda: self._settings()[logs.DISK_RESERVE_BYTES],
-            offload=reads,
-            clock=self._liveness,
-        )
+    async def _watch_disk(self, watch: DiskWatch) -> None:
         await watch.look()
         task = asyncio.get_running_loop().create_task(watch.run(), name="disk space")
 
@@ -302,16 +273,12 @@ class Broker:
 
         self._cleanup.push_async_callback(end)
 
-    def _disk_failed(self, error: Exception) -> None:
-        self.services.replicas.disk.failed(error)
-        self._lifecycle.disk_failed(error)
-
-    async def _cluster_to_join(self, listener: str, own_cluster_id: str | None) -> str | None:
+    async def _cluster_to_join(self, dialer: Dialer, own_cluster_id: str | None) -> str | None:
         """None for a node that joins nobody, or is a member already and returns while those named are down."""
         if not self._join:
             return None
         try:
-            return await cluster_id_of(self._join, self._dial, listener)
+            return await cluster_id_of(self._join, dialer.open, self._config.inter_broker_listener)
         except JoinFailed as error:
             if own_cluster_id is None:
                 raise
@@ -324,149 +291,49 @@ class Broker:
             log.info("Ignored --join, because this node is a member of its cluster already: %s", error)
             return None
 
-    async def _dial(self, endpoint: Endpoint) -> Connection:
-        return await self._dialer.open(endpoint)
-
-    async def _identify(self, controller: Controller, reads: ThreadOffload) -> Identity:
-        identity = Identity(
-            lambda: controller.config,
-            self._dialer,
-            lambda: controller.image.credentials,
-            reads,
-            self._liveness,
-        )
-        self._cleanup.callback(identity.stop)
-        await identity.start()
-        return identity
-
-    def _metrics(self, flush_seconds: Histogram) -> BrokerMetrics:
-        metrics = BrokerMetrics(flush_seconds)
-        metrics.connection_count = lambda: len(self.connections)
-        metrics.loop_lag.start()
-        self._cleanup.callback(metrics.loop_lag.stop)
-        return metrics
-
-    async def _grant_producer_ids(self) -> range:
-        return await self.services.access.allocate_producer_ids()
-
-    def _follow_quorum(self, quorum: Quorum, controller: Controller, peers: Peers) -> ControllerAccess:
-        """Let the controller of this node decide while it leads the quorum, and ask the leader else."""
-        active = ActiveController(controller, self._liveness, peers.refuses)
-        self._cleanup.push_async_callback(active.stop)
-        access = ControllerAccess(
-            controller, lambda: active.membership, quorum, self._dial, clock=self._liveness
-        )
-        self._cleanup.push_async_callback(access.close)
-        controller.leader_id = lambda: quorum.leader_id
-        controller.may_decide = lambda: quorum.is_active
-        controller.create_elsewhere = access.auto_create_topic
-        quorum.on_active = active.change
-        quorum.on_leader = access.leader_changed
-        self.services.quorum = quorum
-        self.services.access = access
-        self.services.active = active
-        return access
-
-    async def _start_quorum(
-        self, quorum: Quorum, store: LogStore, flusher: Flusher, endpoint: Endpoint, reads: ThreadOffload
-    ) -> None:
-        peers = QuorumPeers(self._dial)
-        self._cleanup.push_async_callback(peers.close)
+    async def _start_quorum(self, parts: Parts, endpoint: Endpoint) -> None:
+        self._cleanup.push_async_callback(parts.active.stop)
+        self._cleanup.push_async_callback(parts.access.close)
+        self._cleanup.push_async_callback(parts.quorum_peers.close)
         await start_quorum(
-            quorum,
-            store,
-            flusher,
+            parts.quorum,
+            parts.store,
+            parts.raft_log,
             self._config,
-            peers,
             endpoint=endpoint,
             join=self._join,
-            files=self._files,
-            clock=self._liveness,
-            offload=reads,
-            randomness=self._random,
+            randomness=self._ports.randomness,
         )
-        self._cleanup.push_async_callback(quorum.driver.stop)
+        self._cleanup.push_async_callback(parts.quorum.driver.stop)
+        secret, is_alone = parts.services.secret, parts.quorum.is_alone
+        if secret.value is None and (is_alone or parts.dialer.proves_secret):
+            begin_secret(self._ports.files, parts.store.directory, secret, is_alone=is_alone)
 
-    def _make_lifecycle(
-        self,
-        store: LogStore,
-        access: ControllerAccess,
-        controller: Controller,
-        endpoints: list[Endpoint],
-    ) -> Lifecycle:
+    def _make_lifecycle(self, parts: Parts, endpoints: list[Endpoint]) -> Lifecycle:
+        store = parts.store
         registration = BrokerRegistration(
             broker_id=store.node_id,
-            incarnation_id=new_uuid(self._random),
+            incarnation_id=new_uuid(self._ports.randomness),
             endpoints=endpoints,
             rack=self._config[network.BROKER_RACK],
             log_dirs=[store.directory_id],
             previous_epoch=store.broker_epoch,
         )
-        return Lifecycle(access, registration, store.cluster_id, controller=controller, clock=self._liveness)
+        return Lifecycle(
+            parts.access,
+            registration,
+            store.cluster_id,
+            controller=parts.controller,
+            clock=self._ports.liveness,
+        )
 
-    def _threads(self, count: int, name: str) -> ThreadOffload:
-        offload = ThreadOffload(count, name)
+    def _threads(self, count: int, name: str) -> OffloadPool:
+        offload = self._ports.threads(count, name)
         self._cleanup.callback(offload.close)
         return offload
 
     def _ring(self) -> SyncRing | None:
-        ring = open_ring()
+        ring = self._ports.open_ring()
         if ring is not None:
             self._cleanup.callback(ring.close)
         return ring
-
-    def _server(self) -> Server:
-        limits = Limits(
-            frame_bytes_max=self._config[network.SOCKET_REQUEST_MAX_BYTES],
-            in_flight_max=_IN_FLIGHT_MAX,
-            in_flight_bytes_max=_IN_FLIGHT_BYTES_MAX,
-            connections_max=min(self._config[network.MAX_CONNECTIONS], self._descriptors.for_connections),
-            connections_per_host_max=self._config[network.MAX_CONNECTIONS_PER_IP],
-            connections_of_hosts_max=parse_host_limits(
-                self._config[network.MAX_CONNECTIONS_PER_IP_OVERRIDES]
-            ),
-        )
-        host = ConnectionHost(
-            Dispatcher(self.services),
-            limits,
-            self._liveness,
-            counts=self.services.metrics.requests,
-            memory=self.services.memory,
-            dialects=self._dialects(self.services),
-            security=self.identity.listeners,
-            connection_wait=self.services.quotas.connection_wait,
-        )
-        self.connections = host.connections
-        return Server(
-            host,
-            self._liveness,
-            idle_ms_max=self._config[network.CONNECTIONS_MAX_IDLE_MS],
-            sockets=SocketOptions.of(self._config),
-        )
-
-    def _cleaner(self, store: LogStore, replicas: Replicas, reads: ThreadOffload) -> Cleaner:
-        cleaner = Cleaner(
-            store.directory,
-            lambda: replicas,
-            store.secure,
-            files=self._files,
-            clock=self._clock,
-            offload=reads,
-            compactor=self._compactor(reads),
-            settings=self._cleaner_settings,
-        )
-        replicas.cleaning_paused = cleaner.paused
-        return cleaner
-
-    def _cleaner_settings(self) -> CleanerSettings:
-        settings = self._settings()
-        return CleanerSettings(
-            enable=settings[logs.LOG_CLEANER_ENABLE],
-            threads=settings[logs.LOG_CLEANER_THREADS],
-            backoff_ms=max(1, settings[logs.LOG_CLEANER_BACKOFF_MS]),  # 0 would keep the loop busy
-            dedupe_buffer_bytes=settings[logs.LOG_CLEANER_DEDUPE_BUFFER_SIZE],
-            retention_check_interval_ms=settings[logs.LOG_RETENTION_CHECK_INTERVAL_MS],
-        )
-
-    def _compactor(self, _reads: ThreadOffload) -> Compactor:
-        return ProcessCompactor(lambda: self._settings()[logs.LOG_CLEANER_IO_MAX_BYTES_PER_SECOND])

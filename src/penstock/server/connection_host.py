@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -144,6 +144,30 @@ class Tracked(Protocol):
     async def drain_and_close(self) -> None: ...
 
 
+class Connections:
+    """Those of one broker, in the order in which they came: a simulation goes through them in the same one again."""
+
+    __slots__ = ("_members",)
+
+    def __init__(self) -> None:
+        self._members: dict[Tracked, None] = {}
+
+    def add(self, connection: Tracked) -> None:
+        self._members[connection] = None
+
+    def discard(self, connection: Tracked) -> None:
+        self._members.pop(connection, None)
+
+    def __contains__(self, connection: object) -> bool:
+        return connection in self._members
+
+    def __iter__(self) -> Iterator[Tracked]:
+        return iter(self._members)
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+
 class DialectConnection(asyncio.Protocol, Tracked):
     """A connection that speaks something else; it leaves the host's connections when it is lost."""
 
@@ -178,6 +202,7 @@ class ConnectionHost:
         *,
         counts: RequestCounts,
         memory: MemoryBudget,
+        connections: Connections | None = None,
         dialects: Mapping[int, Dialect] | None = None,
         security: "Mapping[str, ListenerSecurity] | None" = None,
         connection_wait: Callable[[str], tuple[float, bool]] = lambda _host: (0.0, False),
@@ -196,7 +221,7 @@ class ConnectionHost:
         self.counts = counts
         self.memory = memory
         self.connection_wait = connection_wait
-        self.connections: set[Tracked] = set()
+        self.connections = Connections() if connections is None else connections
         self.receive_buffer = bytearray(_SHARED_BUFFER_BYTES)
         self.receive_view = memoryview(self.receive_buffer)
 

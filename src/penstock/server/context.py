@@ -1,8 +1,8 @@
 """What a handler is given: the request's particulars and the parts of the broker it may use."""
 
-import random
 from collections.abc import Collection
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from random import Random
 
 from penstock.cluster.controller import Controller
 from penstock.cluster.controller.active import ActiveController
@@ -24,6 +24,7 @@ from penstock.server.auto_creation import AutoCreation
 from penstock.server.broker_apis import Strangers
 from penstock.server.connection_host import Peer
 from penstock.server.fetch_sessions import FetchSessions
+from penstock.server.listener_check import ListenerCheck
 from penstock.server.memory import MemoryBudget
 from penstock.server.metrics.broker import BrokerMetrics
 from penstock.server.quotas import MutationQuota, QuotaKeeper
@@ -35,107 +36,43 @@ from penstock.transactions.admission import Admissions
 from penstock.transactions.coordinator import TransactionCoordinator
 from penstock.transactions.markers import LocalMarkers
 
-if TYPE_CHECKING:
-    from penstock.server.listener_changes import ListenerChanges
 
-
+@dataclass(kw_only=True, eq=False)
 class Services:
-    """The parts of one broker that handlers use; put together by `Broker`."""
+    """The parts of one broker that handlers use; put together by `Parts`."""
 
-    __slots__ = (
-        "access",
-        "active",
-        "admissions",
-        "authorizer",
-        "auto_creation",
-        "broker_principals",
-        "checks",
-        "clock",
-        "cluster_id",
-        "controller",
-        "coordinators",
-        "fetch_sessions",
-        "groups",
-        "is_ready",
-        "listeners",
-        "markers",
-        "memory",
-        "metrics",
-        "node_id",
-        "persister",
-        "producer_ids",
-        "quorum",
-        "quotas",
-        "random",
-        "replicas",
-        "secret",
-        "share_state",
-        "shares",
-        "strangers",
-        "telemetry",
-        "transactions",
-    )
-
-    def __init__(
-        self,
-        *,
-        clock: Clock,
-        randomness: random.Random,
-        node_id: int,
-        cluster_id: str,
-        controller: Controller,
-        replicas: Replicas,
-        producer_ids: ProducerIds,
-        fetch_sessions: FetchSessions,
-        coordinators: CoordinatorsElsewhere,
-        groups: GroupCoordinator,
-        share_state: ShareStateCoordinator,
-        persister: ClusterPersister,
-        shares: Shares,
-        transactions: TransactionCoordinator,
-        markers: LocalMarkers,
-        admissions: Admissions,
-        authorizer: Authorizer,
-        auto_creation: AutoCreation,
-        secret: ClusterSecret,
-        strangers: Strangers,
-        metrics: BrokerMetrics,
-        quotas: QuotaKeeper,
-        telemetry: Telemetry,
-        memory: MemoryBudget,
-        checks: Offload,
-    ) -> None:
-        self.clock = clock
-        self.random = randomness
-        self.node_id = node_id
-        self.cluster_id = cluster_id
-        self.controller = controller
-        self.replicas = replicas
-        self.producer_ids = producer_ids
-        self.fetch_sessions = fetch_sessions
-        self.coordinators = coordinators
-        self.groups = groups
-        self.share_state = share_state
-        self.persister = persister
-        self.shares = shares
-        self.transactions = transactions
-        self.markers = markers
-        self.admissions = admissions
-        self.authorizer = authorizer
-        self.auto_creation = auto_creation
-        self.secret = secret
-        self.strangers = strangers
-        self.metrics = metrics
-        self.quotas = quotas
-        self.telemetry = telemetry
-        self.memory = memory
-        self.checks = checks
-        self.broker_principals: Collection[Principal] = ()  # who is a broker on the listener of brokers
-        self.is_ready = False
-        self.listeners: ListenerChanges
-        self.quorum: Quorum
-        self.access: ControllerAccess
-        self.active: ActiveController
+    clock: Clock
+    random: Random
+    node_id: int
+    cluster_id: str
+    controller: Controller
+    replicas: Replicas
+    producer_ids: ProducerIds
+    fetch_sessions: FetchSessions
+    coordinators: CoordinatorsElsewhere
+    groups: GroupCoordinator
+    share_state: ShareStateCoordinator
+    persister: ClusterPersister
+    shares: Shares
+    transactions: TransactionCoordinator
+    markers: LocalMarkers
+    admissions: Admissions
+    authorizer: Authorizer
+    auto_creation: AutoCreation
+    secret: ClusterSecret
+    strangers: Strangers
+    metrics: BrokerMetrics
+    quotas: QuotaKeeper
+    telemetry: Telemetry
+    memory: MemoryBudget
+    checks: Offload
+    quorum: Quorum
+    access: ControllerAccess
+    active: ActiveController
+    listeners: ListenerCheck
+    broker_principals: Collection[Principal]
+    """Those who are brokers on the listener of brokers."""
+    is_ready: bool = False
 
     @property
     def config(self) -> BrokerConfig:

@@ -42,7 +42,7 @@ class DiskWatch:
         self._rate_limit = Seldom(clock)
         self._was_logged = False
         self._was_failed = False
-        space.on_news = self._news.set
+        space.news.subscribe(self._news.set)
 
     async def run(self) -> None:
         """Until cancelled."""

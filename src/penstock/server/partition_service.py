@@ -9,9 +9,9 @@ from penstock.cluster.controller_access import ControllerAccess
 from penstock.cluster.fetching.fetchers import Fetchers, FetchSettings
 from penstock.cluster.in_sync_requests import InSyncRequests
 from penstock.cluster.mending import Mender
+from penstock.cluster.metadata.applied import AppliedMetadata
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.image import ResourceType
-from penstock.cluster.metadata.log import MetadataLog
 from penstock.cluster.peers import Peers
 from penstock.cluster.scrubbing import Scrubber
 from penstock.config.themes.logs import LOG_SCRUB_INTERVAL_MS
@@ -28,10 +28,11 @@ class PartitionService:
         self,
         services: Services,
         store: LogStore,
-        metadata: MetadataLog,
+        metadata: AppliedMetadata,
         peers: Peers,
         access: ControllerAccess,
         *,
+        cleaner: Cleaner,
         clock: Clock,
         liveness: Clock,
     ) -> None:
@@ -39,6 +40,7 @@ class PartitionService:
         self._services = services
         self._store = store
         self._metadata = metadata
+        self._cleaner = cleaner
         self._clock = clock
         self._fetchers = Fetchers(
             services.node_id,
@@ -67,14 +69,14 @@ class PartitionService:
         """What changed while the partitions were recovered: whoever decided it, for others too, does not wait."""
         self._cleanup = contextlib.AsyncExitStack()
 
-    async def start(self, cleaner: Cleaner, on_lost_records: Callable[[], Awaitable[None]]) -> None:
+    async def start(self, on_lost_records: Callable[[], Awaitable[None]]) -> None:
         """Take up what the metadata assigns to this broker, and follow it from here on.
 
         `on_lost_records` is called when logs lack what they had: before they are led or followed.
         """
         services = self._services
-        services.replicas.surroundings.on_in_sync_change = self._in_sync.note
-        services.replicas.surroundings.on_suspicion = self._scrubber.suspect
+        services.replicas.in_sync_changes.subscribe(self._in_sync.note)
+        services.replicas.suspicions.subscribe(self._scrubber.suspect)
         services.replicas.load(services.config)
         services.quotas.follow(self._metadata.image.quotas)
         services.telemetry.follow(self._metadata.image.settings_of(ResourceType.CLIENT_METRICS))
@@ -83,7 +85,7 @@ class PartitionService:
         if self._store.has_lost_records:
             await on_lost_records()
         self._check_known_damage()
-        upkeep = Upkeep(self._store, services.replicas, services.controller, cleaner, self._clock)
+        upkeep = Upkeep(self._store, services.replicas, services.controller, self._cleaner, self._clock)
         self._cleanup.push_async_callback(upkeep.stop)
         upkeep.start()
         self._cleanup.push_async_callback(services.auto_creation.stop)

@@ -3,40 +3,37 @@
 import asyncio
 import contextlib
 import logging
-import socket
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
-
-import msgspec
 
 from penstock.config.listeners import Endpoint
 from penstock.observability.clock import Clock
 from penstock.server.connection import Connection
 from penstock.server.connection_host import ConnectionHost, Tracked
+from penstock.server.network import Bound, Listener, Network
 from penstock.server.socket_options import SocketOptions
-
-if TYPE_CHECKING:
-    from penstock.server.tls_listener import TlsListener
 
 log = logging.getLogger(__name__)
 
 _IDLE_SWEEP_MS = 10_000
 
 
-class ListenFailed(Exception):
-    """A listener's address cannot be bound; the message says which and what to do."""
-
-
 class Server:
     def __init__(
-        self, host: ConnectionHost, clock: Clock, *, idle_ms_max: int, sockets: SocketOptions
+        self,
+        host: ConnectionHost,
+        network: Network,
+        clock: Clock,
+        *,
+        idle_ms_max: int,
+        sockets: SocketOptions,
     ) -> None:
         self._host = host
+        self._network = network
         self._clock = clock
         self._idle_ms_max = idle_ms_max
         self._sockets = sockets
-        self._servers: dict[str, asyncio.Server | TlsListener] = {}  # by the name of the listener
+        self._servers: dict[str, Listener] = {}  # by the name of the listener
         self._closing: set[asyncio.Task[None]] = set()
         self._sweeper: asyncio.Task[None] | None = None
 
@@ -45,20 +42,15 @@ class Server:
         return [await self._listen(endpoint) for endpoint in endpoints]
 
     async def _listen(self, endpoint: Endpoint) -> Endpoint:
-        listening = await _bind(endpoint, self._sockets)
-        port: int = listening.getsockname()[1]
-        self._servers[endpoint.name] = await self._listener(endpoint.name, listening)
-        return msgspec.structs.replace(endpoint, port=port)
+        bound = await self._network.bind(endpoint, self._sockets)
+        self._servers[endpoint.name] = await self._listener(bound)
+        return bound.endpoint
 
     async def open(self, endpoint: Endpoint) -> Endpoint:
         """Begin to serve another listener, while others are served."""
         bound = await self._listen(endpoint)
         await self._servers[endpoint.name].start_serving()
         return bound
-
-    async def check(self, endpoint: Endpoint) -> None:
-        """Raises `ListenFailed` when its address cannot be bound."""
-        (await _bind(endpoint, self._sockets)).close()
 
     def close(self, listener: str, drain_ms_max: int) -> None:
         """Accept nobody on a listener any more, and end its connections when they have been answered."""
@@ -71,19 +63,14 @@ class Server:
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
 
-    async def _listener(self, name: str, listening: socket.socket) -> "asyncio.Server | TlsListener":
+    async def _listener(self, bound: Bound) -> Listener:
+        name = bound.endpoint.name
         security = self._host.security.get(name)
         if security is not None and security.tls is not None:
             from penstock.server.tls_listener import TlsListener  # noqa: PLC0415  see connection_host
 
-            listening.listen(self._sockets.backlog)
-            return TlsListener(self._host, name, security, listening)
-        return await asyncio.get_running_loop().create_server(
-            partial(Connection, self._host, name),
-            sock=listening,
-            backlog=self._sockets.backlog,
-            start_serving=False,
-        )
+            return TlsListener(self._host, name, security, bound.socket())
+        return await bound.listener(partial(Connection, self._host, name))
 
     async def start(self) -> None:
         for server in self._servers.values():
@@ -102,7 +89,7 @@ class Server:
 
     async def _end(
         self,
-        servers: "Sequence[asyncio.Server | TlsListener]",
+        servers: Sequence[Listener],
         is_meant: Callable[[Tracked], bool],
         drain_ms_max: int,
     ) -> None:
@@ -141,39 +128,3 @@ class Server:
                     )
                     connection.close("")
             closed = idle
-
-
-async def _bind(endpoint: Endpoint, options: SocketOptions) -> socket.socket:
-    try:
-        found = await _resolve(endpoint)
-        family, _, _, _, address = found[0]
-        listening = socket.socket(family, socket.SOCK_STREAM)
-    except OSError as error:
-        raise ListenFailed(
-            f"cannot listen on {endpoint.host}:{endpoint.port}: {error.strerror or error}"
-        ) from error
-    try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        options.apply(listening)
-        listening.bind(address)
-    except OSError as error:
-        listening.close()
-        raise ListenFailed(
-            f"cannot listen on {endpoint.host}:{endpoint.port}: {error.strerror}. Stop whatever uses the port or "
-            "choose another with --listen HOST:PORT"
-        ) from error
-    listening.setblocking(False)
-    return listening
-
-
-async def _resolve(endpoint: Endpoint) -> Sequence[tuple[Any, ...]]:
-    """A name may take long, and others are served meanwhile; an address is found at once."""
-    host = endpoint.host or None
-    try:
-        return socket.getaddrinfo(
-            host, endpoint.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE | socket.AI_NUMERICHOST
-        )
-    except socket.gaierror:
-        return await asyncio.get_running_loop().getaddrinfo(
-            host, endpoint.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )

@@ -6,16 +6,15 @@ kept in `cleaner-offset-checkpoint` (format: `checkpoints`). The retention sweep
 `log.retention.check.interval.ms`. A log that is damaged or fails otherwise is left alone from then on and told about;
 a full disk is only waited for. Nothing that happens to one log stops the others.
 
-Whoever deletes a log does so inside `paused`: a pass that is running ends first. A pass over a log that is truncated
-meanwhile is given up. How far a log is compacted is kept in the `Log` itself: the name alone may stand for another log.
+A log is deleted inside `CleanerPasses.paused`: a pass that is running ends first. A pass over a log that
+is truncated meanwhile is given up. How far a log is compacted is kept in the `Log` itself: the name alone may stand for
+another log.
 """
 
 import asyncio
-import contextlib
 import errno
 import logging
-from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
 import msgspec
@@ -31,6 +30,7 @@ from penstock.storage.checkpoints import (
 )
 from penstock.storage.cleaner_facts import CleanedPartition, compaction_facts, retention_facts
 from penstock.storage.cleaner_pass import LogChanged, PassInPlace, job_for
+from penstock.storage.cleaner_passes import CleanerPasses
 from penstock.storage.compaction_choice import Cleanable, assess
 from penstock.storage.compaction_rewrite import CompactionResult
 from penstock.storage.compaction_worker import Compactor
@@ -71,6 +71,7 @@ class Cleaner:
         clock: Clock,
         offload: Offload,
         compactor: Compactor,
+        passes: CleanerPasses,
         settings: Callable[[], CleanerSettings] = CleanerSettings,
     ) -> None:
         """`secure` moves a log's recovery point to its end, and gives the one that is durable then: recovery would
@@ -89,8 +90,7 @@ class Cleaner:
         self._clean_offsets = self._read_checkpoint()
         """What the checkpoint is to say, with the offsets of logs that nobody has opened yet."""
         self._written = dict(self._clean_offsets)
-        self._passes: dict[PartitionName, asyncio.Task[CompactionResult]] = {}
-        self._paused: Counter[PartitionName] = Counter()
+        self._passes = passes
         self._failed: set[PartitionName] = set()
         self._writing = asyncio.Lock()
         self._present: dict[PartitionName, Log] = {}
@@ -108,22 +108,6 @@ class Cleaner:
         """Where the next pass over a log begins, if there was one."""
         return self._clean_offsets.get(PartitionName(topic, partition))
 
-    @contextlib.asynccontextmanager
-    async def paused(self, topic: str, partition: int) -> AsyncIterator[None]:
-        """End a running pass over this log, and begin none, as long as the block lasts."""
-        name = PartitionName(topic, partition)
-        self._paused[name] += 1
-        try:
-            running = self._passes.get(name)
-            if running is not None:
-                running.cancel()
-                await asyncio.wait([running])
-            yield
-        finally:
-            self._paused[name] -= 1
-            if not self._paused[name]:
-                del self._paused[name]
-
     # -- retention ------------------------------------------------------------------------------------
 
     async def _sweep_forever(self) -> None:
@@ -140,7 +124,7 @@ class Cleaner:
             except (LogError, OSError):  # whoever asks for the partition is told why
                 continue
             name = _name_of(log)
-            if name in self._passes or name in self._paused or log.failure is not None:
+            if self._passes.is_busy(name) or log.failure is not None:
                 continue
             try:
                 count += await self._sweep_log(partition)
@@ -199,14 +183,14 @@ class Cleaner:
         partition, facts, cleanable = chosen
         name, generation = _name_of(partition.log), partition.log.generation
         task = asyncio.ensure_future(self._pass(partition, facts, cleanable, generation))
-        self._passes[name] = task
+        self._passes.running[name] = task
         try:
             await asyncio.wait([task])
         finally:
             if not task.done():
                 task.cancel()
                 await asyncio.wait([task])
-            del self._passes[name]
+            del self._passes.running[name]
         if not await self._settle(partition, cleanable, generation, task):
             self._failed.add(name)
         return True
@@ -222,12 +206,7 @@ class Cleaner:
             present[name] = log
             if "compact" not in log.config.cleanup_policy or log.failure is not None:
                 continue
-            if (
-                name in self.uncleanable
-                or name in self._paused
-                or name in self._failed
-                or name in self._passes
-            ):
+            if name in self.uncleanable or name in self._failed or self._passes.is_busy(name):
                 continue
             try:
                 facts = compaction_facts(partition)

@@ -15,10 +15,10 @@ use up the reserve between two measurements, however fast they are.
 
 import enum
 import sys
-from collections.abc import Callable
 from typing import Final
 
 from penstock.config.disk_reserve import megabytes, resume_bytes
+from penstock.observability.observers import Observers
 from penstock.storage.files import Usage
 from penstock.storage.log_errors import NoSpace
 
@@ -38,7 +38,7 @@ class DiskSpace:
         "_refused_ms",
         "failure",
         "free_bytes",
-        "on_news",
+        "news",
         "reserve_bytes",
         "room_bytes",
         "state",
@@ -54,8 +54,8 @@ class DiskSpace:
         """What clients may still write before the next measurement."""
         self.failure: str | None = None
         """Why the disk is of no use until the broker is restarted."""
-        self.on_news: Callable[[], None] = lambda: None
-        """Called when the space should be measured now."""
+        self.news: Observers[()] = Observers()
+        """Notified when the space should be measured now."""
         self._is_below_reserve = False
         self._refused_ms: float | None = None
 
@@ -92,13 +92,13 @@ class DiskSpace:
     def _now_full(self) -> None:
         if self.state is DiskState.OK:
             self.state = DiskState.FULL
-            self.on_news()
+            self.news.notify()
 
     def failed(self, error: Exception) -> None:
         if self.state is not DiskState.FAILED:
             self.state = DiskState.FAILED
             self.failure = str(error)
-            self.on_news()
+            self.news.notify()
 
     @property
     def trouble(self) -> str | None:

@@ -5,12 +5,15 @@ What blocks is handed out as a job, to be run on a thread and given back to `fin
 
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from penstock.config.topic import TopicConfig
 from penstock.observability.offload import Offload
 from penstock.storage.directory_files import PARTITION_METADATA
+from penstock.storage.files import Buffer
+from penstock.storage.journal.journal import Journal, Records
+from penstock.storage.journal.reading import PartitionId
 from penstock.storage.leader_epochs import encode_checkpoint
 from penstock.storage.log_errors import StorageFailure
 from penstock.storage.log_sync import CheckpointJob, Encode, SyncJob
@@ -18,6 +21,7 @@ from penstock.storage.log_values import LEADER_EPOCHS, LoadedLog
 from penstock.storage.producer_snapshot import encode_snapshot
 from penstock.storage.readable_log import ReadableLog
 from penstock.storage.segment_chain import SegmentChain
+from penstock.storage.storable_batch import StorableBatch
 
 _log = logging.getLogger(__name__)
 
@@ -26,8 +30,24 @@ CHECKPOINT_BATCHES = 200_000
 """A checkpoint is due after so much: reading and checking it again takes a recovery a fraction of a second."""
 
 
+JOURNAL_BYTES_MAX = 64 << 10
+"""What a log puts into one round of the journal at most: of more, the bytes cost more than a sync of its own."""
+
+
 def _ignore() -> None:
     pass
+
+
+class JournalJob:
+    """Makes the records of a log below `end_offset` durable with a round of the journal."""
+
+    __slots__ = ("end_offset", "failure", "generation", "records")
+
+    def __init__(self, records: Records, generation: int) -> None:
+        self.records = records
+        self.end_offset = records.end_offset
+        self.generation = generation
+        self.failure: OSError | None = None
 
 
 class DurableLog(ReadableLog):
@@ -36,9 +56,16 @@ class DurableLog(ReadableLog):
         "_bytes_at_checkpoint",
         "_epochs_are_saved",
         "_is_new",
+        "_journal",
+        "_pending",
+        "_pending_bytes",
+        "_pending_from",
         "_snapshots",
+        "is_journaling",
         "on_checkpoint_due",
         "on_durable",
+        "partition_id",
+        "segments_durable_offset",
         "syncing",
     )
 
@@ -52,8 +79,22 @@ class DurableLog(ReadableLog):
         loaded: LoadedLog,
         offload: Offload,
         is_new: bool,
+        topic_id: bytes,
+        journal: Journal | None,
     ) -> None:
         super().__init__(topic, partition, chain, config, loaded=loaded, offload=offload)
+        self.partition_id = PartitionId(topic_id, partition)
+        self._journal = journal
+        self._pending: list[Buffer] | None = None
+        """What was appended since `_pending_from` and is to go into the journal; None when a sync of the segments is
+        needed: too much was appended, or something before it is not durable.
+        """
+        self._pending_bytes = 0
+        self._pending_from = 0
+        self.is_journaling = False
+        """Whether a round of the journal is on its way that holds records of this log."""
+        self.segments_durable_offset = loaded.durable_offset
+        """All below survives a power cut without the journal."""
         self.on_durable: Callable[[], None] = _ignore
         """Called when `durable_offset` has grown, or the log has failed."""
         self.on_checkpoint_due: Callable[[], None] = _ignore
@@ -67,6 +108,95 @@ class DurableLog(ReadableLog):
         self._is_new = is_new
         chain.names_unsynced = is_new or not loaded.names_are_synced
         chain.unsynced = list(loaded.unsynced)
+        if self.durable_offset == chain.end_offset:
+            self._begin_pending()
+
+    # -- the journal ----------------------------------------------------------------------------------
+
+    def _begin_pending(self) -> None:
+        """All that the log has is durable, or will be with the sync that begins now."""
+        self._pending = []
+        self._pending_bytes = 0
+        self._pending_from = self.chain.end_offset
+
+    def _found_durable(self) -> None:
+        """By the journal, all that the log has survives a power cut, its names included."""
+        self.durable_offset = self.chain.end_offset
+        self.chain.names_unsynced = self._is_new = False
+        self._begin_pending()
+
+    def _distrust_length(self) -> None:
+        """Put nothing into the journal before a sync of the segments: a kill may have left a truncation in memory only.
+
+        Else a power cut puts the truncated records in the place of later ones.
+        """
+        self._pending = None
+        if self.chain.segments[-1] not in self.chain.unsynced:
+            self.chain.unsynced.append(self.chain.segments[-1])
+
+    def _add_pending(self, batches: Sequence[StorableBatch]) -> None:
+        pending = self._pending
+        if pending is None:
+            return
+        for batch in batches:
+            pending.append(batch.data)
+            self._pending_bytes += batch.size_bytes
+        if self._pending_bytes > JOURNAL_BYTES_MAX or self._config.flush_messages != 1:
+            self._pending = None
+
+    @property
+    def may_journal(self) -> bool:
+        return self._pending is not None and not self._is_new and not self.chain.names_unsynced
+
+    def begin_journal(self) -> JournalJob | None:
+        """What to put into the next round of the journal; None when the segments are to be synced instead."""
+        chain = self.chain
+        pending = self._pending
+        if not pending or not self.may_journal:
+            return None
+        records = Records(
+            self,
+            self.epochs.latest_epoch or 0,
+            self._pending_from,
+            chain.end_offset,
+            pending,
+            self._pending_bytes,
+        )
+        self._begin_pending()
+        self.is_journaling = True
+        return JournalJob(records, self._generation)
+
+    def finish_journal(self, job: JournalJob, error: StorageFailure | None) -> bool:
+        """The round has ended. As `finish_sync`."""
+        self.is_journaling = False
+        if error is not None:
+            self.fail(error)
+        elif (
+            self.failure is None
+            and job.generation == self._generation
+            and job.end_offset > self.durable_offset
+        ):
+            self.durable_offset = job.end_offset
+            return True
+        return False
+
+    def begin_direct_sync(self) -> SyncJob:
+        """Like `begin_sync`, instead of a round of the journal."""
+        job = self.begin_sync()
+        self._begin_pending()
+        return job
+
+    def sync_here(self) -> None:
+        """Make durable what recovery has found. Waits for the disk. Raises `OSError`."""
+        job = self.begin_direct_sync()
+        job.run()
+        self.finish_sync(job)
+
+    def _note_truncated(self, end_offset: int) -> None:
+        self._pending = None
+        self.segments_durable_offset = min(self.segments_durable_offset, end_offset)
+
+    # -- syncs ----------------------------------------------------------------------------------------
 
     def fail(self, failure: StorageFailure) -> None:
         """Take no more writes: what is on the disk is no longer known. What is known to be durable stays readable."""
@@ -78,7 +208,8 @@ class DurableLog(ReadableLog):
     @property
     def has_unsynced(self) -> bool:
         chain = self.chain
-        return self.durable_offset < chain.end_offset or chain.names_unsynced or bool(chain.unsynced)
+        is_incomplete = self.durable_offset < chain.end_offset or chain.names_unsynced
+        return is_incomplete or (self._pending is None and bool(chain.unsynced))
 
     def begin_sync(self) -> SyncJob:
         """What to sync for everything appended so far; run it on a thread and give it to `finish_sync`.
@@ -128,13 +259,13 @@ class DurableLog(ReadableLog):
                     "check the disk, then restart the broker"
                 )
             )
-        elif (
-            self.failure is None
-            and job.generation == self._generation
-            and job.end_offset > self.durable_offset
-        ):
-            self.durable_offset = job.end_offset
-            return True
+        elif self.failure is None and job.generation == self._generation:
+            self.segments_durable_offset = max(self.segments_durable_offset, job.end_offset)
+            if job.end_offset > self.durable_offset:
+                self.durable_offset = job.end_offset
+                if self._pending is None and job.end_offset == self.chain.end_offset:
+                    self._begin_pending()
+                return True
         return False
 
     def tell_durable(self) -> None:

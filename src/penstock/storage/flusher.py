@@ -20,6 +20,8 @@ from penstock.config.topic import LONG_MAX
 from penstock.observability.clock import Clock
 from penstock.observability.exposition import Histogram
 from penstock.observability.offload import Offload
+from penstock.storage.durable_log import JournalJob
+from penstock.storage.journal.journal import Journal, Records
 from penstock.storage.log import Log
 from penstock.storage.log_errors import StorageFailure
 from penstock.storage.log_sync import SyncJob
@@ -39,7 +41,7 @@ class _Round:
     __slots__ = ("began_ms", "current", "following", "job")
 
     def __init__(self) -> None:
-        self.job: SyncJob | None = None
+        self.job: SyncJob | JournalJob | None = None
         self.began_ms = 0.0
         self.current: asyncio.Future[None] | None = None
         self.following: asyncio.Future[None] | None = None
@@ -54,6 +56,7 @@ class Flusher:
         clock: Clock,
         in_flight_max: int = IN_FLIGHT_MAX_DEFAULT,
         ring: SyncRing | None = None,
+        journal: Journal | None = None,
     ) -> None:
         """`in_flight_max` is how many logs are synced at once: each holds its files open meanwhile.
 
@@ -62,7 +65,9 @@ class Flusher:
         self._offload = offload
         self._clock = clock
         self._ring = ring
-        self._is_ring_watched = False
+        self._journal = journal
+        self._for_journal: list[tuple[Log, _Round]] = []
+        """Not begun: they go into the next round of the journal."""
         self._in_flight_max = in_flight_max
         self._in_flight_count = 0
         self._rounds: dict[Log, _Round] = {}
@@ -122,8 +127,8 @@ class Flusher:
         while self._rounds:
             waiters = [syncs.current for syncs in self._rounds.values() if syncs.current is not None]
             await asyncio.wait(waiters)
-        if self._ring is not None and self._is_ring_watched:
-            asyncio.get_running_loop().remove_reader(self._ring.descriptor)
+        if self._ring is not None:
+            self._ring.unwatch()
         self._ring = None
 
     async def _sync_later(self, log: Log, delay_ms: int) -> None:
@@ -131,15 +136,72 @@ class Flusher:
         self._timers.pop(log, None)
         self.sync(log)
 
+    # -- rounds of the journal ------------------------------------------------------------------------
+
+    def _write_round(self) -> None:
+        """Begin a round with everything that waits for one."""
+        journal = self._journal
+        assert journal is not None
+        if not self._for_journal:
+            return
+        if journal.is_busy:
+            journal.when_free(self._write_round)
+            return
+        waiting, self._for_journal = self._for_journal, []
+        items: list[tuple[Log, _Round]] = []
+        records: list[Records] = []
+        for log, syncs in waiting:
+            is_possible = log.failure is None and journal.failure is None
+            job = log.begin_journal() if is_possible else None
+            if job is None:
+                self._begin_direct(log, syncs)
+                continue
+            syncs.job = job
+            items.append((log, syncs))
+            records.append(job.records)
+        if not records:
+            return
+        now_ms = self._clock.monotonic_ms()
+        for _, syncs in items:
+            syncs.began_ms = now_ms
+        taken = list(items)
+        count = journal.begin_round(records, partial(self._round_ended, taken))
+        del taken[count:]
+        for log, syncs in items[count:]:
+            log.is_journaling = False
+            self._begin_direct(log, syncs)
+
+    def _round_ended(self, items: list[tuple[Log, _Round]]) -> None:
+        self._ended(items, None, None)
+
+    # -- syncs of segments ----------------------------------------------------------------------------
+
     def _begin(self, log: Log, syncs: _Round) -> None:
+        journal = self._journal
+        if journal is None or not log.may_journal:
+            self._begin_direct(log, syncs)
+            return
+        self._for_journal.append((log, syncs))
+        if len(self._for_journal) > 1:
+            return  # a round is coming
+        if journal.is_busy:
+            journal.when_free(self._write_round)
+        elif len(self._rounds) == 1:
+            self._write_round()  # nobody to share with: a lone producer does not wait for the end of the turn
+        else:
+            asyncio.get_running_loop().call_soon(self._write_round)
+
+    def _begin_direct(self, log: Log, syncs: _Round) -> None:
         if self._in_flight_count >= self._in_flight_max:
             self._held.append((log, syncs))
             return
+        if self._journal is not None and self._journal.failure is not None:
+            log.fail(self._journal.failure)  # the disk is not to be trusted with anything any more
         if log.failure is not None:  # it failed, or was deleted, while it was held
             self._end(log, syncs)
             return
         try:
-            job = log.begin_sync()
+            job = log.begin_direct_sync()
         except OSError as error:
             log.fail(
                 StorageFailure(
@@ -164,20 +226,18 @@ class Flusher:
         lanes = min(len(ready), _LANES)
         for lane in range(lanes):
             part = ready[lane::lanes]
-            jobs = [syncs.job for _, syncs in part if syncs.job is not None]
+            jobs = [syncs.job for _, syncs in part if isinstance(syncs.job, SyncJob)]
             self._offload.call(partial(_run_all, jobs), partial(self._ended, part))
 
     def _leave_to_kernel(self, ring: SyncRing, ready: list[tuple[Log, _Round]]) -> list[tuple[Log, _Round]]:
         """Begin what the kernel can do alone; gives what is left for the threads."""
-        if not self._is_ring_watched:
-            asyncio.get_running_loop().add_reader(ring.descriptor, ring.reap)
-            self._is_ring_watched = True
+        ring.watch()
         left: list[tuple[Log, _Round]] = []
         taken: list[tuple[Log, _Round]] = []
         syncs: list[tuple[int, Ended]] = []
         for item in ready:
             job = item[1].job
-            descriptor = None if job is None else job.sole_descriptor
+            descriptor = job.sole_descriptor if isinstance(job, SyncJob) else None
             if descriptor is None:
                 left.append(item)
             else:
@@ -187,7 +247,7 @@ class Flusher:
 
     def _ended_in_kernel(self, item: tuple[Log, _Round], failure: OSError | None) -> None:
         job = item[1].job
-        assert job is not None
+        assert isinstance(job, SyncJob)
         job.end(failure)
         self._ended((item,), None, None)
 
@@ -196,12 +256,8 @@ class Flusher:
         for log, syncs in part:
             assert syncs.job is not None
             self.seconds.observe((now_ms - syncs.began_ms) / 1000)
-            failure = syncs.job.failure
-            if failure is None and error is not None:
-                failure = OSError(str(error))
-            if log.finish_sync(syncs.job, failure):
+            if self._finish(log, syncs.job, error):
                 self._untold.append(log)
-            self._in_flight_count -= 1
             if syncs.job.generation != log.generation and log.failure is None:
                 # The log was truncated meanwhile, so that this sync proves nothing about what is left of it.
                 syncs.job = None
@@ -209,14 +265,28 @@ class Flusher:
             else:
                 self._end(log, syncs)
         while self._held and self._in_flight_count < self._in_flight_max:
-            self._begin(*self._held.popleft())
+            self._begin_direct(*self._held.popleft())
         # To answer many producers takes as long as a sync does: the next one runs meanwhile.
-        if not self._ready:
+        if not self._ready and not self._for_journal:
             self._tell()
         elif self._untold:
             asyncio.get_running_loop().call_soon(self._tell)
         if error is not None:
             raise error
+
+    def _finish(self, log: Log, job: SyncJob | JournalJob, error: BaseException | None) -> bool:
+        """Whether more of the log is durable now."""
+        if isinstance(job, JournalJob):
+            assert self._journal is not None
+            return log.finish_journal(job, self._journal.failure)
+        self._in_flight_count -= 1
+        failure = job.failure
+        if failure is None and error is not None:
+            failure = OSError(str(error))
+        is_further = log.finish_sync(job, failure)
+        if self._journal is not None and log.failure is None:
+            self._journal.note_segments_durable(log)
+        return is_further
 
     def _tell(self) -> None:
         untold, self._untold = self._untold, []

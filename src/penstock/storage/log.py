@@ -15,7 +15,12 @@ import msgspec
 
 from penstock.config.topic import TopicConfig
 from penstock.observability.offload import InlineOffload, Offload
-from penstock.protocol.records.batch import ATTRIBUTES_POSITION, LOG_APPEND_TIME_FLAG, NO_PRODUCER_ID
+from penstock.protocol.records.batch import (
+    ATTRIBUTES_POSITION,
+    LOG_APPEND_TIME_FLAG,
+    NO_PRODUCER_ID,
+    iter_batches,
+)
 from penstock.protocol.records.rules import CheckElsewhere, ValidationRules, rules_for
 from penstock.storage.append import (
     HERE_BYTES_MAX,
@@ -30,6 +35,9 @@ from penstock.storage.append import (
     prepare_replicated,
 )
 from penstock.storage.files import Buffer
+from penstock.storage.journal.entries import Kind
+from penstock.storage.journal.journal import Journal
+from penstock.storage.journal.reading import Piece
 from penstock.storage.log_errors import AppendRejected, LogClosed, LogError, OffsetOutOfRange, StorageFailure
 from penstock.storage.log_producers import check_producers, note_stored
 from penstock.storage.log_sync import CheckpointJob
@@ -42,6 +50,8 @@ from penstock.storage.transaction_index import AbortedTransaction
 from penstock.storage.transaction_permit import TransactionPermit
 
 __all__ = ["Appended", "Cold", "Log", "LogSlice", "Origin"]
+
+NO_TOPIC_ID = bytes(16)
 
 
 class Log(MendableLog):
@@ -58,6 +68,8 @@ class Log(MendableLog):
         offload: Offload | None = None,
         discard: Discard | None = None,
         is_new: bool = False,
+        topic_id: bytes = NO_TOPIC_ID,
+        journal: Journal | None = None,
     ) -> None:
         """`offload` is where reads from the disk wait; without one they wait where they are.
 
@@ -79,6 +91,8 @@ class Log(MendableLog):
             loaded=loaded,
             offload=offload or InlineOffload(),
             is_new=is_new,
+            topic_id=topic_id,
+            journal=journal,
         )
         self._rules: ValidationRules | None = None
         self._rules_here: ValidationRules | None = None
@@ -256,6 +270,7 @@ class Log(MendableLog):
         except StorageFailure as failure:
             self.fail(failure)
             raise
+        self._add_pending(batches)
         for batch in batches:
             completed = note_stored(self.producers, batch)
             if completed is not None and completed.is_aborted:
@@ -269,6 +284,38 @@ class Log(MendableLog):
     def _assign_epoch(self, epoch: int, start_offset: int) -> None:
         if self.epochs.assign(epoch, start_offset):
             self._epochs_are_saved = False
+
+    def replay(self, pieces: Sequence[Piece], *, now_ms: int, is_intact: bool) -> bool:
+        """Append what the journal has and the segments have lost in a crash. Raises `LogError`.
+
+        False when the journal has records behind the end of the log and lacks those in between: it stops there.
+
+        `is_intact`: recovery has cut nothing off. Else the segments must be synced before the journal is relied on:
+        what was cut could come back, and stand behind other records.
+        """
+        durable_offset = max(
+            self.durable_offset, *(each.end_offset for each in pieces if not each.records), 0
+        )
+        for piece in pieces:
+            if not piece.records:
+                continue
+            if piece.base_offset <= durable_offset:
+                durable_offset = max(durable_offset, piece.end_offset)
+            if piece.end_offset <= self.chain.end_offset:
+                continue
+            if piece.leader_epoch < (self.epochs.latest_epoch or 0):
+                break  # another leader has written since, and truncated these
+            if piece.base_offset > self.chain.end_offset:
+                return False
+            records = _between(piece.records, self.chain.end_offset, piece.end_offset)
+            if records:
+                self.append_replicated(records, now_ms=now_ms)
+        has_truncation = any(each.is_truncation for each in pieces)
+        if is_intact and pieces and durable_offset >= self.chain.end_offset and not has_truncation:
+            self._found_durable()
+        elif self.chain.names_unsynced or self.durable_offset < self.chain.end_offset:  # after a crash
+            self._distrust_length()
+        return True
 
     # -- dropping -------------------------------------------------------------------------------------
 
@@ -291,6 +338,7 @@ class Log(MendableLog):
             self.fail(failure)
             raise
         self._end_at(end_offset)
+        self._note_truncated(end_offset)
         self.clean_offset = min(self.clean_offset or 0, end_offset)
         self._snapshots.remove_above(end_offset)
         self._snapshots.restore(
@@ -324,6 +372,10 @@ class Log(MendableLog):
         self.damaged.clear()
         self.log_start_offset = offset
         self.durable_offset = offset
+        self._pending = None
+        self.segments_durable_offset = 0
+        if self._journal is not None:
+            self._journal.note(Kind.RESET, self.partition_id)
         self.clean_offset = 0
         self._end_at(offset)
         self.epochs.clear()
@@ -434,6 +486,19 @@ class Log(MendableLog):
     def _remove_at_once(self, paths: Sequence[str]) -> None:
         for path in paths:
             self._cache.files.remove(path)
+
+
+def _between(records: Buffer, begin_offset: int, end_offset: int) -> memoryview:
+    """The batches that lie between these offsets."""
+    view = memoryview(records)
+    begin = end = 0
+    for position, header in iter_batches(view):
+        if header.base_offset >= end_offset:
+            break
+        end = position + header.size_bytes
+        if header.base_offset < begin_offset:
+            begin = end
+    return view[begin:end]
 
 
 def _append_time_ms(batch: StorableBatch) -> int:

@@ -19,8 +19,10 @@ import contextlib
 import logging
 import os
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+
+import msgspec
 
 from penstock.config.topic import TopicConfig
 from penstock.observability.clock import Clock, SystemClock
@@ -35,18 +37,24 @@ from penstock.storage.file_cache import FileCache
 from penstock.storage.files import FileSystem
 from penstock.storage.flusher import Flusher
 from penstock.storage.inventory import LogInventory, SegmentInventory
+from penstock.storage.journal.entries import Kind
+from penstock.storage.journal.journal import Journal
+from penstock.storage.journal.reading import PartitionId, Piece, read_journal
 from penstock.storage.log import Log
-from penstock.storage.log_errors import DirectoryInUse, DirectoryMismatch, StorageError
+from penstock.storage.log_errors import DirectoryInUse, DirectoryMismatch, LogCorrupt, StorageError
 from penstock.storage.log_values import LoadedLog
 from penstock.storage.offset_checkpoints import OffsetCheckpoints
 from penstock.storage.producer_state import EXPIRATION_MS_DEFAULT
 from penstock.storage.recovery import Checkpointed, create_log, load_log
+from penstock.storage.ring import SyncRing
 from penstock.storage.unopened_check import UnopenedCheck
 
 OPEN_FILES_MAX_DEFAULT = 1000
 _IDLE_SWEEPS_TO_RELEASE = 2
 _CHECKPOINTS_AT_ONCE = 2
 _CLOSES_AT_ONCE = 4
+_JOURNAL_PART = 32
+"""The journal takes no more than this part of the disk."""
 _DELETE = "-delete"
 _STRAY = "-stray"
 
@@ -65,6 +73,9 @@ class LogStore:
         open_files_max: int,
         producer_expiration_ms: int,
         lock: contextlib.ExitStack,
+        journal_bytes: int,
+        new_nonce: Callable[[], bytes],
+        ring: SyncRing | None,
     ) -> None:
         """Use `LogStore.open`."""
         self.directory = directory
@@ -85,7 +96,6 @@ class LogStore:
         self.broker_epoch = -1 if previous_epoch is None else previous_epoch
         """What this broker is registered with: until it is anew, what it was when it last stopped cleanly."""
         self._inventory = SegmentInventory(files, directory, previous_epoch)
-        self._topic_ids: dict[PartitionName, bytes] = {}
         self.has_lost_records = False
         """Whether records of a log that was opened were durable, and are gone."""
         self._unopened = set(self._find_logs())
@@ -94,6 +104,7 @@ class LogStore:
         self._offsets = OffsetCheckpoints(files, directory, self._unopened)
         self._compacted = self._offsets.read(CLEANED)
         self._damage = DamageCheckpoint(files, directory, self._unopened)
+        self.journal = self._open_journal(journal_bytes, new_nonce, ring)
         self._due: dict[Log, None] = {}  # in the order they came: a simulation repeats itself
         self._tasks: set[asyncio.Task[None]] = set()
         self._saving = asyncio.Lock()
@@ -113,6 +124,8 @@ class LogStore:
         offload: Offload | None = None,
         open_files_max: int = OPEN_FILES_MAX_DEFAULT,
         producer_expiration_ms: int = EXPIRATION_MS_DEFAULT,
+        journal_bytes: int = 0,
+        ring: SyncRing | None = None,
     ) -> "LogStore":
         """Take the directory, which is made if it does not exist. `offload` is for reads and removals.
 
@@ -146,7 +159,50 @@ class LogStore:
                 open_files_max=open_files_max,
                 producer_expiration_ms=producer_expiration_ms,
                 lock=lock.pop_all(),
+                journal_bytes=journal_bytes,
+                new_nonce=new_directory_id,
+                ring=ring,
             )
+
+    def _open_journal(
+        self, size_bytes: int, new_nonce: Callable[[], bytes], ring: SyncRing | None
+    ) -> Journal | None:
+        """Reads what it holds, after a crash. Waits for the disk."""
+        found = read_journal(self._files, self.directory, headers_only=self.was_clean)
+        self.journal_damage = tuple(found.damage)
+        self._knows_suspects = bool(found.files) and not found.damage
+        for damage in found.damage:
+            self.has_lost_records = True  # of partitions that are not all known
+            _log.error(
+                "%s. Records that were acknowledged just before the crash may be missing. Replicas on other brokers "
+                "repair that; the partitions that are known to lack records are named below",
+                damage,
+            )
+        if size_bytes == 0 and not found.pieces:
+            return None
+        try:
+            return Journal(
+                self._files,
+                self.directory,
+                self._offload,
+                size_bytes=min(size_bytes, self._files.usage(self.directory).total_bytes // _JOURNAL_PART),
+                found=found,
+                new_nonce=new_nonce,
+                ring=ring,
+            )
+        except OSError as error:
+            if found.pieces:
+                raise StorageError(
+                    f"the journal in {self.directory} holds records that the logs may lack, and cannot be used: "
+                    f"{error.strerror}. Check the disk, then start the broker again",
+                    error,
+                ) from error
+            _log.warning(
+                "the journal in %s cannot be used (%s): each partition is synced by itself",
+                self.directory,
+                error.strerror,
+            )
+            return None
 
     def __iter__(self) -> Iterator[Log]:
         """The logs that are open."""
@@ -191,15 +247,31 @@ class LogStore:
         is_there = name in self._unopened and self._belongs_to(name, topic_id, expected)
         if expected is not None and expected.topic_id != directory_files.encode_uuid(topic_id):
             expected = None
-        if not is_there and expected is not None and expected.end_offset > 0:
+        if not is_there and (self._pieces_of(topic_id, partition) or (expected and expected.end_offset > 0)):
             self._make_directory(name, topic_id)  # to say what it has lost
             is_there = True
-        log = self._open(name, config, expected) if is_there else self._create(name, topic_id, config)
+        log = (
+            self._open(name, topic_id, config, expected) if is_there else self._create(name, topic_id, config)
+        )
         self._unopened.discard(name)
         self._logs[name] = log
-        self._topic_ids[name] = topic_id
         log.on_checkpoint_due = partial(self._note_due, log)
         return log
+
+    @property
+    def suspects(self) -> set[PartitionId] | None:
+        """Which partitions may have lost something in a crash, by the journal; None when that is not known."""
+        return None if self.journal is None or not self._knows_suspects else set(self.journal.unrecovered)
+
+    def recovered(self, failed: Collection[PartitionId] = ()) -> None:
+        """All partitions are open that may have lost something, but for those that cannot be opened.
+
+        What else the journal names is not here any more.
+        """
+        if self.journal is not None:
+            for partition_id in self.journal.unrecovered:
+                if partition_id not in failed:
+                    self.journal.forget(partition_id)
 
     def _belongs_to(self, name: PartitionName, topic_id: bytes, expected: LogInventory | None) -> bool:
         """Whether a directory holds the log of this topic. If not, it is set aside.
@@ -255,15 +327,17 @@ class LogStore:
             loaded = create_log(self._cache, path, config, producer_expiration_ms=self.producer_expiration_ms)
         except OSError as error:
             raise StorageError(f"cannot make the log {path}: {error.strerror}", error) from error
-        return self._log(name, config, loaded, is_new=True)
+        return self._log(name, topic_id, config, loaded, is_new=True)
 
     def _make_directory(self, name: PartitionName, topic_id: bytes) -> None:
         path = self._path(name)
         self._files.make_dirs(path)
         directory_files.write_topic_id(self._files, path, topic_id)
 
-    def _open(self, name: PartitionName, config: TopicConfig, expected: LogInventory | None) -> Log:
-        path = self._path(name)
+    def _open(
+        self, name: PartitionName, topic_id: bytes, config: TopicConfig, expected: LogInventory | None
+    ) -> Log:
+        pieces = self._pieces_of(topic_id, name.partition)
         checkpointed = Checkpointed(
             was_clean=self.was_clean,
             recovery_point=self._offsets.recovery_points.get(name),
@@ -271,10 +345,71 @@ class LogStore:
             committed_offset=self._offsets.high_watermarks.get(name, 0) if config.flush_messages == 1 else 0,
             expected=expected,
             has_gaps=name in self._compacted,
+            journaled=tuple((each.base_offset, each.end_offset) for each in pieces if each.records),
+            journal_start=min(
+                (each.base_offset for each in pieces if each.records or each.is_damaged), default=None
+            ),
+            journal_end=max((each.end_offset for each in pieces if each.is_damaged), default=0),
         )
+        log, is_replayed = self._load(name, topic_id, config, checkpointed)
+        while not is_replayed:
+            # The journal lacks something too. What it holds before that is in the segments now: recovery notes the gap.
+            end_offset = log.log_end_offset
+            checkpointed = self._close_again(name, log, checkpointed)
+            log, is_replayed = self._load(name, topic_id, config, checkpointed)
+            if log.log_end_offset == end_offset:
+                raise LogCorrupt(
+                    f"{log.directory} ends at {end_offset}, and the journal has records behind that"
+                )
+        durable_offset = max(
+            checkpointed.recovery_point or 0, checkpointed.committed_offset, checkpointed.journal_end
+        )
+        if pieces and log.log_end_offset < durable_offset:
+            checkpointed = self._close_again(name, log, checkpointed)
+            log, _ = self._load(name, topic_id, config, msgspec.structs.replace(checkpointed, journaled=()))
+        if log.losses and not self.was_clean:
+            self._secure_at_once(name, log)
+        if self.journal is not None:
+            self.journal.recovered(log)
+        return log
+
+    def _close_again(self, name: PartitionName, log: Log, checkpointed: Checkpointed) -> Checkpointed:
+        """Close a log that is opened once more, because its recovery is not complete."""
+        if log.losses:
+            self._secure_at_once(name, log)
+        log.abandon("it is opened anew")
+        return msgspec.structs.replace(checkpointed, recovery_point=log.recovery_point)
+
+    def _secure_at_once(self, name: PartitionName, log: Log) -> None:
+        """Let a recovery start at the end of a log that lacks records. Waits for the disk.
+
+        From a lower point on it would take the gap for the end of the log, and cut what is acknowledged from now on.
+        """
+        try:
+            job = log.begin_checkpoint()
+            if job is None:
+                return
+            job.run_noting_failure()
+            log.finish_checkpoint(job, job.failure)
+            if log.failure is None:
+                self._offsets.recovery_points[name] = log.recovery_point
+                self._offsets.prepare(RECOVERY_POINTS, self._offsets.recovery_points)()
+        except OSError as error:
+            raise StorageError(
+                f"the recovery point of {log.directory} cannot be written: {error.strerror}", error
+            ) from error
+
+    def _pieces_of(self, topic_id: bytes, partition: int) -> Sequence[Piece]:
+        """What the journal holds for a partition after a crash."""
+        return () if self.journal is None else self.journal.pieces_of(PartitionId(topic_id, partition))
+
+    def _load(
+        self, name: PartitionName, topic_id: bytes, config: TopicConfig, checkpointed: Checkpointed
+    ) -> tuple[Log, bool]:
+        """Whether the journal's records were replayed, too, or lack some before their last."""
         loaded = load_log(
             self._cache,
-            path,
+            self._path(name),
             config,
             checkpointed,
             self._clock.now_ms(),
@@ -285,7 +420,12 @@ class LogStore:
         # A log that never had a record was never synced, not even by a clean stop: the first sync includes its names.
         # Nor, for all we know, was one that has no recovery point, if it was a kill that ended its first sync.
         is_new = loaded.log_end_offset == 0 or not (self.was_clean or checkpointed.recovery_point)
-        return self._log(name, config, loaded, is_new=is_new)
+        log = self._log(name, topic_id, config, loaded, is_new=is_new)
+        pieces = self._pieces_of(topic_id, name.partition)
+        is_replayed = log.replay(pieces, now_ms=self._clock.now_ms(), is_intact=loaded.is_intact)
+        if is_replayed and log.durable_offset < log.log_end_offset and not self._leaves_syncs:
+            log.sync_here()
+        return log, is_replayed
 
     async def find_changed(self) -> set[PartitionName]:
         """The partitions whose logs were not opened yet and are not as the last stop left them."""
@@ -325,6 +465,8 @@ class LogStore:
         if log is not None:
             log.abandon("its topic was deleted")
             self._due.pop(log, None)
+            if self.journal is not None:
+                self.journal.note(Kind.RESET, log.partition_id)
         elif name not in self._unopened:
             return
         self._unopened.discard(name)
@@ -338,6 +480,14 @@ class LogStore:
             self._unopened.add(name)  # a new topic of this name must not be given the old one's files
             raise
         self._in_background(partial(self._remove_directory, target))
+
+    async def drop(self, topic: str, partition: int) -> None:
+        """Delete the log of a partition that goes on on other brokers. It may come back here, and then begins anew: so
+        this returns when the journal holds nothing of it any more.
+        """
+        self.delete(topic, partition)
+        if self.journal is not None:
+            await self.journal.written()
 
     def set_aside(self, name: PartitionName) -> None:
         """Take a log out of the way that no topic here has: its topic was deleted just before a crash, say."""
@@ -353,7 +503,9 @@ class LogStore:
         self._damage.forget(name)
         _log.warning("%s %s: it is kept as %s, remove it when it is not needed", path, reason, target)
 
-    def _log(self, name: PartitionName, config: TopicConfig, loaded: LoadedLog, *, is_new: bool) -> Log:
+    def _log(
+        self, name: PartitionName, topic_id: bytes, config: TopicConfig, loaded: LoadedLog, *, is_new: bool
+    ) -> Log:
         log = Log(
             name.topic,
             name.partition,
@@ -363,6 +515,8 @@ class LogStore:
             offload=self._offload,
             discard=self._discard,
             is_new=is_new,
+            topic_id=topic_id,
+            journal=self.journal,
         )
         sizes = {segment.base_offset: segment.size_bytes for segment in log.segments}
         known = [each for each in self.damage.get(name, ()) if not log.is_whole(each)]
@@ -478,6 +632,8 @@ class LogStore:
             log.lower_recovery_point(offset)
             if not await self.save_offsets():
                 raise StorageError(f"{log.directory} is not truncated: its recovery point cannot be written")
+        if self.journal is not None:
+            await self.journal.let_go(log, offset)
 
     async def secure(self, log: Log) -> int:
         """Move the recovery point of one log to its end; gives the one that is on disk then.
@@ -546,8 +702,9 @@ class LogStore:
         logs = list(self._logs.values())
         waiting = iter(logs)
         await asyncio.gather(*(self._close_each(waiting) for _ in range(_CLOSES_AT_ONCE)))
+        is_clean = False
         try:
-            await self._leave_clean(logs)
+            is_clean = await self._leave_clean(logs)
         except OSError as error:
             _log.warning(
                 "%s does not take the mark of a clean stop (%s): the next start looks through the logs",
@@ -555,17 +712,19 @@ class LogStore:
                 error.strerror,
             )
         finally:
+            if self.journal is not None:
+                await self.journal.close(is_clean=is_clean)
             for log in logs:
                 log.finish_close(None)
             self._cache.close()
             self._lock.close()
 
-    async def _leave_clean(self, logs: Sequence[Log]) -> None:
+    async def _leave_clean(self, logs: Sequence[Log]) -> bool:
         """Save what the next start wants to know and leave the mark, if all is there that it stands for."""
         saved = [log.recovery_point for log in logs]
         await self.save_offsets()
         if self._unopened and not self.was_clean:
-            return
+            return False
         await self._offload.run(self._write_inventory)  # counts only with the mark that follows it
         # Nobody is to append while that is written. Should anybody, the next start must look at it.
         is_clean = all(
@@ -574,13 +733,14 @@ class LogStore:
         )
         if is_clean:
             directory_files.leave_clean_mark(self._files, self.directory, self.broker_epoch)
+        return is_clean
 
     def _write_inventory(self) -> None:
         opened = [
             LogInventory(
                 name.topic,
                 name.partition,
-                directory_files.encode_uuid(self._topic_ids[name]),
+                directory_files.encode_uuid(log.partition_id.topic_id),
                 log.log_start_offset,
                 log.log_end_offset,
                 tuple((segment.base_offset, segment.size_bytes) for segment in log.segments),

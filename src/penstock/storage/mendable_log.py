@@ -81,6 +81,7 @@ class MendableLog(DurableLog):
         head_bytes = MAGIC_POSITION + 1
         is_hiding = segment.file().read(head_bytes, damage.position) != bytes(batches[:head_bytes])
         self.chain.overwrite(segment, batches, damage.position)
+        self._pending = None  # the sync that comes next is to include it
         if is_hiding:  # where a batch ends could not be told, so indexes may end there
             segment.install_indexes(segment.rebuilt_indexes(), replace=True)
         self._learn_epochs(batches)

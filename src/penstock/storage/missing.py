@@ -130,6 +130,18 @@ def find_shortfall(
     next_offset = min(each for each in (point, committed_offset, newest_snapshot) if each)
     if next_offset <= end_offset:
         return f"{last.log_path} {what}"
+    return _loss_behind(last, end_offset, next_offset, what)
+
+
+def find_shortfall_before(last: Segment, end_offset: int, journaled_offset: int) -> Loss | None:
+    """What a log lacks that ends before the records that the journal has for it: all before those was durable."""
+    if end_offset >= journaled_offset:
+        return None
+    what = f"ends at offset {end_offset}, but the journal shows that all below {journaled_offset} was durable"
+    return _loss_behind(last, end_offset, journaled_offset, what)
+
+
+def _loss_behind(last: Segment, end_offset: int, next_offset: int, what: str) -> Loss:
     damage = Damage(
         segment=last.base_offset,
         position=last.size_bytes,

@@ -31,7 +31,7 @@ from penstock.storage.inventory import LogInventory
 from penstock.storage.leader_epochs import CorruptCheckpoint, LeaderEpochs, decode_checkpoint
 from penstock.storage.log_errors import LogCorrupt
 from penstock.storage.log_values import LEADER_EPOCHS, LoadedLog
-from penstock.storage.missing import find_gaps, find_shortfall, restore_shape
+from penstock.storage.missing import find_gaps, find_shortfall, find_shortfall_before, restore_shape
 from penstock.storage.producer_state import EXPIRATION_MS_DEFAULT, ProducerStates
 from penstock.storage.segment import LOG, Segment, is_segment
 from penstock.storage.segment_recovery import SegmentRecovery, note_epoch
@@ -58,6 +58,12 @@ class Checkpointed(msgspec.Struct, frozen=True, kw_only=True):
     """The log at the last stop, if that was a clean one."""
     has_gaps: bool = False
     """Whether compaction may have left gaps."""
+    journaled: tuple[tuple[int, int], ...] = ()
+    """The offsets of records in the journal, ascending; each range has a first offset and one behind the last."""
+    journal_start: int | None = None
+    """The first record that the journal has, or had. Those from here on need not be durable in the segments."""
+    journal_end: int = 0
+    """The journal had records up to here, though some of them are damaged."""
 
 
 def create_log(
@@ -130,6 +136,7 @@ class _Loader:
         self._damaged: list[Damage] = []
         self._losses: list[Loss] = []
         self._has_lost_records = False
+        self._was_cut = False
         self._cut_reason: str | None = None
         self._has_news = False
         """Whether a segment was removed."""
@@ -174,6 +181,7 @@ class _Loader:
             log_end_offset=end_offset,
             durable_offset=min(max(point, log_start), end_offset) if self._unsynced else end_offset,
             unsynced=tuple(self._unsynced),
+            is_intact=not (self._was_cut or self._has_news or self._losses),
             recovery_point=min(point, end_offset),
             producers=self._producers,
             epochs=self._epochs,
@@ -280,13 +288,16 @@ class _Loader:
         # the recovery point on are read from the batches: saved ones would push out those that still hold.
         self._epochs.truncate_from_end(point)
         self._restore_producers(log_start, point)
+        committed_offset = self._checkpointed.committed_offset
+        if self._checkpointed.journal_start is not None:
+            committed_offset = min(committed_offset, self._checkpointed.journal_start)
         recovery = SegmentRecovery(
             self._files,
             self._config,
             self._producers,
             self._epochs,
             point=point,
-            committed_offset=self._checkpointed.committed_offset,
+            committed_offset=committed_offset,
         )
         end_offset = recovery.check(self._segments[first], self._begin_of_next(first))
         vouched_until = point
@@ -302,6 +313,7 @@ class _Loader:
             if is_missing and self._snapshots.newest is not None:
                 vouched_until = self._snapshots.newest
             end_offset = recovery.check(segment, self._begin_of_next(number))
+        self._was_cut = recovery.was_cut
         self._damage += recovery.damage
         self._damaged = recovery.damaged
         self._losses += recovery.losses
@@ -355,12 +367,21 @@ class _Loader:
 
     def _end_behind_losses(self, end_offset: int, point: int, newest_snapshot: int | None) -> int:
         """Where the log ends: no offset that a lost record had is given to another."""
-        committed_offset = self._checkpointed.committed_offset
-        shortfall = find_shortfall(self._segments[-1], end_offset, point, committed_offset, newest_snapshot)
+        following = next((base for base, end in self._checkpointed.journaled if end > end_offset), None)
+        shortfall: Loss | str | None
+        if following is None and self._checkpointed.journal_end > end_offset:
+            following = self._checkpointed.journal_end
+        if following is not None:
+            shortfall = find_shortfall_before(self._segments[-1], end_offset, following)
+        else:
+            committed_offset = self._checkpointed.committed_offset
+            shortfall = find_shortfall(
+                self._segments[-1], end_offset, point, committed_offset, newest_snapshot
+            )
         if shortfall is None:
             return end_offset
         self._has_lost_records = True
-        if not isinstance(shortfall, Loss):
+        if isinstance(shortfall, str):
             self._damage.append(shortfall)
             _log.error("%s, unless the checkpoint is damaged. New records get these offsets again", shortfall)
             return end_offset

@@ -18,6 +18,7 @@ moved by who takes, and a tail, moved by who adds, as free-running u32 counters.
 our tail within our system call, and we look at its tail only after it has made the descriptor readable.
 """
 
+import asyncio
 import ctypes
 import logging
 import mmap
@@ -75,6 +76,18 @@ class SyncRing:
         self._entries = entries
         self._tickets: dict[int, Ended] = {}
         self._next_ticket = 0
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def watch(self) -> None:
+        """Let the running event loop call `reap` when a sync has ended, from now on."""
+        if self._loop is None:
+            self._loop = asyncio.get_running_loop()
+            self._loop.add_reader(self.descriptor, self.reap)
+
+    def unwatch(self) -> None:
+        if self._loop is not None:
+            self._loop.remove_reader(self.descriptor)
+            self._loop = None
 
     def _map(self, entries: int, parameters: bytes) -> None:
         if not _FEATURES.unpack_from(parameters)[0] & _FEATURE_ONE_MAPPING:

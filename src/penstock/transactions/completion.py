@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from penstock.cluster.coordination.errors import CoordinatorError
 from penstock.cluster.coordination.partition import CoordinatorPartition
@@ -85,12 +85,31 @@ class Completions:
         if not await self._mark_all(ids, prepared):
             return
         try:
-            written = self._store(ids, state.complete(prepared, now_ms=self._clock.now_ms()))
+            written = await self._store_end(ids, prepared)
             marked.set_result(None)
             await committed(written)
         except CoordinatorError as error:
-            # The markers are there; whoever loads the partition next sends them once more and gets here again.
-            log.warning("the end of %s is not written yet: %s", prepared.transactional_id, error)
+            # The broker that loads the partition next, this one or another, sends the markers and gets here again.
+            log.warning("the end of %s is not written: %s", prepared.transactional_id, error)
+
+    async def _store_end(self, ids: Ids, prepared: Transaction) -> "asyncio.Future[None]":
+        """Write that the transaction is complete. Raises `CoordinatorError` when this broker no longer leads.
+
+        Any other refusal leaves the partition as it is, and nobody loads it again: without another try the transaction
+        would stay prepared, and its producer could never begin the next one. Too few replicas may be in sync, or the
+        record may be too large for the topic until an administrator raises its limit.
+        """
+        delays_ms = _retry_delays_ms()
+        while True:
+            delay_ms = next(delays_ms)
+            try:
+                return self._store(ids, state.complete(prepared, now_ms=self._clock.now_ms()))
+            except CoordinatorError as error:
+                if not ids.leads:
+                    raise
+                if delay_ms == _RETRY_MS_FIRST:  # one line for all tries
+                    log.warning("the end of %s is not written yet: %s", prepared.transactional_id, error)
+            await self._clock.sleep(delay_ms)
 
     async def _mark_all(self, ids: Ids, prepared: Transaction) -> bool:
         """Whether every partition has its marker in the end; not when another coordinator took over."""
@@ -102,7 +121,7 @@ class Completions:
             transaction_version=prepared.client_version,
         )
         unmarked = set(prepared.partitions)
-        retry_ms = _RETRY_MS_FIRST
+        delays_ms = _retry_delays_ms()
         while unmarked:
             try:
                 outcomes = await self._markers.send(marker, sorted(unmarked))
@@ -116,8 +135,7 @@ class Completions:
                 if self._is_settled(prepared, target, code):
                     unmarked.discard(target)
             if unmarked:
-                await self._clock.sleep(retry_ms)
-                retry_ms = min(2 * retry_ms, _RETRY_MS_MAX)
+                await self._clock.sleep(next(delays_ms))
         return True
 
     def _is_settled(self, prepared: Transaction, target: TopicPartition, code: ErrorCode) -> bool:
@@ -134,6 +152,13 @@ class Completions:
         if not is_gone:
             log.info("no marker for %s in %s-%d yet: %s", prepared.transactional_id, *target, code.name)
         return is_gone
+
+
+def _retry_delays_ms() -> Iterator[int]:
+    delay_ms = _RETRY_MS_FIRST
+    while True:
+        yield delay_ms
+        delay_ms = min(2 * delay_ms, _RETRY_MS_MAX)
 
 
 async def committed(written: "asyncio.Future[None]") -> None:

@@ -14,6 +14,7 @@ from functools import partial
 from typing import NamedTuple
 
 from penstock.cluster.controller import Controller
+from penstock.cluster.controller_access import CreateTopic
 from penstock.cluster.coordination.change import Change
 from penstock.cluster.coordination.errors import CoordinatorError
 from penstock.cluster.coordination.partition import CoordinatorPartition
@@ -57,10 +58,12 @@ class TransactionCoordinator:
         replicas: Replicas,
         clock: Clock,
         *,
+        create_topic: CreateTopic,
         new_producer_id: Callable[[], Awaitable[int]],
         markers: MarkerSender,
     ) -> None:
         self._controller = controller
+        self._create_topic = create_topic
         self._clock = clock
         self._new_producer_id = new_producer_id
         self._completions = Completions(controller.image, clock, markers, self._store)
@@ -116,7 +119,7 @@ class TransactionCoordinator:
     async def ready_home(self, transactional_id: str) -> bool:
         """See to it that the topic exists; whether the id's partition is led and loaded here, then."""
         if self.partitions.partition_count == 0:
-            await self._controller.auto_create_topic(TRANSACTION_STATE)
+            await self._create_topic(TRANSACTION_STATE)
         return await self.partitions.until_ready(transactional_id)
 
     # -- what producers ask ---------------------------------------------------------------------------
@@ -242,7 +245,12 @@ class TransactionCoordinator:
             await self._completions.wait_for(transactional_id, _PATIENCE_S)
 
     def _store(self, ids: Ids, transaction: Transaction) -> "asyncio.Future[None]":
-        """Write a transaction and know it from now on. Raises `CoordinatorError`, and then nothing is changed."""
+        """Write a transaction and know it from now on. Raises `CoordinatorError`, and then nothing is changed.
+
+        Nothing is written while too few replicas are in sync: a write that fails has the partition loaded again, and
+        each load sends the markers of all prepared transactions once more.
+        """
+        ids.require_in_sync()
         level = self._controller.image.features.finalized.get(TRANSACTION_VERSION, 0)
         record = transaction_record(transaction, is_flexible=level >= 1)
         written = ids.write(Change([record], partial(ids.state.put, transaction)))
@@ -291,6 +299,7 @@ class TransactionCoordinator:
                 with self._until_next_time(ids):
                     transactional_id = transaction.transactional_id
                     forget = partial(ids.state.remove, transactional_id)
+                    ids.require_in_sync()
                     ids.write(Change([tombstone(transactional_id, now_ms)], forget))
 
     def _each(self) -> Iterator[tuple[Ids, Transaction]]:

@@ -3,11 +3,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from penstock.cli.bench import runner, scale
+from penstock.cli.bench import LETTERS, runner, scale
 from penstock.cli.bench.context import Bench, OutOfTime
 from penstock.cli.bench.figures import Section
 from penstock.cli.bench.machine import describe, told_load
-from penstock.cli.bench.peers.targets import TARGETS
+from penstock.cli.bench.peers.targets import TARGETS, TRANSACTION_TARGETS
 from penstock.cli.main import run
 
 
@@ -45,9 +45,20 @@ def test_a_server_that_is_missing_is_named_with_the_reason() -> None:
     assert runner.target_states({}, {}) == ()
 
 
+def test_a_target_of_a_single_comparison_is_named_when_that_was_asked_for() -> None:
+    def names(absent: dict[str, str]) -> list[str]:
+        return [state.name for state in runner.target_states({"Penstock": "1.0"}, absent)]
+
+    for target in (each for each in TRANSACTION_TARGETS if each not in TARGETS):
+        assert target.name not in names({})
+        assert target.name in names({target.server: "no Java"})
+
+
 def test_every_workload_has_a_letter_of_its_own_and_says_how_it_measures() -> None:
     keys = [w.KEY for w in runner.WORKLOADS]
-    assert keys == list("abcdefghijklmnopqrstuvwxyz")
+    assert len(set(keys)) == len(keys)
+    assert keys == sorted(keys, key=str.swapcase)  # as the page has them: a to z, then A
+    assert set(keys) == set(LETTERS)
     assert all(w.TITLE and w.METHOD for w in runner.WORKLOADS)
 
 

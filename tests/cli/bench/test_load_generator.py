@@ -61,6 +61,17 @@ def test_what_is_sent_is_the_frame_over_and_over_and_every_answer_counts(window:
     assert len(load.latencies_s) == (load.acknowledged if window == 1 else 0)
 
 
+def test_several_frames_of_equal_length_are_sent_in_turn() -> None:
+    turn = [frames.produce_frame("orders", [partition], frames.batch(100, 1)) for partition in range(3)]
+    broker = Broker()
+    with LoadGenerator(broker.address, [b"".join(turn)], SHAPE, 2) as generator:
+        load = generator.run(duration_s=30, until=lambda acknowledged: acknowledged >= 40)
+    broker.join()
+    assert load.acknowledged >= 40
+    whole = broker.frames[: load.acknowledged]
+    assert whole == [turn[number % 3] for number in range(len(whole))]
+
+
 def test_an_error_code_in_an_answer_ends_the_run() -> None:
     broker = Broker(fail_at=7)
     with (

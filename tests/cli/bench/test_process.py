@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.cli.bench.process import builds
+from penstock.cli.bench.process import builds, parse_written_bytes
 
 
 def test_the_compiled_build_is_measured_when_it_is_there(
@@ -15,3 +15,10 @@ def test_the_compiled_build_is_measured_when_it_is_there(
     compiled.parent.mkdir(parents=True)
     compiled.touch()
     assert builds() == {"": sys.executable, ", compiled": str(compiled)}
+
+
+def test_bytes_written_to_storage_are_read_from_what_the_kernel_says_of_a_process() -> None:
+    io = (
+        "rchar: 5\nwchar: 7\nsyscr: 1\nsyscw: 2\nread_bytes: 0\nwrite_bytes: 4096\ncancelled_write_bytes: 0\n"
+    )
+    assert parse_written_bytes(io) == 4096

@@ -13,20 +13,21 @@ from penstock.cluster.controller.decision import NotController
 from penstock.cluster.controller.delete_topics import DoomedTopic
 from penstock.cluster.metadata.image import ResourceType
 from penstock.config.broker import BrokerConfig
+from penstock.config.live import LiveConfig
 from penstock.config.themes import network
 from penstock.protocol.errors import ErrorCode
 from tests.cluster.support import MemorySink, metadata_log, registration, start
 
 
 def controller_on(sink: MemorySink, config: BrokerConfig | None = None) -> Controller:
-    return Controller(metadata_log(sink), config or BrokerConfig(), random.Random(5))
+    return Controller(metadata_log(sink), LiveConfig(config or BrokerConfig()), random.Random(5))
 
 
 async def restarted(sink: MemorySink) -> tuple[Controller, int]:
     """A controller that finds what the log holds, and the epoch of its broker."""
     log = metadata_log(sink)
-    controller = Controller(log, BrokerConfig(), random.Random(5))
-    await sink.replay(log)
+    controller = Controller(log, LiveConfig(BrokerConfig()), random.Random(5))
+    await sink.replay(sink.applied)
     again = msgspec.structs.replace(registration(1), incarnation_id=b"again" + bytes(11))
     return controller, await start(controller, again)
 
@@ -177,7 +178,7 @@ def test_a_node_that_is_not_the_active_controller_decides_nothing() -> None:
     """Not even what it would refuse: what it knows may be out of date (simulation, cluster seed 454)."""
 
     async def scenario(controller: Controller, sink: MemorySink) -> None:
-        controller.may_decide = lambda: False
+        sink.is_active = False
         before = sink.next_offset
         with pytest.raises(NotController):
             await controller.delete_topics([DoomedTopic(name="unknown")])

@@ -13,10 +13,10 @@ from penstock.cluster.controller.alter_configs import Operation, ResourceChanges
 from penstock.cluster.controller.create_partitions import GrownTopic
 from penstock.cluster.controller.create_topics import NewTopic
 from penstock.cluster.controller.delete_topics import DoomedTopic
+from penstock.cluster.metadata.applied import AppliedMetadata
 from penstock.cluster.metadata.image import MetadataImage, ResourceType
-from penstock.cluster.metadata.log import MetadataLog
 from penstock.config.broker import BrokerConfig
-from penstock.observability.clock import ManualClock
+from penstock.config.live import LiveConfig
 from tests.cluster.support import MemorySink, metadata_log, registration, start
 
 NAMES = st.sampled_from(["a", "b.c", "b_c", "bad name", "__consumer_offsets"])
@@ -88,14 +88,14 @@ def check_sound(image: MetadataImage) -> None:
 def test_the_log_alone_gives_the_image_again_and_the_image_is_sound(steps: Sequence[Any], seed: int) -> None:
     async def scenario() -> None:
         sink = MemorySink()
-        controller = Controller(metadata_log(sink, "c"), BrokerConfig(), random.Random(seed))
+        controller = Controller(metadata_log(sink, "c"), LiveConfig(BrokerConfig()), random.Random(seed))
         await start(controller, registration(1))
         for step in steps:
             # Two names that collide are refused only when one of them is there before, as in Kafka.
             for part in [[each] for each in step] if isinstance(step, list) else [step]:
                 await take(controller, part)
                 check_sound(controller.image)
-        again = MetadataLog(MetadataImage("c"), ManualClock())
+        again = AppliedMetadata(MetadataImage("c"))
         await sink.replay(again)
         assert snapshot(again.image) == snapshot(controller.image)
 

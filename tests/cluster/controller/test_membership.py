@@ -12,6 +12,7 @@ from penstock.cluster.controller.decision import Refusal
 from penstock.cluster.controller.heartbeats import Wanted
 from penstock.cluster.controller.membership import Membership, Refuses
 from penstock.config.broker import BrokerConfig
+from penstock.config.live import LiveConfig
 from penstock.observability.clock import ManualClock
 from penstock.protocol.errors import ErrorCode
 from tests.cluster.support import MemorySink, disk_of, metadata_log, nobody_refuses, registration, start
@@ -29,7 +30,7 @@ def run(scenario: Scenario, refuses: Refuses = nobody_refuses) -> None:
 
     async def started() -> None:
         clock = ManualClock()
-        controller = Controller(metadata_log(MemorySink()), CONFIG, random.Random(1))
+        controller = Controller(metadata_log(MemorySink()), LiveConfig(CONFIG), random.Random(1))
         await start(controller, registration(1))
         await scenario(controller, Membership(controller, clock, refuses), clock)
 

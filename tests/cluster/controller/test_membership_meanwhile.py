@@ -12,6 +12,7 @@ from penstock.cluster.controller.active import ActiveController
 from penstock.cluster.controller.decision import Refusal
 from penstock.cluster.controller.heartbeats import Wanted
 from penstock.cluster.controller.membership import Membership
+from penstock.config.live import LiveConfig
 from penstock.observability.clock import ManualClock
 from penstock.protocol.errors import ErrorCode
 from penstock.storage.log_errors import StorageError
@@ -25,7 +26,7 @@ class Stage:
     def __init__(self) -> None:
         self.sink = MemorySink()
         self.clock = ManualClock()
-        self.controller = Controller(metadata_log(self.sink), CONFIG, random.Random(1))
+        self.controller = Controller(metadata_log(self.sink), LiveConfig(CONFIG), random.Random(1))
         self.members = Membership(self.controller, self.clock, nobody_refuses)
 
     def hold(self) -> None:

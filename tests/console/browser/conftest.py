@@ -44,6 +44,12 @@ class Visit:
         self.page.wait_for_selector(f'main[data-at="{where.removeprefix("#/")}"]')
         return self.page
 
+    def close_dialog(self) -> None:
+        """Close a dialog and wait until the browser has gone back in its history: that would undo what comes next."""
+        self.page.keyboard.press("Escape")
+        expect(self.page.get_by_role("dialog")).to_have_count(0)
+        self.page.wait_for_function("window.history.state === null")
+
     @property
     def is_picturing(self) -> bool:
         return "PENSTOCK_SCREENSHOTS" in os.environ

@@ -107,7 +107,7 @@ def test_acls_hold_in_the_console_and_are_granted_there(visit: Visiting) -> None
     seen.get_by_label("Name", exact=True).fill("mine")
     seen.get_by_role("button", name="Create", exact=True).click()
     expect(seen.get_by_role("alert")).to_contain_text("you are not allowed to")
-    seen.keyboard.press("Escape")
+    guest.close_dialog()
 
     owner.open("#/acls")
     page.get_by_role("button", name="Create ACL").click()

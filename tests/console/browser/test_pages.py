@@ -128,7 +128,7 @@ def test_a_hostile_message_is_shown_as_text(visit: Visiting) -> None:
     expect(row).to_contain_text(HOSTILE)
     row.click()
     expect(page.get_by_role("dialog").locator(".payload")).to_have_text(HOSTILE)
-    page.keyboard.press("Escape")
+    here.close_dialog()
     here.open("#/pipelines/payments")
     expect(page.get_by_role("table", name="Dead letters")).to_contain_text(HOSTILE)
     assert page.evaluate("document.querySelectorAll('main img, main script').length") == 0
@@ -289,9 +289,7 @@ def test_a_dialog_that_was_closed_leaves_nothing_for_back_to_close(visit: Visiti
     here.open("#/groups")
     page = here.open("#/topics")
     page.get_by_role("button", name="Create topic").click()
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("dialog")).to_have_count(0)
-    page.wait_for_function("window.history.state === null")
+    here.close_dialog()
     page.go_back()
     expect(page.get_by_role("heading", name="Groups")).to_be_visible()
 

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from penstock.cluster.in_sync import WantedSet
 from penstock.cluster.replica import Replica
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.fetch import FetchPartition, PartitionData, ReplicaState
@@ -114,13 +115,17 @@ async def test_a_follower_in_sync_that_asks_for_what_is_committed_is_to_leave_th
         topic = await client.create_topic()
         await client.produce(topic, batch(b"v"))
         leader = has_follower(live, topic, is_in_sync=True)
-        noted: list[Replica] = []
-        live.services.replicas.surroundings.on_in_sync_change = noted.append
+        noted: list[
+            tuple[Replica, WantedSet | None]
+        ] = []  # at once, before the broker asks its controller for it
+        live.services.replicas.in_sync_changes.subscribe(
+            lambda replica: noted.append((replica, replica.wanted_in_sync()))
+        )
         await fetch(client, topic, 1)
         assert (noted, leader.wanted_in_sync()) == ([], None)
         await fetch(client, topic, 0)
-        wanted = leader.wanted_in_sync()
-        assert noted == [leader]
+        replica, wanted = noted[0]
+        assert replica is leader
         assert wanted is not None
         assert [each for each, _ in wanted.members] == [1]
         await client.close()

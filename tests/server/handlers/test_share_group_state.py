@@ -289,7 +289,7 @@ class StuckDisk:
         self.disk.before_sync(self._wait)
 
     def _wait(self, path: str) -> None:
-        if SHARE_GROUP_STATE in path:
+        if SHARE_GROUP_STATE in path or ".journal" in path:
             self._may_sync.wait(20)
 
     @contextlib.contextmanager
@@ -341,7 +341,7 @@ async def test_a_topic_that_was_deleted_while_nobody_could_write_is_forgotten_la
     async with running_broker(Path("/data"), SETTINGS, files=disk) as live, connected(live) as client:
         state = await a_state(client)
         await state.initialize()
-        disk.fail("sync", SHARE_GROUP_STATE)
+        disk.fail("write", SHARE_GROUP_STATE)
         await client.send(DeleteTopicsRequest(topics=[DeleteTopicState(topic_id=state.key.topic_id)]))
     async with running_broker(Path("/data"), SETTINGS, files=disk.crash()) as live, connected(live) as client:
         assert code((await state.at(client).find()).error_code) == "NONE"

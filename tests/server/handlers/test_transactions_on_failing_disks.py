@@ -28,7 +28,7 @@ async def test_a_coordinator_whose_log_fails_says_so_and_its_transaction_ends_af
         mine = LiveProducer(client, "app")
         await mine.init()
         await mine.write(topic, b"x")
-        disk.fail("sync", "__transaction_state")
+        disk.fail("sync", ".journal")
         code = await asyncio.wait_for(mine.end(commit=True), ANSWER_S)
         assert code is ErrorCode.NOT_COORDINATOR
         code = await asyncio.wait_for(mine.end(commit=True), ANSWER_S)
@@ -54,7 +54,7 @@ async def test_a_partition_whose_disk_fails_gets_its_marker_after_a_restart() ->
         await mine.init()
         await mine.write(sick, b"x")
         await mine.write(well, b"x")
-        disk.fail("sync", "sick-0")
+        disk.fail("write", "sick-0")
         assert await asyncio.wait_for(mine.end(commit=True), ANSWER_S) is ErrorCode.NONE
         well_replica = live.services.replicas.get("well", 0)
         assert well_replica is not None

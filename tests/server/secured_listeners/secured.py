@@ -33,7 +33,7 @@ class Secured:
         return next(each.port for each in self.live.broker.endpoints if each.name == listener)
 
     def counts(self, listener: str) -> Any:
-        return self.live.broker.identity.listeners[listener].counts
+        return self.live.broker.parts.identity.listeners[listener].counts
 
     def tls(self, client: str | None = None) -> ssl.SSLContext:
         context = ssl.create_default_context(cadata=AUTHORITY.pem)

@@ -24,6 +24,7 @@ from penstock.security.token_keys import TokenKeys
 from penstock.server.broker import Broker
 from penstock.server.listener_security import secure_listeners
 from penstock.server.metrics.scrape import scrape
+from penstock.server.ports import real_ports
 from tests.server.raw import frame_of, read_answer
 from tests.server.secured_listeners.secured import (
     RECEIVE_BYTES_MAX,
@@ -152,7 +153,7 @@ async def test_json_lines_are_not_spoken_where_a_login_is_asked_for(
         "sasl.enabled.mechanisms": "PLAIN",
         "sasl.jaas.config": "PlainLoginModule required;",
     }
-    broker = Broker(BrokerConfig({**settings, "log.dirs": str(tmp_path)}), dialects=dialects)
+    broker = Broker(BrokerConfig({**settings, "log.dirs": str(tmp_path)}), real_ports(), dialects=dialects)
     await broker.start()
     try:
         reader, writer = await asyncio.open_connection("127.0.0.1", broker.endpoints[0].port)

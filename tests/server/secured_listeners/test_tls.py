@@ -130,7 +130,7 @@ async def test_a_new_file_is_used_by_new_connections_and_a_bad_one_is_not(
     secured: Secured, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = secured.directory / "broker.pem"
-    tls = secured.live.broker.identity.listeners["SSL"].tls
+    tls = secured.live.broker.parts.identity.listeners["SSL"].tls
     assert tls is not None
     first = await certificate_shown(secured, "SSL")
     async with secured.connected("SSL", secured.tls()) as client:

@@ -1,11 +1,16 @@
 """Three brokers in a simulation: what the coordinator has said it keeps outlives it, one by one and all at once."""
 
+import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+import msgspec
 import pytest
 
+from penstock.cluster.controller.delete_topics import DoomedTopic
+from penstock.cluster.coordination.partition import CoordinatorPartition
 from penstock.cluster.topic_names import SHARE_GROUP_STATE
+from penstock.share.state.coordinator import Shard
 from penstock.share.state.persister import ClusterPersister
 from penstock.share.values import RecordState, SharePartitionKey, ShareState, StateBatch
 from penstock.testing.simulation.broker import run_simulated
@@ -91,6 +96,18 @@ class Scene:
         assert len(found) == 1, "nothing is under way"
         return self.machines[found.pop() - 1]
 
+    def shard(self) -> Shard:
+        broker = self.coordinator().broker
+        assert broker is not None
+        found = broker.services.share_state.shards.led(0)
+        assert isinstance(found, CoordinatorPartition)
+        return found
+
+    async def delete_topic(self) -> None:
+        first = self.machines[0]
+        assert first.broker is not None
+        await self.on(first, first.broker.services.controller.delete_topics([DoomedTopic(name=TOPIC)]))
+
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_what_was_acknowledged_outlives_its_coordinator_and_the_whole_cluster(seed: int) -> None:
@@ -115,3 +132,28 @@ def test_what_was_acknowledged_outlives_its_coordinator_and_the_whole_cluster(se
 
     scene, _ = run_simulated(seed, story)
     assert len(scene.coordinators) > 1, "it was another one after the first had died"
+
+
+def test_the_state_of_a_deleted_topic_is_forgotten_when_enough_replicas_are_in_sync() -> None:
+    async def story(loop: SimulatedLoop) -> None:
+        scene = Scene(loop, 1)
+        await scene.form()
+        shard = scene.shard()
+        await next(each for each in reversed(scene.machines) if each is not scene.coordinator()).end(
+            Ending.KILLED
+        )
+        while shard.replica.state is None or len(shard.replica.state.isr) > 2:
+            await asyncio.sleep(0.1)
+        log, usual = shard.replica.log, shard.replica.log.config
+        log.configure(msgspec.structs.replace(usual, min_insync_replicas=3))
+
+        await scene.delete_topic()
+        await asyncio.sleep(3)
+        assert scene.shard() is shard, "it was not loaded again"
+        assert len(shard.state) == 1
+        log.configure(usual)
+
+        while len(shard.state):
+            await asyncio.sleep(0.1)
+
+    run_simulated(1, story)

@@ -3,7 +3,8 @@
 An ordinary client and some processes: it uses no part of the broker but the protocol's codec. `runner.py` runs the
 modules of `workloads/`, each of which starts its own brokers, interleaves what it compares, and gives a `Section` of
 figures; `report.py` tells them, `plots.py` draws them. Letters a to k measure Penstock against the machine, l to u
-against the peers (`peers/`), v to y a cluster of three against one broker; z shows where the time goes.
+and A against the peers (`peers/`), v to y a cluster of three against one broker, B and C clusters of all products; z
+shows where the time goes.
 """
 
 import os
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
     from penstock.cli.bench import report
 
 _MACHINE = "abcdefghijkz"
-_PEERS = "lmnopqrstu"
-_CLUSTER = "vwxy"
-_ALL = _MACHINE + _PEERS + _CLUSTER
+_PEERS = "lmnopqrstuA"
+_CLUSTER = "vwxyBC"
+LETTERS = _MACHINE + _PEERS + _CLUSTER
 
 
 def bench(
@@ -89,9 +90,9 @@ def bench(
     refusal = machine.check_platform()
     if refusal is not None:
         raise CommandError(f"the benchmark cannot run here: {refusal}")
-    chosen = only or (_PEERS if peers else "") + (_CLUSTER if cluster else "") or _ALL
-    if set(chosen) - set(_ALL):
-        raise CommandError(f"--only {only} names no workload: give letters of {_ALL}", EXIT_USAGE)
+    chosen = only or (_PEERS if peers else "") + (_CLUSTER if cluster else "") or LETTERS
+    if set(chosen) - set(LETTERS):
+        raise CommandError(f"--only {only} names no workload: give letters of {LETTERS}", EXIT_USAGE)
     sizes = scale.quick() if quick else scale.full()
     allowed = (sizes.minutes_max if set(chosen) & set(_MACHINE) else 0) + (
         sizes.cluster.minutes_max if set(chosen) - set(_MACHINE) else 0

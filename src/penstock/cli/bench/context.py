@@ -7,15 +7,18 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 from penstock.cli.bench import process
 from penstock.cli.bench.local_cluster import LocalCluster
 from penstock.cli.bench.peers.board import Board
+from penstock.cli.bench.peers.clusters.fleet import ClusterFleet
 from penstock.cli.bench.peers.fleet import PEER_FAILURES, Fleet
 from penstock.cli.bench.peers.targets import Target
-from penstock.cli.bench.peers.tasks import Where
 from penstock.cli.bench.raw_client import RawClient
 from penstock.cli.bench.scale import Scale
+
+P = TypeVar("P")
 
 
 class OutOfTime(Exception):
@@ -36,6 +39,7 @@ class Bench:
         self.scale = scale
         self.scratch = scratch
         self.fleet = Fleet(self.path, self.say, peers)
+        self.clusters = ClusterFleet(self.fleet, self.path, self.say)
         self.board = Board()
         self._tell = tell
         self._step = step
@@ -65,14 +69,18 @@ class Bench:
         self,
         what: str,
         board: Board,
-        places: dict[Target, Where],
-        measure: Callable[[Target, Where], None],
+        places: dict[Target, P],
+        measure: Callable[[Target, P], None],
         *,
         warm_up_rounds: int = 0,
+        measure_reference: Callable[[], None] = lambda: None,
     ) -> None:
-        """Measure each target once in every round. One that fails is told on the board and takes no further part."""
+        """Measure the reference and each target once in every round. A target that fails is noted on the board and
+        takes no further part.
+        """
         for number in self.rounds(what, self.scale.peers.rounds + warm_up_rounds):
             board.is_warming = number < warm_up_rounds
+            measure_reference()
             for target, where in list(places.items()):
                 try:
                     measure(target, where)
@@ -128,6 +136,11 @@ class Bench:
                 mark: stack.enter_context(self.broker(topics, python))[0]
                 for mark, python in process.builds().items()
             }
+
+    def close(self) -> None:
+        """End all servers of the comparisons."""
+        self.clusters.close()
+        self.fleet.close()
 
     def room_bytes(self) -> int:
         return shutil.disk_usage(self.scratch).free

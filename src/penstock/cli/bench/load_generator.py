@@ -1,8 +1,8 @@
 """Many connections and many requests in flight from one thread, cheap enough not to be what is measured.
 
-Each connection sends the same frame over and over. Its bytes are a cycle, so what is owed to the socket is a number
-of bytes, and answers are counted by their length: no request is built and no answer decoded. Error codes are
-checked by slicing whole columns out of what was received.
+Each connection sends the same frame over and over, or a few of equal length in turn. Their bytes are a cycle, so what
+is owed to the socket is a number of bytes, and answers are counted by their length: no request is built and no answer
+decoded. Error codes are checked by slicing whole columns out of what was received.
 """
 
 import select
@@ -39,24 +39,26 @@ class _Pipe:
         "answered_bytes",
         "connection",
         "cycle",
+        "cycle_bytes",
         "frame_bytes",
         "owed_bytes",
         "sent_at",
         "sent_bytes",
     )
 
-    def __init__(self, connection: socket.socket, frame: bytes, window: int) -> None:
+    def __init__(self, connection: socket.socket, frames: bytes, window: int) -> None:
         self.connection = connection
-        self.frame_bytes = len(frame)
-        self.cycle = memoryview(frame * (window + 1))
-        self.owed_bytes = len(frame) * window
+        self.frame_bytes = 4 + int.from_bytes(frames[:4], "big")
+        self.cycle_bytes = len(frames)
+        self.cycle = memoryview(frames * (window + 1))
+        self.owed_bytes = self.frame_bytes * window
         self.sent_bytes = 0
         self.answered_bytes = 0
         self.sent_at = 0.0
 
     def send(self) -> bool:
         """Send what is owed, as far as the socket takes it; says whether some is left."""
-        start = self.sent_bytes % self.frame_bytes
+        start = self.sent_bytes % self.cycle_bytes
         try:
             count = self.connection.send(self.cycle[start : start + self.owed_bytes])
         except BlockingIOError:
@@ -67,7 +69,7 @@ class _Pipe:
 
 
 class LoadGenerator:
-    """`frames[i]` is sent on connection i, `window` of them in flight."""
+    """`frames[i]` is sent on connection i, `window` requests in flight: one frame, or several of equal length."""
 
     def __init__(
         self, address: tuple[str, int], frames: Sequence[bytes], shape: AnswerShape, window: int

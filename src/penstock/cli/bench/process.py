@@ -150,8 +150,21 @@ class ServerProcess:
     def memory(self) -> Memory:
         return memory_of(self.pid)
 
+    def written_bytes(self) -> int:
+        """How much this process alone has made the kernel write to storage, by all threads: a page counts each time
+        it turns dirty, and direct writes count as they are. The filesystem's own journal is not in it.
+        """
+        with open(f"/proc/{self.pid}/io", encoding="ascii") as file:
+            return parse_written_bytes(file.read())
+
     def open_files(self) -> int:
         return len(os.listdir(f"/proc/{self.pid}/fd"))
+
+
+def parse_written_bytes(io: str) -> int:
+    """The count of bytes written, from the text of /proc/PID/io."""
+    fields = dict(line.split(": ") for line in io.splitlines())
+    return int(fields["write_bytes"])
 
 
 def memory_of(pid: int) -> Memory:

@@ -17,8 +17,8 @@ it. Goals are reported, never asserted.
 
 ```
 python -m tools.setup_peers                # the other brokers: Kafka's jars, nats-server, Redis, RabbitMQ
-penstock bench --peers                     # beside them, workloads l to u
-penstock bench --cluster                   # three brokers against one, workloads v to y
+penstock bench --peers                     # beside them, workloads l to u and A
+penstock bench --cluster                   # three brokers against one, v to y; clusters side by side, B and C
 penstock bench --only ln --targets penstock,redis --rounds 5 --seconds 2
 ```
 """
@@ -134,7 +134,7 @@ def merged(newest: Report, earlier: Sequence[Report]) -> Report:
             if section.key not in sections and section.failure is None:
                 sections[section.key] = msgspec.structs.replace(section, notes=(*section.notes, note))
     targets = newest.targets or next((report.targets for report in earlier if report.targets), ())
-    ordered = tuple(sections[key] for key in sorted(sections))
+    ordered = tuple(sections[key] for key in sorted(sections, key=str.swapcase))  # capitals follow z
     return msgspec.structs.replace(newest, sections=ordered, targets=targets)
 
 

@@ -13,7 +13,8 @@ from typing import NoReturn, Protocol
 from penstock.cli.bench import machine, report
 from penstock.cli.bench.context import Bench, OutOfTime
 from penstock.cli.bench.figures import Section
-from penstock.cli.bench.peers.targets import TARGETS
+from penstock.cli.bench.peers.clusters.targets import CLUSTER_TARGETS
+from penstock.cli.bench.peers.targets import TARGETS, TRANSACTION_TARGETS, Target
 from penstock.cli.bench.scale import Scale
 from penstock.cli.bench.workloads import (
     bulk_producer,
@@ -21,6 +22,8 @@ from penstock.cli.bench.workloads import (
     cluster_catch_up,
     cluster_failover,
     cluster_partitions,
+    cluster_peers,
+    cluster_peers_failover,
     cluster_publish,
     group_commit,
     groups,
@@ -36,6 +39,7 @@ from penstock.cli.bench.workloads import (
     peer_publishers,
     peer_recovery,
     peer_start,
+    peer_transactions,
     produce_rate,
     profile,
     recovery,
@@ -82,6 +86,9 @@ WORKLOADS: tuple[Workload, ...] = (
     cluster_catch_up,
     cluster_partitions,
     profile,
+    peer_transactions,
+    cluster_peers,
+    cluster_peers_failover,
 )
 
 
@@ -106,7 +113,7 @@ def run(scale: Scale, keys: str, results_dir: str, watcher: Watcher, peers: str 
         with _termination_as_exit():
             described = machine.describe(scratch)
             bench = Bench(scale, scratch, watcher.tell, watcher.step, peers)
-            with contextlib.closing(bench.fleet):
+            with contextlib.closing(bench):
                 sections = _run_all(bench, [w for w in WORKLOADS if w.KEY in keys], watcher)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
@@ -137,8 +144,15 @@ def target_states(versions: dict[str, str], absent: dict[str, str]) -> tuple[rep
             durability=target.durability,
             state=_state(target.server, versions, absent),
         )
-        for target in TARGETS
+        for target in _all_targets(versions, absent)
     )
+
+
+def _all_targets(versions: dict[str, str], absent: dict[str, str]) -> list[Target]:
+    """Those of all comparisons, and those of single ones that were asked for."""
+    asked = {*versions, *absent}
+    more = (*TRANSACTION_TARGETS, *CLUSTER_TARGETS)
+    return [*TARGETS, *(target for target in more if target not in TARGETS and target.server in asked)]
 
 
 def _state(server: str, versions: dict[str, str], absent: dict[str, str]) -> str:

@@ -57,7 +57,7 @@ def full() -> Scale:
         minutes_max=25,
         peers=peer_scale.full(),
         cluster=ClusterScale(
-            minutes_max=40, failovers=6, catch_up_bytes=5_000_000_000, partition_counts=(1_000, 5_000)
+            minutes_max=60, failovers=6, catch_up_bytes=5_000_000_000, partition_counts=(1_000, 5_000)
         ),
     )
 
@@ -78,7 +78,7 @@ def quick() -> Scale:
         spark_latency_records=10,
         minutes_max=5,
         peers=peer_scale.quick(),
-        cluster=ClusterScale(minutes_max=10, failovers=2, catch_up_bytes=20_000_000, partition_counts=(100,)),
+        cluster=ClusterScale(minutes_max=15, failovers=2, catch_up_bytes=20_000_000, partition_counts=(100,)),
     )
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import random
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeVar
 
 from penstock.cluster.controller.acls import (
@@ -65,10 +65,12 @@ from penstock.cluster.controller.scram_credentials import (
     decide_first_users,
 )
 from penstock.cluster.controller.settings_review import decide_review
+from penstock.cluster.metadata.applied import Subscriber
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.image import MetadataImage, ResourceType
-from penstock.cluster.metadata.log import MetadataLog, Subscriber
+from penstock.cluster.metadata.log import MetadataLog
 from penstock.config.broker import BrokerConfig
+from penstock.config.live import LiveConfig
 from penstock.config.overrides import topic_config
 from penstock.config.property import ConfigError
 from penstock.config.topic import TopicConfig
@@ -82,29 +84,28 @@ R = TypeVar("R")
 class Controller:
     """`image` is what is known of the cluster, `config` this broker's settings as they hold now."""
 
-    def __init__(self, log: MetadataLog, config: BrokerConfig, randomness: random.Random) -> None:
-        self.config = config
+    def __init__(self, log: MetadataLog, settings: LiveConfig, randomness: random.Random) -> None:
         self._log = log
+        self._settings = settings
         self._randomness = randomness
         self._lock = asyncio.Lock()
         self._running: set[asyncio.Task[object]] = set()
-        self.leader_id: Callable[[], int | None] = lambda: self.config.node_id
-        """Which node decides; set by whoever knows the quorum."""
-        self.may_decide: Callable[[], bool] = lambda: True
-        """Whether the image is that of the active controller: what another node knows may be out of date."""
-        self.create_elsewhere: Callable[[str], Awaitable[TopicCreated]] | None = None
-        """How to have a topic made when another node decides."""
         log.subscribe(self._follow_settings)
+
+    @property
+    def config(self) -> BrokerConfig:
+        return self._settings.current
 
     @property
     def controller_id(self) -> int:
         """The node that decides, or -1 when there is none at the moment."""
-        leader_id = self.leader_id()
+        leader_id = self._log.sink.leader_id
         return -1 if leader_id is None else leader_id
 
     @property
     def is_active(self) -> bool:
-        return self.leader_id() == self.config.node_id
+        """Whether this node leads the quorum: it decides when it has applied all that was committed before."""
+        return self._log.sink.leader_id == self.config.node_id
 
     @property
     def image(self) -> MetadataImage:
@@ -142,7 +143,7 @@ class Controller:
         if known is not None and known.incarnation_id == broker.incarnation_id:
             return Decision([], known.epoch)  # its first try was answered too late
         return decide_register_broker(
-            self.image, self.config, broker, epoch=self._log.next_offset, fenced=fenced
+            self.image, self.config, broker, epoch=self._log.sink.next_offset, fenced=fenced
         )
 
     async def create_topics(
@@ -155,8 +156,6 @@ class Controller:
 
     async def auto_create_topic(self, name: str) -> TopicCreated:
         """Make a topic that somebody asked for; TOPIC_ALREADY_EXISTS when another was quicker."""
-        if self.create_elsewhere is not None and not self.is_active:
-            return await self.create_elsewhere(name)
         created = await self.create_topics([auto_created_topic(self.image, self.config, name)])
         return created[0]
 
@@ -292,7 +291,7 @@ class Controller:
 
     async def _run(self, decide: Callable[[], Decision[R]], validate_only: bool) -> R:
         async with self._lock:
-            if not self.may_decide():
+            if not self._log.sink.is_active:  # what another node knows may be out of date
                 raise NotController("this node is not the active controller")
             records, result = decide()
             if records and not validate_only:
@@ -305,7 +304,7 @@ class Controller:
         if ours.isdisjoint(delta.configs_changed):
             return
         try:
-            self.config = self.config.with_dynamic(
+            self._settings.current = self.config.with_dynamic(
                 cluster_wide=self.image.cluster_settings(), per_broker=self.image.broker_settings(node_id)
             )
         except ConfigError as error:  # together with this broker's file, which who decided it does not know

@@ -25,7 +25,7 @@ from penstock.cluster.coordination.errors import CoordinatorError, told_of
 from penstock.cluster.coordination.loading import Gap, PartitionLoad, Replayed
 from penstock.cluster.coordination.pending_batch import RECORD_OVERHEAD_BYTES, PendingBatch, size_of
 from penstock.cluster.replica import Replica
-from penstock.cluster.replica_errors import NotEnoughReplicasAfterAppend
+from penstock.cluster.replica_errors import NotEnoughReplicas, NotEnoughReplicasAfterAppend
 from penstock.observability.clock import Clock
 from penstock.observability.completion import Completion
 from penstock.protocol.compression import Codec
@@ -182,6 +182,16 @@ class CoordinatorPartition(Generic[S]):
         """Whether this broker leads the partition, in the epoch in which the state was loaded."""
         replica = self.replica
         return not self._is_ended and replica.is_leader and replica.leader_epoch == self.leader_epoch
+
+    def require_in_sync(self) -> None:
+        """Raises `CoordinatorError` when the log would refuse any write now, because too few replicas are in sync.
+
+        A write that the log refuses has the partition loaded again. This is for those who do better to wait.
+        """
+        try:
+            self.replica.require_in_sync()
+        except NotEnoughReplicas as error:
+            raise CoordinatorError(told_of(error.code), str(error)) from error
 
     @property
     def _size_bytes_max(self) -> int:

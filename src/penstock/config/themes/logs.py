@@ -30,6 +30,13 @@ DISK_RESERVE_BYTES = THEME.long(
     at_least=disk_reserve.AUTOMATIC,
     live=Live.PER_BROKER,
 )
+JOURNAL_BYTES = THEME.long(
+    "penstock.journal.bytes",
+    64 << 20,
+    "How large the journal may become, in which small appends to all partitions are made durable with one sync. 0 does "
+    "without it: each partition is synced by itself.",
+    at_least=0,
+)
 LOG_DIR_FAILURE_TIMEOUT_MS = THEME.long(
     "log.dir.failure.timeout.ms",
     30_000,

@@ -14,7 +14,7 @@ def places_of(assignment: Assignment) -> set[Place]:
 
 def assignment_of(places: Iterable[Place]) -> dict[bytes, frozenset[int]]:
     found: dict[bytes, set[int]] = {}
-    for topic_id, partition in places:
+    for topic_id, partition in sorted(places):  # the order of a set differs from process to process
         found.setdefault(topic_id, set()).add(partition)
     return {topic_id: frozenset(partitions) for topic_id, partitions in found.items()}
 

@@ -141,7 +141,7 @@ class ShareGroups:
         missing = heartbeat.uninitialized(group, now)
         try:
             if missing:
-                self.initialize(shard, group, dict.fromkeys(places_of(missing), UNINITIALIZED_OFFSET))
+                self.initialize(shard, group, dict.fromkeys(sorted(places_of(missing)), UNINITIALIZED_OFFSET))
         except CoordinatorError as error:
             return _refused(error.code, error.message)
         answer = self._answer(shard, group, response)
@@ -269,7 +269,7 @@ class ShareGroups:
         if not shard.leads:
             raise CoordinatorError(ErrorCode.NOT_COORDINATOR)
         work = self._each(
-            {place: self.persister.delete(self.key(group, place)) for place in places_of(partitions)}
+            {place: self.persister.delete(self.key(group, place)) for place in sorted(places_of(partitions))}
         )
         task = asyncio.get_running_loop().create_task(work, name=f"delete share group state {group.group_id}")
         self._deletions[task] = shard

@@ -1,19 +1,25 @@
 """The counts of one broker, where those who count and those who scrape find them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sized
 
 from penstock.observability.exposition import Histogram
 from penstock.observability.loop_lag import LoopLag
 from penstock.security.identity_counts import IdentityCounts
+from penstock.server.identity import Identity
 from penstock.server.metrics.requests import RequestCounts
 
 
 class BrokerMetrics:
-    __slots__ = ("connection_count", "flush_seconds", "identity", "loop_lag", "requests")
+    __slots__ = ("_identity", "connections", "flush_seconds", "loop_lag", "requests")
 
-    def __init__(self, flush_seconds: Histogram) -> None:
+    def __init__(self, flush_seconds: Histogram, connections: Sized, identity: Identity) -> None:
         self.requests = RequestCounts()
         self.loop_lag = LoopLag()
         self.flush_seconds = flush_seconds
-        self.connection_count: Callable[[], int] = lambda: 0
-        self.identity: Mapping[str, IdentityCounts] = {}  # of the listeners that ask who somebody is
+        self.connections = connections
+        self._identity = identity
+
+    @property
+    def identity(self) -> Mapping[str, IdentityCounts]:
+        """Of the listeners that ask who somebody is."""
+        return self._identity.counts

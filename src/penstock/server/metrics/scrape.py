@@ -171,7 +171,7 @@ def _node(services: Services) -> Iterator[str]:
     replicas = list(services.replicas)
     leading = [replica for replica in replicas if replica.is_leader]
     gauges = (
-        ("connections", "Open client connections", services.metrics.connection_count()),
+        ("connections", "Open client connections", len(services.metrics.connections)),
         ("ready", "1 when this broker serves", services.is_ready),
         ("controller_active", "1 on the node that is the active controller", quorum.is_active),
         ("raft_is_leader", "1 on the leader of the metadata quorum", node.is_leader),

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from penstock.cluster.controller import Controller
+from penstock.cluster.controller_access import CreateTopic
 from penstock.cluster.coordination.change import Change
 from penstock.cluster.coordination.errors import CoordinatorError
 from penstock.cluster.coordination.partition import CoordinatorPartition
@@ -46,9 +47,12 @@ _TURN = 100  # snapshots that are made before others get their turn
 class ShareStateCoordinator:
     """Whoever asks for something gets it decided on the spot, or `PersisterError`; the awaitable waits for the log."""
 
-    def __init__(self, controller: Controller, replicas: Replicas, clock: Clock) -> None:
+    def __init__(
+        self, controller: Controller, replicas: Replicas, clock: Clock, *, create_topic: CreateTopic
+    ) -> None:
         config = controller.config
         self._controller = controller
+        self._create_topic = create_topic
         self._replicas = replicas
         self._clock = clock
         self.shards: CoordinatorPartitions[ShareStateShard] = CoordinatorPartitions(
@@ -113,7 +117,7 @@ class ShareStateCoordinator:
         """Make the topic if there is none; when that fails there still is none."""
         if self.shards.partition_count == 0:
             try:
-                await self._controller.auto_create_topic(SHARE_GROUP_STATE)
+                await self._create_topic(SHARE_GROUP_STATE)
             except (LogError, RaftError) as error:
                 log.warning("%s could not be made: %s", SHARE_GROUP_STATE, error)
 
@@ -191,9 +195,14 @@ class ShareStateCoordinator:
 
     @staticmethod
     def _write_unattended(shard: Shard, change: Change) -> None:
-        """Write what nobody waits for. What is refused is not changed."""
+        """Write what nobody waits for. What is refused is not changed.
+
+        Nothing is written while too few replicas are in sync: a write that fails has the shard loaded again, which ends
+        in the same write. `prune` tries again.
+        """
         if change.records:
             with contextlib.suppress(CoordinatorError):
+                shard.require_in_sync()
                 shard.submit(change)
 
     # -- what nobody asks for -------------------------------------------------------------------------
@@ -226,8 +235,9 @@ class ShareStateCoordinator:
                     await asyncio.sleep(0)
 
     async def prune(self) -> None:
-        """Cut the logs before what is needed of them."""
+        """Forget the topics that are gone, and cut the logs before what is needed of them."""
         for shard in self.shards:
+            self._forget_deleted_topics(shard)
             try:
                 await self._prune(shard)
             except (PersisterError, LogError, CorruptRecords) as error:

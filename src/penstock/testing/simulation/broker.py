@@ -3,22 +3,24 @@
 import asyncio
 import contextlib
 import gc
+import socket
+import ssl
 from collections.abc import Callable, Coroutine, Iterator
 from functools import partial
 from random import Random
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import msgspec
 
+from penstock.client.connector import P, SocketConnector
 from penstock.config.broker import load
 from penstock.config.listeners import Endpoint
-from penstock.observability.offload import Then, ThreadOffload
+from penstock.observability.offload import OffloadPool, Then
 from penstock.server.broker import Broker
-from penstock.server.connection import Connection
-from penstock.server.connection_host import Tracked
-from penstock.server.server import Server
+from penstock.server.network import Listener, MakeProtocol
+from penstock.server.ports import Ports, compact_on_offload, no_ring
+from penstock.server.socket_options import SocketOptions
 from penstock.storage.files import FileSystem
-from penstock.storage.log_store import LogStore
 from penstock.testing.offload import LoopOffload
 from penstock.testing.simulation.loop import SimulatedLoop, Stuck
 from penstock.testing.simulation.network import CALM, SimulatedNetwork, Weather
@@ -30,6 +32,7 @@ _WALL_MS_AT_START = 1_700_000_000_000
 _WORK_S_MAX = 0.002
 _CHECK_S_MAX = 0.1
 _SLOW_WORK_S = (0.01, 0.4)
+_DESCRIPTORS = 1 << 16
 _CANCELLATIONS_MAX = 5
 _CANCELLATION_S = 1.0
 SECRET = bytes(range(32))
@@ -89,69 +92,39 @@ class SimulatedOffload(LoopOffload):
             then(result, failure)
 
 
-class SimulatedServer(Server):
+class MachineNetwork:
     """Listens at names that only the simulation knows."""
 
-    async def _listen(self, endpoint: Endpoint) -> Endpoint:
-        loop = asyncio.get_running_loop()
-        assert isinstance(loop, SimulatedLoop)
-        server: Any = await loop.create_server(
-            partial(Connection, self._host, endpoint.name),
-            current_node.get(),
-            endpoint.port,
-            start_serving=False,
+    def __init__(self, loop: SimulatedLoop) -> None:
+        self._loop = loop
+        self._sockets = SocketConnector()
+
+    async def bind(self, endpoint: Endpoint, _options: SocketOptions) -> "BoundName":
+        return BoundName(self._loop, msgspec.structs.replace(endpoint, host=current_node.get()))
+
+    async def connect(
+        self, make: Callable[[], P], host: str, port: int, *, tls: ssl.SSLContext | None = None
+    ) -> P:
+        return await self._sockets.connect(make, host, port, tls=tls)  # the loop has no other network
+
+
+class BoundName:
+    def __init__(self, loop: SimulatedLoop, endpoint: Endpoint) -> None:
+        self._loop = loop
+        self.endpoint = endpoint
+
+    async def listener(self, make: MakeProtocol) -> Listener:
+        server = await self._loop.create_server(
+            make, self.endpoint.host, self.endpoint.port, start_serving=False
         )
-        self._servers[endpoint.name] = server
-        return msgspec.structs.replace(endpoint, host=server.address[0], port=server.address[1])
+        self.endpoint = msgspec.structs.replace(self.endpoint, port=server.address[1])
+        return server
 
+    def socket(self) -> socket.socket:
+        raise NotImplementedError("no TLS is simulated")
 
-class _Ordered(set[Tracked]):
-    """A set that is gone through in the order in which its members came, which a seed repeats."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._members: dict[Tracked, None] = {}
-
-    def add(self, element: Tracked) -> None:
-        super().add(element)
-        self._members[element] = None
-
-    def discard(self, element: object) -> None:
-        super().discard(element)
-        self._members.pop(cast("Tracked", element), None)
-
-    def __iter__(self) -> Iterator[Tracked]:
-        return iter(self._members)
-
-
-class SimulatedBroker(Broker):
-    """Starts and stops like any other. Its host name is its machine's."""
-
-    store: LogStore
-    """There once it has begun to start."""
-
-    def _threads(self, count: int, name: str) -> ThreadOffload:  # noqa: ARG002 - there is one loop for all
-        loop = asyncio.get_running_loop()
-        assert isinstance(loop, SimulatedLoop)
-        return SimulatedOffload(loop, _CHECK_S_MAX if name == "penstock-check" else _WORK_S_MAX)
-
-    async def _open_store(self, *args: Any) -> LogStore:
-        self.store = await super()._open_store(*args)
-        return self.store
-
-    def _ring(self) -> None:
-        return None
-
-    def _server(self) -> Server:
-        real = super()._server()
-        self.connections = real._host.connections = _Ordered()  # noqa: SLF001 - see below
-        # The broker takes no server as an argument, and all else of the real one is wanted.
-        return SimulatedServer(
-            real._host,  # noqa: SLF001
-            real._clock,  # noqa: SLF001
-            idle_ms_max=real._idle_ms_max,  # noqa: SLF001
-            sockets=real._sockets,  # noqa: SLF001
-        )
+    def close(self) -> None:
+        pass
 
 
 def simulated_broker(
@@ -163,17 +136,27 @@ def simulated_broker(
     settings: tuple[str, ...] = (),
     join: tuple[tuple[str, int], ...] = (),
     secret: bytes = SECRET,
-) -> SimulatedBroker:
+) -> Broker:
     """A broker that keeps its data in `/data` of `files` and listens on port 9092 of the machine it runs on."""
     given = [f"node.id={node_id}", "log.dirs=/data", "listeners=PLAINTEXT://simulated:9092", *settings]
-    return SimulatedBroker(
-        load(None, given),
+    clock = SimulatedClock(loop)
+    ports = Ports(
+        clock=clock,
+        liveness=clock,
         files=files,
-        clock=SimulatedClock(loop),
+        network=MachineNetwork(loop),
         randomness=randomness(seed, f"broker {node_id}"),
-        join=join,
-        secret=secret,
+        threads=partial(_simulated_threads, loop),
+        open_ring=no_ring,
+        compactor=compact_on_offload,
+        descriptor_limit=lambda: _DESCRIPTORS,
     )
+    return Broker(load(None, given), ports, join=join, secret=secret)
+
+
+def _simulated_threads(loop: SimulatedLoop, _count: int, name: str) -> OffloadPool:
+    """There is one loop for all."""
+    return SimulatedOffload(loop, _CHECK_S_MAX if name == "penstock-check" else _WORK_S_MAX)
 
 
 def run_simulated(

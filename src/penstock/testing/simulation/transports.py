@@ -7,6 +7,7 @@ be under way unacknowledged. When a machine vanishes its peers are reset.
 
 import asyncio
 import contextvars
+import zlib
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -232,7 +233,7 @@ class SimulatedTransport(asyncio.Transport):
             self._is_writing_paused = False
             self._loop.call_soon(self._protocol.resume_writing, context=self.context)
         if not peer.is_lost:
-            self._loop.note(f"{self.node} -> {peer.node}: {len(piece)} bytes")
+            self._loop.note(f"{self.node} -> {peer.node}: {len(piece)} bytes, {zlib.crc32(piece):08x}")
             peer.receive(piece)
 
     def receive(self, piece: bytes) -> None:

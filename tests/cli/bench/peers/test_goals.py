@@ -1,6 +1,6 @@
 from penstock.cli.bench.peers import goals
 from penstock.cli.bench.peers.board import Board
-from penstock.cli.bench.peers.targets import TARGETS
+from penstock.cli.bench.peers.targets import BARE_LOOP, TARGETS
 
 
 def full_board() -> Board:
@@ -30,3 +30,22 @@ def test_the_best_peer_is_one_that_syncs_and_is_not_kafka() -> None:
     best = goals.beside_best(full_board(), "rate", goals.at_least(0.8))
     assert [ratio.reference.label for ratio in best] == ["RabbitMQ, quorum queue"] * 2
     assert goals.beside_best(Board(), "rate") == ()
+
+
+def test_the_bare_loop_is_a_reference_for_each_build_and_no_peer() -> None:
+    board = full_board()
+    board.add(BARE_LOOP, "rate", 100, "/s", more_is_better=True)
+    assert [ratio.label for ratio in goals.beside_bare_loop(board, "rate")] == [
+        "rate: Penstock / bare fdatasync loop",
+        "rate: Penstock, compiled / bare fdatasync loop",
+    ]
+    assert not any("bare" in ratio.label for ratio in goals.beside_each(board, "rate"))
+    assert goals.beside_bare_loop(full_board(), "rate") == ()
+
+
+def test_each_of_ours_is_compared_with_those_that_acknowledge_at_the_same_moment() -> None:
+    labels = [ratio.label for ratio in goals.beside_equals(full_board(), "rate", TARGETS)]
+    assert "rate: Penstock, page cache / Kafka" in labels
+    assert "rate: Penstock / Kafka, flush.messages=1" in labels
+    assert "rate: Penstock / Kafka" not in labels
+    assert not any(label.endswith("/ Penstock") for label in labels)

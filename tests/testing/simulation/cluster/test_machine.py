@@ -17,15 +17,24 @@ COMMITTED = 10
 ROOM = bytes(1000)
 
 
+def machine_of(node_id: int) -> Machine:
+    return Machine(SimulatedLoop(SimulatedNetwork(Random(1)), Random(1)), 1, node_id, ())
+
+
 @pytest.fixture
 def machine() -> Machine:
-    return Machine(SimulatedLoop(SimulatedNetwork(Random(1)), Random(1)), 1, 1, ())
+    return machine_of(1)
 
 
-def store(machine: Machine) -> bytes:
+@pytest.fixture
+def other() -> Machine:
+    return machine_of(2)
+
+
+def store(machine: Machine, *, count: int = COUNT, committed: int = COMMITTED) -> bytes:
     batches = [
         build_batch([NewRecord(value=b"%d" % number)], base_offset=number, leader_epoch=3)
-        for number in range(COUNT)
+        for number in range(count)
     ]
     content = b"".join(batches)
     machine.disk.make_dirs("/data/orders-2")
@@ -33,7 +42,7 @@ def store(machine: Machine) -> bytes:
     file.write([content + ROOM], 0)
     file.sync()
     file.close()
-    names = {PartitionName("orders", 2): COMMITTED, PartitionName("ledger", 0): COMMITTED}
+    names = {PartitionName("orders", 2): committed, PartitionName("ledger", 0): committed}
     write_offsets(machine.disk, f"/data/{HIGH_WATERMARKS}", names)
     return content
 
@@ -43,9 +52,10 @@ def content_of(machine: Machine) -> bytes:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_one_bit_flips_and_a_checksum_or_a_length_tells(machine: Machine, seed: int) -> None:
+def test_one_bit_flips_and_a_checksum_or_a_length_tells(machine: Machine, other: Machine, seed: int) -> None:
     before = store(machine)
-    assert machine.rot("orders", Random(seed)) == "orders-2"
+    store(other)
+    assert machine.rot("orders", Random(seed), [machine_of(3), other]) == "orders-2"
     after = content_of(machine)
     (place,) = [at for at, (old, new) in enumerate(zip(before, after, strict=False)) if old != new]
     assert (before[place] ^ after[place]).bit_count() == 1
@@ -58,11 +68,36 @@ def test_one_bit_flips_and_a_checksum_or_a_length_tells(machine: Machine, seed: 
         assert not crc_is_valid(after, position, header.size_bytes)
 
 
-def test_nothing_rots_where_nothing_is_stored(machine: Machine) -> None:
+def test_nothing_rots_where_nothing_is_stored(machine: Machine, other: Machine) -> None:
     machine.disk.make_dirs("/data")
-    assert machine.rot("orders", Random(1)) is None
+    store(other)
+    assert machine.rot("orders", Random(1), [other]) is None
     store(machine)
-    assert machine.rot("ledger", Random(1)) is None
+    assert machine.rot("ledger", Random(1), [other]) is None
+
+
+@pytest.mark.parametrize("count", [0, 3])
+def test_the_only_copy_of_a_batch_does_not_rot(machine: Machine, other: Machine, count: int) -> None:
+    store(other, count=count)  # its high watermark is a claim: the batches themselves are looked for
+    before = store(machine)
+    places = set()
+    for seed in range(40):
+        machine.rot("orders", Random(seed), [other])
+        after = content_of(machine)
+        places |= {at for at, (old, new) in enumerate(zip(before, after, strict=False)) if old != new}
+    offsets = {
+        header.base_offset
+        for at, header in iter_batches(before)
+        if places & set(range(at, at + header.size_bytes))
+    }
+    assert offsets == set(range(count))
+
+
+def test_what_the_other_machine_may_still_lose_does_not_rot(machine: Machine, other: Machine) -> None:
+    store(other, committed=0)
+    before = store(machine)
+    assert all(machine.rot("orders", Random(seed), [other]) is None for seed in range(20))
+    assert content_of(machine)[: len(before)] == before
 
 
 def test_a_machine_is_well_until_its_disk_is_full(machine: Machine) -> None:

@@ -15,7 +15,9 @@ import msgspec
 
 from penstock.cli.bench.peers.clients import Client, client_of
 from penstock.cli.bench.peers.clients.stamp import due_s
+from penstock.cli.bench.peers.outage import ANSWER_WITHIN_S, Outage
 from penstock.cli.bench.peers.tasks import WARM_UP_MESSAGES, Outcome, Task
+from penstock.cli.bench.readable import is_readable_within
 
 _RETRY_S = 0.005
 _TRY_S = 5.0
@@ -50,6 +52,10 @@ def _prepare(task: Task) -> Callable[[], Outcome]:
                 client.publish_one(b"x" * task.message_bytes)
     elif task.operation in ("read", "timed-read"):
         client.open_reader(task.group)
+    elif task.operation == "outage":
+        client.open_publisher(ANSWER_WITHIN_S)
+    elif task.operation == "transform":
+        client.open_transformer(task.group)
     return lambda: _measure(task, client)
 
 
@@ -82,6 +88,12 @@ def _do(task: Task, client: Client) -> tuple[int, list[float]]:
             return sum(len(values) for values in client.read(task.count)), []
         case "timed-read":
             return task.count, _timed(client, task.count)
+        case "outage":
+            count, longest_s = Outage(client, task.duration_s).run(payload, _is_kill_announced)
+            return count, [longest_s]
+        case "transform":
+            latencies = client.transform(task.output, task.transaction_messages, task.duration_s)
+            return len(latencies), latencies
     return 0, []
 
 
@@ -96,6 +108,14 @@ def _lone(client: Client, payload: bytes, duration_s: float) -> tuple[int, list[
         latencies.append(done - now)
         now = done
     return len(latencies), latencies
+
+
+def _is_kill_announced() -> bool:
+    """Whether the harness has written another line, which says that the node was killed."""
+    is_announced = is_readable_within(sys.stdin.fileno(), 0)
+    if is_announced:
+        sys.stdin.buffer.readline()
+    return is_announced
 
 
 def _timed(client: Client, count: int) -> list[float]:

@@ -43,6 +43,10 @@ class Agent:
     def begin(self) -> None:
         self._tell(b"go")
 
+    def announce_kill(self) -> None:
+        """To a client whose task is an outage, when the node that it publishes to has been killed."""
+        self._tell(b"killed")
+
     def outcome(self) -> Outcome:
         line = self._line(_DONE_WITHIN_S)
         outcome = msgspec.json.decode(line, type=Outcome) if line else None

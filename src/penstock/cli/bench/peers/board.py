@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from penstock.cli.bench.figures import Comparison, Goal, Ratio, Row, Series
+from penstock.cli.bench.figures import Comparison, Goal, Ratio, Row, Section, Series
 from penstock.cli.bench.peers.targets import Target
 
 
@@ -40,6 +40,17 @@ class Board:
 
     def comparisons(self) -> tuple[Comparison, ...]:
         return tuple(self._comparison(what) for what in self._values)
+
+    def section(self, key: str, title: str, method: str, ratios: Iterable[Ratio], *notes: str) -> Section:
+        """All that is on it, as a section of the page."""
+        return Section(
+            key=key,
+            title=title,
+            method=method,
+            ratios=tuple(ratios),
+            comparisons=self.comparisons(),
+            notes=(*notes, *self.notes()),
+        )
 
     def _comparison(self, what: str) -> Comparison:
         rows = [

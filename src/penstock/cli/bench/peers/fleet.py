@@ -11,7 +11,7 @@ import msgspec
 from penstock.cli.bench.peers.agents import ClientFailed, Operators
 from penstock.cli.bench.peers.board import Board
 from penstock.cli.bench.peers.clients import missing_package
-from penstock.cli.bench.peers.servers.running import NotStarted, Running, free_port
+from penstock.cli.bench.peers.servers.running import NotStarted, Product, Running, free_port
 from penstock.cli.bench.peers.targets import TARGETS, Target, server_named
 from penstock.cli.bench.peers.tasks import Task, Where
 
@@ -31,13 +31,18 @@ class Fleet:
         self.absent: dict[str, str] = {}  # servers that cannot be had or did not start, and why
         self.versions: dict[str, str] = {}
 
-    def targets(self, chosen: Callable[[Target], bool] = lambda _: True) -> list[Target]:
+    def targets(
+        self,
+        chosen: Callable[[Target], bool] = lambda _: True,
+        among: Sequence[Target] = TARGETS,
+        product_named: Callable[[str], Product] = server_named,
+    ) -> list[Target]:
         """The wanted targets whose server and client this machine has."""
         found = []
-        for target in TARGETS:
+        for target in among:
             if not self._is_wanted(target) or not chosen(target):
                 continue
-            server = server_named(target.server)
+            server = product_named(target.server)
             reason = server.missing() or missing_package(server.dialect)
             if reason is not None:
                 self.absent[server.name] = reason

@@ -4,18 +4,21 @@ Which pairs are formed: each build of ours with every peer that syncs before it 
 both acknowledge from the page cache.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from penstock.cli.bench.figures import Goal, Ratio
 from penstock.cli.bench.peers.board import Board
 from penstock.cli.bench.peers.targets import (
+    BARE_LOOP,
     COMPILED,
+    KAFKA_ALL_SYNCED,
     KAFKA_CACHED,
     KAFKA_SYNCED,
     PENSTOCK,
     PENSTOCK_CACHED,
     SYNCED,
     TARGETS,
+    Target,
 )
 
 _OURS_SYNCED = (PENSTOCK, COMPILED)
@@ -47,6 +50,26 @@ def beside_best(board: Board, what: str, goal: Goal | None = None) -> tuple[Rati
 def beside_kafka(board: Board, what: str, goal: Goal | None = None) -> tuple[Ratio, ...]:
     """Ours over Kafka at the same flush setting."""
     return _made(board.ratio(what, ours, theirs, goal) for ours, theirs in _KAFKA_PAIRS)
+
+
+def beside_kafka_transactions(board: Board, what: str, goal: Goal | None = None) -> tuple[Ratio, ...]:
+    """Ours over Kafka with every log synced, those of its coordinators too."""
+    return _made(board.ratio(what, ours, KAFKA_ALL_SYNCED, goal) for ours in _OURS_SYNCED)
+
+
+def beside_equals(board: Board, what: str, targets: Sequence[Target]) -> tuple[Ratio, ...]:
+    """Each of ours over each of the others that acknowledges at the same moment."""
+    return _made(
+        board.ratio(what, ours.name, theirs.name)
+        for ours in targets
+        for theirs in targets
+        if ours.is_ours and not theirs.is_ours and ours.durability == theirs.durability
+    )
+
+
+def beside_bare_loop(board: Board, what: str, goal: Goal | None = None) -> tuple[Ratio, ...]:
+    """Ours over a loop of write and `fdatasync` with no server."""
+    return _made(board.ratio(what, ours, BARE_LOOP.name, goal) for ours in _OURS_SYNCED)
 
 
 def _made(ratios: Iterable[Ratio | None]) -> tuple[Ratio, ...]:

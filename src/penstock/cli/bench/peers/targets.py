@@ -16,7 +16,8 @@ Durability = Literal["synced before ack", "page cache"]
 SYNCED: Durability = "synced before ack"
 PAGE_CACHE: Durability = "page cache"
 
-_LONG_MAX = str(2**63 - 1)
+UNSYNCED = {"flush.messages": str(2**63 - 1)}
+"""Settings of a topic of Penstock's that is acknowledged from the page cache."""
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -37,6 +38,7 @@ SERVERS: tuple[Server, ...] = (
     NatsServer(),
     RedisServer(),
     RabbitServer(),
+    KafkaServer("Apache Kafka, every log flushed", {"log.flush.interval.messages": "1"}),
 )
 
 PENSTOCK = "Penstock"
@@ -69,11 +71,21 @@ TARGETS: tuple[Target, ...] = (
         name=PENSTOCK_CACHED,
         server="Penstock",
         durability=PAGE_CACHE,
-        options={"flush.messages": _LONG_MAX},
+        options=UNSYNCED,
         is_ours=True,
     ),
     Target(name=KAFKA_CACHED, server="Apache Kafka", durability=PAGE_CACHE),
 )
+
+# Transactions are also written to the logs of coordinators, which have to be synced, too.
+KAFKA_ALL_SYNCED = "Kafka, log.flush.interval.messages=1"
+TRANSACTION_TARGETS: tuple[Target, ...] = (
+    *(target for target in TARGETS if target.name in (PENSTOCK, COMPILED)),
+    Target(name=KAFKA_ALL_SYNCED, server="Apache Kafka, every log flushed", durability=SYNCED),
+)
+
+# No server: what the disk does when a process of its own appends and syncs, one message after the other.
+BARE_LOOP = Target(name="bare fdatasync loop", server="", durability=SYNCED)
 
 
 def server_named(name: str) -> Server:

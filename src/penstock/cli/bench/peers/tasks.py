@@ -7,7 +7,9 @@ import msgspec
 WARM_UP_MESSAGES: Final = 20  # that a lone publisher sends before the clock starts
 
 Dialect = Literal["kafka", "nats", "redis", "amqp"]
-Operation = Literal["create", "remove", "first", "lone", "bulk", "read", "timed-read", "paced"]
+Operation = Literal[
+    "create", "remove", "first", "lone", "bulk", "read", "timed-read", "paced", "transform", "outage"
+]
 
 
 class Where(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,12 +21,22 @@ class Where(msgspec.Struct, frozen=True, kw_only=True):
     stream: str
     options: dict[str, str] = {}  # settings of the stream, by the product's own names
     partitions: int = 1
+    only_partition: int | None = None  # of a topic whose partitions have publishers of their own
     replicas: int = 1
+    others: tuple[str, ...] = ()  # the other nodes of its cluster, as host:port
     groups: int = 0  # how many groups will read all of it; matters where each needs a queue of its own
 
     @property
+    def addresses(self) -> tuple[str, ...]:
+        return (f"{self.host}:{self.port}", *self.others)
+
+    @property
     def bootstrap(self) -> str:
-        return f"{self.host}:{self.port}"
+        return ",".join(self.addresses)
+
+    @property
+    def published_partitions(self) -> tuple[int, ...]:
+        return tuple(range(self.partitions)) if self.only_partition is None else (self.only_partition,)
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +47,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     duration_s: float = 0.0
     rate_per_s: int = 0
     group: str = ""
+    output: str = ""  # the stream that a transformation writes to
+    transaction_messages: int = 1
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):

@@ -21,13 +21,15 @@ METHOD = (
     "measured from the first request to the last assignment, the initial rebalance delay (500 ms here) included. "
     "Commits: that many OffsetCommits of one partition each are offered every second, in even steps, by 100 groups "
     "that spread over the partitions of the offsets topic, whether or not earlier ones were answered; each is synced "
-    "to disk before its answer. Client and broker share the machine."
+    "to disk before its answer. The rate counts from the first offer to the last answer, over three times as long as "
+    "other rounds, so that the wait for the last answer is a small part of it. Client and broker share the machine."
 )
 _DELAY_MS = 500
 _COMMITTING_GROUPS = 100
 _STEP_S = 0.005
 _TOPIC = "groups"
-_HELD = Goal(side="at least", bound=0.95)
+_COMMIT_ROUND_FACTOR = 3
+_HELD = Goal(side="at least", bound=0.99)
 T = TypeVar("T")
 
 
@@ -44,7 +46,7 @@ def run(bench: Bench) -> Section:
                 cells.add(f"{count:,} members stable after", taken_s, "s")
         for _ in bench.rounds("offset commits"):
             cpu_s = server.cpu_s()
-            rate, latencies = _run(_commit(server, offered, bench.scale.round_s))
+            rate, latencies = _run(_commit(server, offered, bench.scale.round_s * _COMMIT_ROUND_FACTOR))
             cpu_s = server.cpu_s() - cpu_s
             cells.add("commits offered", offered, "/s")
             cells.add("commits acknowledged", rate, "/s")

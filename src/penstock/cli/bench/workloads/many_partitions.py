@@ -1,20 +1,29 @@
 """(g) Thousands of partitions: creating them, what each costs in memory, and how long a start takes."""
 
+import contextlib
 import time
+from collections.abc import Sequence
 
 from penstock.cli.bench import frames
 from penstock.cli.bench.context import Bench
-from penstock.cli.bench.figures import Cells, Section
+from penstock.cli.bench.figures import Cells, Goal, Ratio, Section
 from penstock.cli.bench.raw_client import RawClient
 
 KEY = "g"
 TITLE = "Thousands of partitions"
 METHOD = (
-    "Topics of 100 partitions each are created one request at a time, then one message is produced to every partition, "
-    "100 partitions a request. Memory is RSS above that of the same broker without topics. The broker is then stopped "
-    "cleanly and started, killed with SIGKILL and started again; a start ends with the ready line."
+    "Topics of 100 partitions each are created one request at a time, then one message is produced to every "
+    "partition, 100 partitions a request. Memory is RSS above that of the same broker without topics. The broker is "
+    "then stopped cleanly and started, killed with SIGKILL and started again; a start ends with the ready line. Idle "
+    "partitions: two directories hold the same number of partitions that are written to and one, or ten, times as "
+    "many that hold a message and are not written to any more; in each round both brokers write one message to each "
+    "of the former, are killed with SIGKILL and started again."
 )
 _PARTITIONS_PER_TOPIC = 100
+_WRITTEN, _IDLE = "written", "idle"
+_IDLE_FACTORS = (1, 10)
+_KILLED_GOALS = {"10,000 partitions: start after SIGKILL": Goal(side="at most", bound=3)}
+_IDLE_GOAL = Goal(side="at most", bound=1.5)
 
 
 def run(bench: Bench) -> Section:
@@ -30,12 +39,13 @@ def run(bench: Bench) -> Section:
         )
         for what in ("start after a clean stop", "start after SIGKILL", "memory, after one message each")
     )
-    return Section(key=KEY, title=TITLE, method=METHOD, ratios=ratios, figures=cells.figures())
+    ratios += (_measure_idle(bench, cells, small),)
+    return Section(key=KEY, title=TITLE, method=METHOD, ratios=ratios, figures=cells.figures(_KILLED_GOALS))
 
 
 def _measure(bench: Bench, cells: Cells, count: int) -> None:
     of = f"{count:,} partitions: "
-    topics = [f"many-{number}" for number in range(count // _PARTITIONS_PER_TOPIC)]
+    topics = _topics("many", count)
     batch = frames.batch(100, 1)
     with bench.directory() as data_dir:
         bench.say(f"creating {count:,} partitions")
@@ -44,14 +54,12 @@ def _measure(bench: Bench, cells: Cells, count: int) -> None:
             client.produce(frames.produce_frame("warm", [0], batch))
             empty = server.memory()
             began = time.perf_counter()
-            for topic in topics:
-                client.create_topics({topic: _PARTITIONS_PER_TOPIC})
+            _create(client, topics)
             cells.add(of + "created in", time.perf_counter() - began, "s")
             idle = server.memory()
             cells.add(of + "memory, created", (idle.rss_mib - empty.rss_mib) * 1024 / count, "KiB/partition")
             began = time.perf_counter()
-            for topic in topics:
-                client.produce(frames.produce_frame(topic, range(_PARTITIONS_PER_TOPIC), batch))
+            _produce_to_each(client, topics)
             cells.add(of + "one message to each in", time.perf_counter() - began, "s")
             used = server.memory()
             cells.add(
@@ -73,8 +81,7 @@ def _measure(bench: Bench, cells: Cells, count: int) -> None:
         with bench.start(data_dir) as server:
             cells.add(of + "start after SIGKILL, idle", server.ready_s, "s")
             with RawClient(server.address) as client:
-                for topic in topics:
-                    client.produce(frames.produce_frame(topic, range(_PARTITIONS_PER_TOPIC), batch))
+                _produce_to_each(client, topics)
             server.kill()
         with bench.start(data_dir) as server:
             cells.add(of + "start after SIGKILL", server.ready_s, "s")
@@ -83,3 +90,48 @@ def _measure(bench: Bench, cells: Cells, count: int) -> None:
                     of + "acknowledged but missing", 2 - client.end_offset(topics[-1], 0), "records of 2"
                 )
             server.stop()
+
+
+def _measure_idle(bench: Bench, cells: Cells, written: int) -> Ratio:
+    """Start after SIGKILL with the same partitions written to, beside few and beside many idle ones."""
+    labels = {
+        factor: f"{written:,} written and {written * factor:,} idle partitions: start after SIGKILL"
+        for factor in _IDLE_FACTORS
+    }
+    topics = _topics(_WRITTEN, written)
+    with contextlib.ExitStack() as stack:
+        directories = {factor: stack.enter_context(bench.directory()) for factor in _IDLE_FACTORS}
+        for factor, data_dir in directories.items():
+            bench.say(f"creating {written:,} partitions and {written * factor:,} idle ones")
+            with bench.start(data_dir) as server, RawClient(server.address) as client:
+                both = [*topics, *_topics(_IDLE, written * factor)]
+                _create(client, both)
+                _produce_to_each(client, both)
+                server.stop()
+        for _ in bench.rounds("start beside idle partitions", min(3, bench.scale.rounds)):
+            for factor, data_dir in directories.items():
+                with bench.start(data_dir) as server, RawClient(server.address) as client:
+                    _produce_to_each(client, topics)
+                    server.kill()
+                with bench.start(data_dir) as server:
+                    cells.add(labels[factor], server.ready_s, "s")
+                    server.stop()
+    few, many = (labels[factor] for factor in _IDLE_FACTORS)
+    label = f"start after SIGKILL, {written:,} written partitions: 10 times as many idle ones / as many"
+    return cells.ratio(label, many, few, _IDLE_GOAL)
+
+
+def _topics(name: str, partitions: int) -> list[str]:
+    return [f"{name}-{number}" for number in range(partitions // _PARTITIONS_PER_TOPIC)]
+
+
+def _create(client: RawClient, topics: Sequence[str]) -> None:
+    for topic in topics:
+        client.create_topics({topic: _PARTITIONS_PER_TOPIC})
+
+
+def _produce_to_each(client: RawClient, topics: Sequence[str]) -> None:
+    """One message to every partition."""
+    batch = frames.batch(100, 1)
+    for topic in topics:
+        client.produce(frames.produce_frame(topic, range(_PARTITIONS_PER_TOPIC), batch))

@@ -55,14 +55,7 @@ def run(bench: Bench) -> Section:
             *goals.beside_kafka(board, _cpu_per_gb(size), _CPU_BESIDE_KAFKA),
         )
     )
-    return Section(
-        key=KEY,
-        title=TITLE,
-        method=METHOD,
-        ratios=ratios,
-        comparisons=board.comparisons(),
-        notes=board.notes(),
-    )
+    return board.section(KEY, TITLE, METHOD, ratios)
 
 
 def _rate(size: int) -> str:

@@ -63,11 +63,4 @@ def run(bench: Bench) -> Section:
         *goals.beside_kafka(board, _RATE),
         *goals.beside_kafka(board, "CPU for a GB", goals.at_most(1)),
     )
-    return Section(
-        key=KEY,
-        title=TITLE,
-        method=METHOD,
-        ratios=ratios,
-        comparisons=board.comparisons(),
-        notes=board.notes(),
-    )
+    return board.section(KEY, TITLE, METHOD, ratios)

@@ -31,12 +31,12 @@ def run(bench: Bench) -> Section:
         server = bench.fleet.running(target)
         duration_s = bench.scale.peers.round_s / 2
         before_mib = server.rss_mib()
-        with WireLoad(where, 1) as one:
+        with WireLoad([where]) as one:
             one.in_turn(duration_s / 4)
             cpu_s = server.cpu_s()
             load = one.in_turn(duration_s)
             _add(board, target, _ONE, load.latencies_s, server.cpu_since(cpu_s))
-        with WireLoad(where, count) as publishers:
+        with WireLoad([where] * count) as publishers:
             board.add(target, _OPENED, count / publishers.opened_in_s, "/s", more_is_better=True)
             load = publishers.all_at_once(duration_s)
             board.add(target, _RATE, load.rate, "/s", more_is_better=True)
@@ -54,14 +54,7 @@ def run(bench: Bench) -> Section:
         for what in ("p50", "CPU"):
             label = f"{target.name}, {what} of a message: {count:,} / 1 connection"
             ratios += board.growth(label, target.name, f"{many}, {what}", f"{_ONE}, {what}", goal)
-    return Section(
-        key=KEY,
-        title=TITLE,
-        method=METHOD,
-        ratios=tuple(ratios),
-        comparisons=board.comparisons(),
-        notes=board.notes(),
-    )
+    return board.section(KEY, TITLE, METHOD, ratios)
 
 
 def _add(board: Board, target: Target, what: str, latencies_s: list[float], cpu_s: float) -> None:

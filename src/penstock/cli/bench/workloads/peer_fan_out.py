@@ -55,11 +55,4 @@ def run(bench: Bench) -> Section:
     with bench.fleet.streams("fan-out", board, bench.fleet.targets()) as places:
         bench.peer_rounds(f"fan-out to {groups} groups", board, places, measure)
     ratios = (*goals.beside_each(board, _RATE, _GOAL), *goals.beside_kafka(board, _RATE))
-    return Section(
-        key=KEY,
-        title=TITLE,
-        method=METHOD,
-        ratios=ratios,
-        comparisons=board.comparisons(),
-        notes=(f"{groups} groups, {count:,} messages a round.", *board.notes()),
-    )
+    return board.section(KEY, TITLE, METHOD, ratios, f"{groups} groups, {count:,} messages a round.")

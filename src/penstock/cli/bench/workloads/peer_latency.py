@@ -43,11 +43,6 @@ def run(bench: Bench) -> Section:
     with bench.fleet.streams("latency", board, bench.fleet.targets()) as places:
         bench.peer_rounds(f"end-to-end latency at {rate:,}/s", board, places, measure)
     ratios = (*goals.beside_best(board, "p99", _GOAL), *goals.beside_kafka(board, "p99", _KAFKA_GOAL))
-    return Section(
-        key=KEY,
-        title=TITLE,
-        method=METHOD,
-        ratios=ratios,
-        comparisons=board.comparisons(),
-        notes=(f"Rate: {rate:,} messages a second, {count:,} in each round.", *board.notes()),
+    return board.section(
+        KEY, TITLE, METHOD, ratios, f"Rate: {rate:,} messages a second, {count:,} in each round."
     )

@@ -2,13 +2,14 @@
 
 import shutil
 
+from penstock.cli.bench import disk, frames
 from penstock.cli.bench.context import Bench
 from penstock.cli.bench.figures import Section, quantile
 from penstock.cli.bench.peers import goals
 from penstock.cli.bench.peers.agents import ask
 from penstock.cli.bench.peers.board import Board
 from penstock.cli.bench.peers.fleet import PEER_FAILURES
-from penstock.cli.bench.peers.targets import Target
+from penstock.cli.bench.peers.targets import BARE_LOOP, Target
 from penstock.cli.bench.peers.tasks import WARM_UP_MESSAGES, Task, Where
 from penstock.cli.bench.syncs import SyncCounter
 
@@ -16,11 +17,13 @@ KEY = "l"
 TITLE = "A lone synchronous publisher, beside the peers"
 METHOD = (
     "One message at a time, each acknowledged before the next is sent, through each product's own Python client: "
-    "confluent-kafka (`produce` and `flush`, `linger.ms=0`), nats-py on uvloop, redis-py with hiredis, pika. "
-    "Afterwards the kernel counts (perf) how often each server syncs for a message: whether it keeps its word."
+    "confluent-kafka (`produce` and `flush`, `linger.ms=0`), nats-py on uvloop, redis-py with hiredis, pika. The "
+    "reference appends a record batch of the same message to a file and calls `fdatasync`, in a loop. Afterwards the "
+    "kernel counts (perf) how often each server syncs for a message: whether it keeps its word."
 )
 _SIZES = (100, 1024)
 _GOAL = goals.at_least(0.8)
+_BESIDE_LOOP = goals.at_least(0.6)
 
 
 def run(bench: Bench) -> Section:
@@ -33,8 +36,12 @@ def run(bench: Bench) -> Section:
                     where=where, operation="lone", message_bytes=size, duration_s=bench.scale.peers.round_s
                 )
                 outcome = ask(task)
-                board.add(target, _rate(size), outcome.rate, "/s", more_is_better=True)
-                board.add(target, f"{size} B, p99", quantile(outcome.latencies_s, 0.99) * 1e6, "µs")
+                _add(board, target, size, outcome.rate, outcome.latencies_s)
+
+            def measure_reference(size: int = size) -> None:
+                batch = frames.batch(size, 1)
+                count, latencies = disk.sync_loop(bench.path("loop"), batch, bench.scale.peers.round_s)
+                _add(board, BARE_LOOP, size, count / sum(latencies), latencies)
 
             bench.peer_rounds(
                 f"lone publish of {size} B",
@@ -42,6 +49,7 @@ def run(bench: Bench) -> Section:
                 places,
                 measure,
                 warm_up_rounds=bench.scale.peers.warm_up_rounds,
+                measure_reference=measure_reference,
             )
         for target, where in places.items():
             _count_syncs(bench, board, target, where)
@@ -51,16 +59,10 @@ def run(bench: Bench) -> Section:
         for ratio in (
             *goals.beside_best(board, _rate(size), _GOAL),
             *goals.beside_kafka(board, _rate(size)),
+            *goals.beside_bare_loop(board, _rate(size), _BESIDE_LOOP),
         )
     )
-    return Section(
-        key=KEY,
-        title=TITLE,
-        method=METHOD,
-        ratios=ratios,
-        comparisons=board.comparisons(),
-        notes=board.notes(),
-    )
+    return board.section(KEY, TITLE, METHOD, ratios)
 
 
 def _count_syncs(bench: Bench, board: Board, target: Target, where: Where) -> None:
@@ -75,6 +77,11 @@ def _count_syncs(bench: Bench, board: Board, target: Target, where: Where) -> No
         syncs = counter.stop(0)
     if syncs.is_counted or shutil.which("perf"):
         board.add(target, "syncs to disk for a message", syncs.count / (outcome.count + WARM_UP_MESSAGES), "")
+
+
+def _add(board: Board, target: Target, size: int, rate: float, latencies_s: list[float]) -> None:
+    board.add(target, _rate(size), rate, "/s", more_is_better=True)
+    board.add(target, f"{size} B, p99", quantile(latencies_s, 0.99) * 1e6, "µs")
 
 
 def _rate(size: int) -> str:

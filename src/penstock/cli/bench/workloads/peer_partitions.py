@@ -46,14 +46,7 @@ def run(bench: Bench) -> Section:
         for what in (_created(count), _memory(count), _restarted(count), _killed(count))
         for ratio in goals.beside_kafka(board, what)
     ]
-    return Section(
-        key=KEY,
-        title=TITLE,
-        method=METHOD,
-        ratios=(*ratios, *_measure_growth(bench, board)),
-        comparisons=board.comparisons(),
-        notes=board.notes(),
-    )
+    return board.section(KEY, TITLE, METHOD, (*ratios, *_measure_growth(bench, board)))
 
 
 def _measure(bench: Bench, board: Board, target: Target, count: int) -> None:
@@ -114,7 +107,7 @@ def _measure_growth(bench: Bench, board: Board) -> list[Ratio]:
 
         def measure(target: Target, where: Where, partitions: int = partitions) -> None:
             server = bench.fleet.running(target)
-            with WireLoad(where, 1) as publisher:
+            with WireLoad([where]) as publisher:
                 publisher.in_turn(bench.scale.peers.round_s)  # every partition has its file afterwards
                 cpu_s = server.cpu_s()
                 load = publisher.in_turn(bench.scale.peers.round_s)

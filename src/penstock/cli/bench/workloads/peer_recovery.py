@@ -52,14 +52,7 @@ def run(bench: Bench) -> Section:
         label = f"{target.name}, start after a clean stop: {sizes_mib[-1]:,} MiB / {sizes_mib[0]:,} MiB"
         goal = _GROWTH_GOAL if target.is_ours else None
         ratios += board.growth(label, target.name, _stopped(sizes_mib[-1]), _stopped(sizes_mib[0]), goal)
-    return Section(
-        key=KEY,
-        title=TITLE,
-        method=METHOD,
-        ratios=tuple(ratios),
-        comparisons=board.comparisons(),
-        notes=(_QUORUM_NOTE, *board.notes()),
-    )
+    return board.section(KEY, TITLE, METHOD, ratios, _QUORUM_NOTE)
 
 
 def _measure_kill(bench: Bench, board: Board, target: Target) -> None:

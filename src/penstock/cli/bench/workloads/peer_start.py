@@ -41,14 +41,7 @@ def run(bench: Bench) -> Section:
         for ours in (PENSTOCK, COMPILED)
         if (ratio := board.ratio(what, ours, KAFKA_SYNCED, _GOAL)) is not None
     ]
-    return Section(
-        key=KEY,
-        title=TITLE,
-        method=METHOD,
-        ratios=tuple(ratios),
-        comparisons=board.comparisons(),
-        notes=board.notes(),
-    )
+    return board.section(KEY, TITLE, METHOD, ratios)
 
 
 def _measure(bench: Bench, board: Board, target: Target) -> None:

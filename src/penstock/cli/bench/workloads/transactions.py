@@ -1,19 +1,31 @@
-"""(j) What transactions cost: the same producer, with and without a commit every tenth of a second."""
+"""(j) What transactions cost: the same producer with and without them, and a commit over one and over 50 partitions."""
+
+import time
 
 from penstock.cli.bench.context import Bench
-from penstock.cli.bench.figures import Cells, Goal, Section
+from penstock.cli.bench.figures import Cells, Goal, Ratio, Section, quantile
 from penstock.cli.bench.librdkafka_clients import produce_bulk, produce_in_transactions
+from penstock.cli.bench.raw_client import RawClient
+from penstock.cli.bench.raw_transactions import RawTransactions
 
 KEY = "j"
 TITLE = "Transactions"
 METHOD = (
     "One librdkafka producer sends the same messages of 1 KiB twice in each round: as an idempotent producer, and in "
-    "transactions that are committed every 100 ms. From the first `produce` to the last acknowledgement or commit."
+    "transactions that are committed every 100 ms. From the first `produce` to the last acknowledgement or commit. "
+    "Commits: one raw client runs one transaction after the other, each with a record of 100 B in one partition, and "
+    "then in each of 50. The time of a commit is taken from sending EndTxn to its answer, which says that the "
+    "decision is in the log, and to the moment when consumers with `read_committed` may read the records of every "
+    "partition, when the markers are written (asked with ListOffsets again and again). Medians of the transactions of "
+    "a round."
 )
 _TOPIC = "transactions"
 _MESSAGE_BYTES = 1024
 _COMMIT_INTERVAL_S = 0.1
 _KEPT = Goal(side="at least", bound=0.8)
+_PARTITION_COUNTS = (1, 50)
+_ANSWERED, _VISIBLE = "commit answered", "commit visible to readers"
+_GROWTH = Goal(side="at most", bound=3)
 
 
 def run(bench: Bench) -> Section:
@@ -28,5 +40,47 @@ def run(bench: Bench) -> Section:
                 server.bootstrap, _TOPIC, _MESSAGE_BYTES, count, _COMMIT_INTERVAL_S
             )
             cells.add("transactional", count / took_s, "msg/s")
-    ratios = (cells.ratio("transactional / plain", "transactional", "plain", _KEPT),)
+    ratios = (
+        cells.ratio("transactional / plain", "transactional", "plain", _KEPT),
+        *_measure_commits(bench, cells),
+    )
     return Section(key=KEY, title=TITLE, method=METHOD, ratios=ratios, figures=cells.figures())
+
+
+def _measure_commits(bench: Bench, cells: Cells) -> tuple[Ratio, ...]:
+    topics = {f"{_TOPIC}-{count}": count for count in _PARTITION_COUNTS}
+    with bench.broker(topics) as (server, _), RawClient(server.address) as client:
+        producers = {
+            count: RawTransactions(client, topic, range(count), b"x" * 100) for topic, count in topics.items()
+        }
+        for producer in producers.values():
+            _commit_for(producer, min(0.3, bench.scale.round_s))
+        for _ in bench.rounds("commits over several partitions"):
+            for count, producer in producers.items():
+                answered_s, visible_s = _commit_for(producer, bench.scale.round_s)
+                cells.add(_over(_ANSWERED, count), quantile(answered_s, 0.5) * 1e3, "ms")
+                cells.add(_over(_VISIBLE, count), quantile(visible_s, 0.5) * 1e3, "ms")
+    few, many = _PARTITION_COUNTS
+    return tuple(
+        cells.ratio(f"{what}: {many} / {few} partition", _over(what, many), _over(what, few), _GROWTH)
+        for what in (_ANSWERED, _VISIBLE)
+    )
+
+
+def _commit_for(producer: RawTransactions, duration_s: float) -> tuple[list[float], list[float]]:
+    """How long each commit took until it was answered, and until it was visible, in seconds."""
+    answered_s: list[float] = []
+    visible_s: list[float] = []
+    end = time.perf_counter() + duration_s
+    while time.perf_counter() < end:
+        producer.write()
+        began = time.perf_counter()
+        producer.commit()
+        answered_s.append(time.perf_counter() - began)
+        producer.await_visible()
+        visible_s.append(time.perf_counter() - began)
+    return answered_s, visible_s
+
+
+def _over(what: str, partitions: int) -> str:
+    return f"{what}, {partitions} partition{'s' if partitions > 1 else ''}"

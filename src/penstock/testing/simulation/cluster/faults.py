@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from random import Random
 
 from penstock.cluster.raft.values import Election
@@ -28,7 +28,10 @@ class Faults:
         machines: list[Machine],
         random: Random,
         client: Client,
+        *,
+        only: Iterable[str] = (),
     ) -> None:
+        """`only` names the faults to choose from; all, if none is named."""
         self._loop = loop
         self._machines = machines
         self._random = random
@@ -50,18 +53,17 @@ class Faults:
             *ElectionFaults(loop, machines, random, client).kinds,
             *self._network.kinds,
         ]
-        self.only: frozenset[str] = frozenset()
-        """The names of those to choose from; all, if none is named."""
+        self._only = frozenset(only)
         self._are_over = False
         self._rotting = random.choice(machines)
-        """The only one whose disk rots: what was acknowledged is intact on another."""
+        """The only one whose disk rots: what rots there is intact on another."""
         self._old_leader: Machine | None = None
         """Whom an election shall replace, whose voters are to crash."""
         self.counts: Counter[str] = Counter()
 
     async def disturb(self) -> None:
         """Let one thing go wrong."""
-        chosen = [each for each in self._kinds if not self.only or _name(each[0]) in self.only]
+        chosen = [each for each in self._kinds if not self._only or _name(each[0]) in self._only]
         kinds, weights = zip(*chosen, strict=True)
         (kind,) = self._random.choices(kinds, weights)
         self.counts[_name(kind)] += 1
@@ -234,7 +236,8 @@ class Faults:
 
     async def _rot(self, _machine: Machine) -> None:
         machine = self._rotting
-        partition = machine.rot(self._random.choice(ROTTING), self._random)
+        others = [each for each in self._machines if each is not machine and each.disk.has_power]
+        partition = machine.rot(self._random.choice(ROTTING), self._random, others)
         if partition is not None:
             self._history.rots(machine.node_id, partition)
 

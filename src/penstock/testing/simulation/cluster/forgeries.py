@@ -15,7 +15,7 @@ from penstock.protocol import apis
 from penstock.protocol.headers import encode_request_header
 from penstock.protocol.request_header import RequestHeader
 from penstock.security.principal import Principal, encode_principal
-from penstock.testing.simulation.broker import SimulatedBroker
+from penstock.server.broker import Broker
 from penstock.testing.simulation.cluster.checkers.records import PartitionName
 from penstock.testing.simulation.cluster.plan import INTERNAL, LEDGER, ORDERS, PARTITIONS, SHARE_GROUP
 
@@ -41,7 +41,7 @@ class Forgery(NamedTuple):
 class Forger:
     def __init__(self, random: Random) -> None:
         self._random = random
-        self._broker: SimulatedBroker
+        self._broker: Broker
         self._kinds: dict[int, Callable[[], Fields]] = {
             24: self._add_partitions_to_txn,
             27: self._write_txn_markers,
@@ -62,7 +62,7 @@ class Forger:
             87: lambda: self._share_state(leader_epoch=self._epoch(0)),
         }
 
-    def forge(self, broker: SimulatedBroker) -> Forgery:
+    def forge(self, broker: Broker) -> Forgery:
         """Something that is in the interest of whoever wants to harm the cluster of this broker."""
         self._broker = broker
         key = self._random.choice([1, 1, 27, 64, *self._kinds])

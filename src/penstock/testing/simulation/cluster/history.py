@@ -5,14 +5,21 @@ from penstock.testing.simulation.cluster.checkers.groups import GroupChecker
 from penstock.testing.simulation.cluster.checkers.metadata import MetadataChecker
 from penstock.testing.simulation.cluster.checkers.records import PartitionName, RecordChecker
 from penstock.testing.simulation.cluster.checkers.replicas import ReplicaChecker
-from penstock.testing.simulation.cluster.checkers.shares import ShareChecker
+from penstock.testing.simulation.cluster.checkers.shares import IsLeader, ShareChecker, any_may_lead
 from penstock.testing.simulation.cluster.checkers.strangers import StrangerChecker
 from penstock.testing.simulation.cluster.checkers.transactions import TransactionChecker
 from penstock.testing.simulation.cluster.checkers.verdict import Verdict
 
 
 class History:
-    def __init__(self, session_s: float, rebalance_s: float, verdict: Verdict | None = None) -> None:
+    def __init__(
+        self,
+        session_s: float,
+        rebalance_s: float,
+        verdict: Verdict | None = None,
+        *,
+        is_leader: IsLeader = any_may_lead,
+    ) -> None:
         self.verdict = verdict or Verdict()
         self.records = RecordChecker(self.verdict)
         self.replicas = ReplicaChecker(self.verdict)
@@ -20,8 +27,8 @@ class History:
         self.transactions = TransactionChecker(self.verdict)
         self.group = GroupChecker(self.verdict, session_s, rebalance_s)
         self.commits = CommitChecker(self.verdict)
-        self.shares = ShareChecker(self.verdict)
-        self.committed_shares = ShareChecker(self.verdict)
+        self.shares = ShareChecker(self.verdict, is_leader)
+        self.committed_shares = ShareChecker(self.verdict, is_leader)
         self.strangers = StrangerChecker(self.verdict)
 
     def check(self) -> None:

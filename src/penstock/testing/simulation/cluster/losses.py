@@ -20,6 +20,9 @@ class Losses:
         self._machines = {each.node_id: each for each in machines}
         self._checker = checker
         self._topics = topics
+        checker.changes.subscribe(self.note_change)
+        for machine in machines:
+            machine.ends.subscribe(self.note_end)
 
     def note_end(self) -> None:
         """A process has ended."""

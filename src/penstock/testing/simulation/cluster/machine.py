@@ -2,18 +2,19 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 from enum import Enum, auto
 from random import Random
 from typing import NamedTuple
 
+from penstock.observability.observers import Observers
 from penstock.protocol.records.batch import crc_is_valid, iter_batches
 from penstock.protocol.records.errors import CorruptRecords
-from penstock.server.broker import StartFailed
+from penstock.server.broker import Broker, StartFailed
 from penstock.storage.checkpoints import HIGH_WATERMARKS, PartitionName, read_offsets
 from penstock.storage.directory_files import CLEAN_SHUTDOWN
 from penstock.testing.disk import FaultyDisk, Keep
-from penstock.testing.simulation.broker import SimulatedBroker, SimulatedClock, simulated_broker
+from penstock.testing.simulation.broker import SimulatedClock, simulated_broker
 from penstock.testing.simulation.loop import SimulatedLoop
 from penstock.testing.simulation.seeds import randomness
 
@@ -33,6 +34,7 @@ class Ending(Enum):
 class Place(NamedTuple):
     """A batch on a disk."""
 
+    partition: PartitionName
     path: str
     position: int
     size_bytes: int
@@ -44,14 +46,14 @@ class Machine:
         self.node_id = node_id
         self.name = f"node-{node_id}"
         self.disk = FaultyDisk(randomness(seed, f"disk {node_id}"), clock=SimulatedClock(loop))
-        self.broker: SimulatedBroker | None = None
+        self.broker: Broker | None = None
         """The broker that has been started and not ended since, whether it serves yet or not."""
         self.is_serving = False
         self.has_failing_disk = False
         self.is_disk_full = False
         """Unlike a fault, that outlasts a restart."""
-        self.on_end: Callable[[], None] = lambda: None
-        """Called when its process has ended."""
+        self.ends: Observers[()] = Observers()
+        """Notified when its process has ended."""
         self._loop = loop
         self._seed = seed
         self._settings = (
@@ -104,12 +106,12 @@ class Machine:
         else:
             self.disk = self.disk.kill()
         self._loop.power_off(self.name)
-        self.on_end()
+        self.ends.notify()
 
     async def checkpoint(self) -> None:
         """Have its broker do now what it does once a minute: recovery would start at the end of every log."""
         if self.broker is not None and self.is_serving:
-            await self._loop.run_on(self.name, self.broker.store.checkpoint())
+            await self._loop.run_on(self.name, self.broker.parts.store.checkpoint())
 
     @property
     def is_sick(self) -> bool:
@@ -126,18 +128,19 @@ class Machine:
         places = self._stored(PartitionName(topic, number), is_checked=True)
         return max((each.next_offset for each in places), default=0)
 
-    def rot(self, topic: str, random: Random) -> str | None:
-        """Flip a bit in what has been stored of a topic; gives the partition's directory, None if there is nothing.
+    def rot(self, topic: str, random: Random, others: Sequence["Machine"]) -> str | None:
+        """Flip a bit in what has been stored of a topic; gives the partition's directory, None if nothing was changed.
 
         Not in offsets and epochs, which readers believe until the next pass over all logs: no checksum covers them. And
         only in what was written down as committed, with more of that behind it: after a crash nobody could tell
-        anything else from a torn write.
+        anything else from a torn write. The only copy of a batch is left alone, because nobody could repair it:
+        with `min.insync.replicas=1` a leader commits without its followers.
         """
         if not self.disk.has_power:
             return None
         batches = [
             place
-            for name, committed in (read_offsets(self.disk, f"/data/{HIGH_WATERMARKS}") or {}).items()
+            for name, committed in self._high_watermarks().items()
             if name.topic == topic
             for place in self._stored(name)
             if place.next_offset < committed
@@ -146,8 +149,21 @@ class Machine:
             return None
         chosen = random.choice(batches)
         place = random.choice([*range(8, 12), *range(16, chosen.size_bytes)])
-        self.disk.flip_bit(chosen.path, chosen.position + place, random.randrange(8))
-        return chosen.path.split("/")[2]
+        bit = random.randrange(8)
+        content = dict(self._segments(chosen.partition))[chosen.path]
+        batch = content[chosen.position : chosen.position + chosen.size_bytes]
+        if not any(each.keeps(chosen, batch) for each in others):
+            return None
+        self.disk.flip_bit(chosen.path, chosen.position + place, bit)
+        return chosen.partition.directory
+
+    def keeps(self, place: Place, batch: bytes) -> bool:
+        """Whether its disk has the batch of another's, and no crash can take it: it was written down as committed."""
+        is_committed = place.next_offset <= self._high_watermarks().get(place.partition, 0)
+        return is_committed and any(batch in content for _, content in self._segments(place.partition))
+
+    def _high_watermarks(self) -> dict[PartitionName, int]:
+        return read_offsets(self.disk, f"/data/{HIGH_WATERMARKS}") or {}
 
     def _stored(self, name: PartitionName, *, is_checked: bool = False) -> list[Place]:
         """The batches of a log, of each segment up to where a header has rotted before.
@@ -155,6 +171,16 @@ class Machine:
         Checked, they end at the first whose content is damaged.
         """
         found: list[Place] = []
+        for path, content in self._segments(name):
+            with contextlib.suppress(CorruptRecords):
+                for position, header in iter_batches(content.rstrip(b"\0")):
+                    if is_checked and not crc_is_valid(content, position, header.size_bytes):
+                        return found
+                    found.append(Place(name, path, position, header.size_bytes, header.next_offset))
+        return found
+
+    def _segments(self, name: PartitionName) -> Iterator[tuple[str, bytes]]:
+        """The path and the content of each segment of a log."""
         for path in sorted(self.disk.paths()):
             if not path.startswith(f"/data/{name.directory}/") or not path.endswith(".log"):
                 continue
@@ -163,9 +189,4 @@ class Machine:
                 content = file.read(self.disk.size(path), 0)
             finally:
                 file.close()
-            with contextlib.suppress(CorruptRecords):
-                for position, header in iter_batches(bytes(content).rstrip(b"\0")):
-                    if is_checked and not crc_is_valid(content, position, header.size_bytes):
-                        return found
-                    found.append(Place(path, position, header.size_bytes, header.next_offset))
-        return found
+            yield path, bytes(content)

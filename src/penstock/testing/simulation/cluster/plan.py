@@ -78,6 +78,7 @@ SETTINGS: Final = (
     "log.segment.bytes=4096",
     "min.insync.replicas=2",
     "num.partitions=1",
+    "penstock.journal.bytes=65536",
     "penstock.log.scrub.interval.ms=5000",
     "replica.high.watermark.checkpoint.interval.ms=500",
     "replica.lag.time.max.ms=1000",

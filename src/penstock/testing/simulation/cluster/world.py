@@ -44,7 +44,7 @@ class SimulatedCluster:
     ) -> None:
         """`only` names the faults that may come; see `Faults`."""
         self.loop = loop
-        self.history = History(SESSION_MS / 1000, REBALANCE_MS / 1000)
+        self.history = History(SESSION_MS / 1000, REBALANCE_MS / 1000, is_leader=self._is_leader)
         self.history.excuse(DRAFTS)
         self.history.forgive(RELAXED)
         self.history.forgive(RENEWED)
@@ -63,14 +63,8 @@ class SimulatedCluster:
         self.usage = Usage(loop, self.client, [each.node_id for each in self.machines], self.random)
         self.side_usage = SideUsage(loop, self.client, self.usage.admin, side_of(seed))
         self.hostile = HostileNode(loop, self.machines, self.client.another(), randomness(seed, "hostile"))
-        self.faults = Faults(loop, self.machines, self.random, self.client)
-        self.faults.only = frozenset(only)
-        losses = Losses(self.machines, self.history.replicas, [RELAXED])
-        self.history.replicas.on_change = losses.note_change
-        for machine in self.machines:
-            machine.on_end = losses.note_end
-        for shares in (self.history.shares, self.history.committed_shares):
-            shares.is_leader = self._is_leader
+        self.faults = Faults(loop, self.machines, self.random, self.client, only=only)
+        self.losses = Losses(self.machines, self.history.replicas, [RELAXED])
 
     async def run(self) -> None:
         """Raises `Violation`."""

@@ -26,6 +26,15 @@ def case() -> Case:
     return Case()
 
 
+MIN_ISR = "min.insync.replicas"
+
+
+def with_min_isr(value: str | None) -> MetadataImage:
+    found = image(9)
+    found.configs[2, "pair"] = {} if value is None else {MIN_ISR: value}
+    return found
+
+
 def image(offset: int, **partition_counts: int) -> MetadataImage:
     topics = {
         name: SimpleNamespace(topic_id=name, partitions=dict.fromkeys(range(count)))
@@ -89,4 +98,48 @@ def test_a_topic_that_was_deleted_and_is_there_is_noticed(case: Case) -> None:
     case.verdict.check()
     case.checker.deleted("orders")
     case.checker.ends_with("node-1", image(9, orders=3))
+    assert case.invariant == "committed metadata"
+
+
+@pytest.mark.parametrize(("acknowledged", "found"), [("1", "2"), ("1", None), (None, "1")])
+def test_a_change_of_a_setting_that_was_acknowledged_and_is_lost_is_noticed(
+    case: Case, acknowledged: str | None, found: str | None
+) -> None:
+    for value in (found, acknowledged):
+        case.checker.acknowledges_change(case.checker.sends_change(2, "pair", MIN_ISR, value))
+    case.checker.ends_with("node-1", with_min_isr(acknowledged))
+    case.verdict.check()
+    case.checker.ends_with("node-1", with_min_isr(found))
+    assert case.invariant == "committed metadata"
+
+
+@pytest.mark.parametrize("last", ["1", "2"])
+def test_changes_of_a_setting_that_overlap_may_be_carried_out_in_either_order(case: Case, last: str) -> None:
+    """The first is carried out first, and its answer takes longer than that of the second."""
+    first, second = (case.checker.sends_change(2, "pair", MIN_ISR, value) for value in ("1", "2"))
+    case.checker.acknowledges_change(second)
+    case.checker.acknowledges_change(first)
+    case.checker.ends_with("node-1", with_min_isr(last))
+    case.verdict.check()
+    case.checker.ends_with("node-1", with_min_isr(None))
+    assert case.invariant == "committed metadata"
+
+
+def test_a_change_of_a_setting_replaces_all_that_were_acknowledged_before_it_was_sent(case: Case) -> None:
+    for change in [case.checker.sends_change(2, "pair", MIN_ISR, value) for value in ("1", "2")]:
+        case.checker.acknowledges_change(change)
+    case.checker.acknowledges_change(case.checker.sends_change(2, "pair", MIN_ISR, "3"))
+    case.checker.ends_with("node-1", with_min_isr("3"))
+    case.verdict.check()
+    case.checker.ends_with("node-1", with_min_isr("2"))
+    assert case.invariant == "committed metadata"
+
+
+def test_a_change_of_a_setting_that_was_not_answered_may_be_carried_out_at_any_time(case: Case) -> None:
+    case.checker.sends_change(2, "pair", MIN_ISR, "1")
+    case.checker.acknowledges_change(case.checker.sends_change(2, "pair", MIN_ISR, "2"))
+    for value in ("1", "2"):
+        case.checker.ends_with("node-1", with_min_isr(value))
+    case.verdict.check()
+    case.checker.ends_with("node-1", with_min_isr("3"))
     assert case.invariant == "committed metadata"

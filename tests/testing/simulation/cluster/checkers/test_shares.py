@@ -2,7 +2,7 @@
 
 import pytest
 
-from penstock.testing.simulation.cluster.checkers.shares import ShareChecker
+from penstock.testing.simulation.cluster.checkers.shares import IsLeader, ShareChecker, any_may_lead
 from penstock.testing.simulation.cluster.checkers.verdict import Verdict
 from penstock.testing.simulation.raft.checker import Violation
 
@@ -12,9 +12,9 @@ P = ("orders", 0)
 class Case:
     """Record 5 was given, and its acknowledgement answered, while somebody else was waiting for records."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_leader: IsLeader = any_may_lead) -> None:
         self.verdict = Verdict()
-        self.checker = ShareChecker(self.verdict)
+        self.checker = ShareChecker(self.verdict, is_leader)
         self.checker.is_given(P, 5, self.checker.asks(), "node-1")
         self.asked_before = self.checker.asks()
         self.checker.is_done(P, 5)
@@ -35,8 +35,7 @@ def test_an_answer_that_took_long_may_have_it() -> None:
 
 
 def test_a_node_that_leads_no_more_may_give_it() -> None:
-    case = Case()
-    case.checker.is_leader = lambda partition, host: (partition, host) == (P, "node-2")
+    case = Case(lambda partition, host: (partition, host) == (P, "node-2"))
     case.checker.is_given(P, 5, case.checker.asks(), "node-1")
     case.verdict.check()
 

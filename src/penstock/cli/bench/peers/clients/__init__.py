@@ -2,10 +2,12 @@
 
 import importlib.metadata
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Final, Protocol
 
 from penstock.cli.bench.peers.tasks import Dialect, Where
 from penstock.distribution import pip_install
+
+ANSWER_WITHIN_S: Final = 60.0
 
 
 class NotDelivered(Exception):
@@ -13,7 +15,9 @@ class NotDelivered(Exception):
 
 
 class Client(Protocol):
-    """What the workloads ask of a client. Everything blocks; a client does one thing in its life."""
+    """What the workloads ask of a client. Everything blocks; a client does one thing in its life. `NoTransactions`
+    stands in for what only Kafka's protocol has.
+    """
 
     def create(self) -> None:
         """Make the stream; it is ready for publishing afterwards."""
@@ -24,8 +28,13 @@ class Client(Protocol):
     def first(self) -> None:
         """Connect, make the stream if it is not there, and publish one message: raises when that fails."""
 
-    def open_publisher(self) -> None:
-        """Connect, so that connecting is not what is measured."""
+    def open_publisher(self, answer_within_s: float = ANSWER_WITHIN_S) -> None:
+        """Connect, so that connecting is not what is measured. A publish that is not acknowledged in time fails, where
+        the client does not wait for as long as its connection lasts.
+        """
+
+    def reopen_publisher(self) -> None:
+        """After a publish that failed: get ready for the next, at another node where the client does not find it."""
 
     def publish_one(self, payload: bytes) -> None:
         """Publish and wait for the acknowledgement."""
@@ -46,7 +55,25 @@ class Client(Protocol):
     def read(self, count: int) -> Iterator[list[bytes]]:
         """The next `count` messages, in pieces as they come."""
 
+    def open_transformer(self, group: str) -> None:
+        """Attach to the stream's start as that group, and become a transactional producer."""
+
+    def transform(self, output: str, messages: int, duration_s: float) -> list[float]:
+        """Consume, transform and produce to `output`, `messages` in each transaction, for so long; gives how long each
+        transaction took in seconds.
+        """
+
     def close(self) -> None: ...
+
+
+class NoTransactions:
+    """A product without transactions over streams."""
+
+    def open_transformer(self, group: str) -> None:
+        raise NotImplementedError
+
+    def transform(self, output: str, messages: int, duration_s: float) -> list[float]:
+        raise NotImplementedError
 
 
 def client_of(where: Where) -> Client:

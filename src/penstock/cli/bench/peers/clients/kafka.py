@@ -8,7 +8,7 @@ from typing import Any
 import confluent_kafka
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from penstock.cli.bench.peers.clients import NotDelivered
+from penstock.cli.bench.peers.clients import ANSWER_WITHIN_S, NotDelivered
 from penstock.cli.bench.peers.clients.stamp import stamped
 from penstock.cli.bench.peers.tasks import Where
 
@@ -28,6 +28,7 @@ class KafkaClient:
         self._producers: dict[str, Any] = {}
         self._consumer: Any = None
         self._failures: list[str] = []
+        self._answer_within_s = ANSWER_WITHIN_S
 
     def create(self, wait_s: float = _WAIT_S) -> None:
         where = self._where
@@ -48,7 +49,8 @@ class KafkaClient:
         producer.produce(self._where.stream, b"first", partition=0, on_delivery=self._note)
         self._flush(producer, _FIRST_WAIT_S)
 
-    def open_publisher(self) -> None:
+    def open_publisher(self, answer_within_s: float = ANSWER_WITHIN_S) -> None:
+        self._answer_within_s = answer_within_s
         for kind, settings in (("lone", {"linger.ms": 0}), ("many", {})):
             producer = self._producer(kind, **settings)
             found = producer.list_topics(self._where.stream, timeout=_WAIT_S).topics[self._where.stream]
@@ -58,7 +60,10 @@ class KafkaClient:
     def publish_one(self, payload: bytes) -> None:
         producer = self._producers["lone"]
         producer.produce(self._where.stream, payload, partition=0, on_delivery=self._note)
-        self._flush(producer, _WAIT_S)
+        self._flush(producer, self._answer_within_s)
+
+    def reopen_publisher(self) -> None:
+        self._failures.clear()  # librdkafka finds the new leader by itself
 
     def publish_many(self, payload: bytes, count: int, duration_s: float) -> int:
         producer = self._producers["many"]
@@ -132,6 +137,35 @@ class KafkaClient:
                 yield [message.value() for message in messages]
             elif time.perf_counter() > deadline:
                 raise NotDelivered(f"{left} messages of {count} did not come")
+
+    def open_transformer(self, group: str) -> None:
+        self.open_reader("")  # at the start, without a rebalance
+        self._group = group
+        # The next transaction is refused until the markers of the last one are written. librdkafka then waits for its
+        # retry backoff, which is 100 ms unless set, and that wait would be what is measured.
+        settings = {"transactional.id": group, "linger.ms": 0, "retry.backoff.ms": 1}
+        producer = self._producer("transactional", **settings)
+        producer.init_transactions(_WAIT_S)
+
+    def transform(self, output: str, messages: int, duration_s: float) -> list[float]:
+        producer, consumer = self._producers["transactional"], self._consumer
+        latencies: list[float] = []
+        now = time.perf_counter()
+        end = now + duration_s
+        while now < end:
+            taken = consumer.consume(messages, _WAIT_S)
+            if len(taken) < messages:
+                raise NotDelivered(f"{messages - len(taken)} messages of {messages} did not come")
+            producer.begin_transaction()
+            for message in taken:
+                producer.produce(output, message.value().upper(), partition=0)
+            positions = consumer.position(consumer.assignment())
+            producer.send_offsets_to_transaction(positions, consumer.consumer_group_metadata(), _WAIT_S)
+            producer.commit_transaction(_WAIT_S)  # raises when a message was not delivered
+            done = time.perf_counter()
+            latencies.append(done - now)
+            now = done
+        return latencies
 
     def close(self) -> None:
         if self._consumer is not None:

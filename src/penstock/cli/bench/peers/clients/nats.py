@@ -9,20 +9,23 @@ import nats
 from nats.js.api import AckPolicy, ConsumerConfig, StorageType, StreamConfig
 from nats.js.errors import BadRequestError
 
-from penstock.cli.bench.peers.clients import NotDelivered
+from penstock.cli.bench.peers.clients import ANSWER_WITHIN_S, NotDelivered, NoTransactions
 from penstock.cli.bench.peers.clients.stamp import stamped
 from penstock.cli.bench.peers.tasks import Where
 
 _WAIT_S = 60.0
+_ASK_WAIT_S = 10.0  # for a request that a cluster without a leader never answers
 _PENDING_MESSAGES = 4_000
 _PENDING_BYTES = 16 << 20
 _READ_MAX = 1_000
 T = TypeVar("T")
 
 
-class NatsClient:
+class NatsClient(NoTransactions):
     def __init__(self, where: Where) -> None:
         self._where = where
+        self._addresses = list(where.addresses)
+        self._answer_within_s = ANSWER_WITHIN_S
         self._loop = _new_loop()
         self._connection: Any = None
         self._stream: Any = None
@@ -37,11 +40,17 @@ class NatsClient:
     def first(self) -> None:
         self._run(self._first())
 
-    def open_publisher(self) -> None:
+    def open_publisher(self, answer_within_s: float = ANSWER_WITHIN_S) -> None:
+        self._answer_within_s = answer_within_s
         self._run(self._connect())
 
     def publish_one(self, payload: bytes) -> None:
-        self._run(self._stream.publish(self._where.stream, payload, timeout=_WAIT_S))
+        self._run(self._stream.publish(self._where.stream, payload, timeout=self._answer_within_s))
+
+    def reopen_publisher(self) -> None:
+        self._addresses = [*self._addresses[1:], self._addresses[0]]
+        self._run(self._connection.close())
+        self._run(self._connect())
 
     def publish_many(self, payload: bytes, count: int, duration_s: float) -> int:
         return self._run(self._publish_many(payload, count, duration_s))
@@ -69,16 +78,22 @@ class NatsClient:
 
     async def _connect(self) -> None:
         self._connection = await nats.connect(
-            f"nats://{self._where.bootstrap}", allow_reconnect=False, connect_timeout=5
+            f"nats://{self._addresses[0]}",
+            allow_reconnect=False,
+            max_reconnect_attempts=1,  # else it would try a dead node for two minutes
+            reconnect_time_wait=0,
+            connect_timeout=5,
         )
         self._stream = self._connection.jetstream(
-            timeout=_WAIT_S, publish_async_max_pending=_PENDING_MESSAGES
+            timeout=_ASK_WAIT_S, publish_async_max_pending=_PENDING_MESSAGES
         )
 
     async def _create(self) -> None:
         await self._connect()
         name = self._where.stream
-        await self._stream.add_stream(StreamConfig(name=name, subjects=[name], storage=StorageType.FILE))
+        replicas = self._where.replicas
+        config = StreamConfig(name=name, subjects=[name], storage=StorageType.FILE, num_replicas=replicas)
+        await self._stream.add_stream(config)
 
     async def _remove(self) -> None:
         await self._connect()

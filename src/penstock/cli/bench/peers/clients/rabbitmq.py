@@ -11,7 +11,7 @@ from typing import Any
 
 import pika
 
-from penstock.cli.bench.peers.clients import NotDelivered
+from penstock.cli.bench.peers.clients import ANSWER_WITHIN_S, NotDelivered, NoTransactions
 from penstock.cli.bench.peers.clients.stamp import stamped
 from penstock.cli.bench.peers.tasks import Where
 
@@ -22,10 +22,10 @@ _UNCONFIRMED_BYTES = 16 << 20
 _AT_ONCE = 100
 
 
-class RabbitClient:
+class RabbitClient(NoTransactions):
     def __init__(self, where: Where) -> None:
         self._where = where
-        self._parameters = pika.ConnectionParameters(where.host, where.port, heartbeat=0)
+        self._addresses = list(where.addresses)
         self._connection: Any = None
         self._channel: Any = None
         self._queue = where.stream
@@ -55,7 +55,11 @@ class RabbitClient:
         self._channel.confirm_delivery()
         self.publish_one(b"first")
 
-    def open_publisher(self) -> None:
+    def open_publisher(self, answer_within_s: float = ANSWER_WITHIN_S) -> None:  # noqa: ARG002 - pika waits
+        self._open().confirm_delivery()
+
+    def reopen_publisher(self) -> None:
+        self._addresses = [*self._addresses[1:], self._addresses[0]]
         self._open().confirm_delivery()
 
     def publish_one(self, payload: bytes) -> None:
@@ -100,6 +104,11 @@ class RabbitClient:
     def close(self) -> None:
         if self._connection is not None and self._connection.is_open:
             self._connection.close()
+
+    @property
+    def _parameters(self) -> Any:
+        host, _, port = self._addresses[0].partition(":")
+        return pika.ConnectionParameters(host, int(port), heartbeat=0)
 
     def _open(self) -> Any:
         self._connection = pika.BlockingConnection(self._parameters)

@@ -8,7 +8,7 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from penstock.cli.bench.peers.clients import NotDelivered
+from penstock.cli.bench.peers.clients import ANSWER_WITHIN_S, NotDelivered, NoTransactions
 from penstock.cli.bench.peers.clients.stamp import stamped
 from penstock.cli.bench.peers.tasks import Where
 
@@ -20,7 +20,7 @@ _PIPELINE_MESSAGES = 500
 _PIPELINE_BYTES = 1 << 20
 
 
-class RedisClient:
+class RedisClient(NoTransactions):
     def __init__(self, where: Where) -> None:
         self._where = where
         self._redis: Any = redis.Redis(
@@ -39,7 +39,10 @@ class RedisClient:
     def first(self) -> None:
         self._redis.xadd(self._where.stream, {_FIELD: b"first"})
 
-    def open_publisher(self) -> None:
+    def open_publisher(self, answer_within_s: float = ANSWER_WITHIN_S) -> None:  # noqa: ARG002 - its own timeout
+        self._redis.ping()
+
+    def reopen_publisher(self) -> None:
         self._redis.ping()
 
     def publish_one(self, payload: bytes) -> None:

@@ -1,4 +1,4 @@
-"""Apache Kafka from its jars, one KRaft node that is broker and controller, with the JVM options of its own scripts.
+"""Apache Kafka from its jars: KRaft nodes that are broker and controller, with the JVM options of its own scripts.
 
 `tools/setup_peers.py` fetches the jars. The data directory is formatted before the clock starts, as its operator does.
 """
@@ -8,7 +8,10 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from typing import Final
+
+import msgspec
 
 from penstock.cli.bench.peers.servers.places import PEERS
 from penstock.cli.bench.peers.servers.running import NotStarted, Running, free_port
@@ -20,6 +23,7 @@ _JVM: Final = (
     "-XX:InitiatingHeapOccupancyPercent=35", "-XX:+ExplicitGCInvokesConcurrent", "-XX:MaxInlineLevel=15",
     "-Djava.awt.headless=true",
 )  # fmt: skip
+_LONE: Final = 1  # the number of a node that has no others
 _CLUSTER_ID: Final = "cGVuc3RvY2stYmVuY2gtMQ"
 _FORMAT_S_MAX: Final = 120
 _LOGGING: Final = """rootLogger.level=error
@@ -32,8 +36,14 @@ appender.out.layout.pattern=%p %c %m%n
 
 
 class KafkaServer:
-    name = "Apache Kafka"
+    """`settings` are added to those of one node on loopback."""
+
+    name: str
     dialect: Dialect = "kafka"
+
+    def __init__(self, name: str = "Apache Kafka", settings: Mapping[str, str] | None = None) -> None:
+        self.name = name
+        self._settings = settings or {}
 
     def missing(self) -> str | None:
         if shutil.which("java") is None:
@@ -47,11 +57,11 @@ class KafkaServer:
         return f"{next((each[1] for each in found if each), '?')} on Java {java[1] if java else '?'}"
 
     def start(self, directory: str, log_path: str, port: int) -> Running:
-        controller_port = free_port()
-        settings = write_settings(directory, port, controller_port)
+        controller_ports = {_LONE: free_port()}  # new at every start
+        node = KafkaNode(directory, _LONE, port, controller_ports, self._settings)
         if not os.path.exists(os.path.join(directory, "data", "meta.properties")):
-            _format(settings, log_path)
-        return Running([*_java(directory), "kafka.Kafka", settings], port, log_path)
+            node.format_storage(log_path)
+        return node.start(log_path)
 
 
 def _jars() -> list[str]:
@@ -66,34 +76,58 @@ def _java(directory: str) -> list[str]:
     return ["java", *_JVM, f"-Dlog4j2.configurationFile={logging}", "-cp", jars]
 
 
-def write_settings(directory: str, port: int, controller_port: int) -> str:
-    """Kafka's defaults but for what one node on loopback needs; the ports are new at every start."""
-    lines = {
-        "process.roles": "broker,controller",
-        "node.id": "1",
-        "controller.quorum.bootstrap.servers": f"127.0.0.1:{controller_port}",
-        "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}",
-        "controller.listener.names": "CONTROLLER",
-        "log.dirs": os.path.join(directory, "data"),
-        "offsets.topic.replication.factor": "1",
-        "transaction.state.log.replication.factor": "1",
-        "transaction.state.log.min.isr": "1",
-        "share.coordinator.state.topic.replication.factor": "1",
-        "share.coordinator.state.topic.min.isr": "1",
-        "group.initial.rebalance.delay.ms": "0",
-    }
-    path = os.path.join(directory, "server.properties")
-    with open(path, "w", encoding="utf-8") as file:
-        file.writelines(f"{name}={value}\n" for name, value in lines.items())
-    return path
+class KafkaNode(msgspec.Struct, frozen=True):
+    """One node; `controller_ports` has a port for every node of its cluster."""
 
+    directory: str
+    number: int
+    port: int
+    controller_ports: Mapping[int, int]
+    settings: Mapping[str, str] = {}
 
-def _format(settings: str, log_path: str) -> None:
-    command = [*_java(os.path.dirname(settings)), "kafka.tools.StorageTool", "format"]
-    with open(log_path, "ab") as log:
-        done = subprocess.run(  # noqa: S603 - a Java of this machine with arguments of our own making
-            [*command, "--standalone", "-t", _CLUSTER_ID, "-c", settings],
-            stdout=log, stderr=log, timeout=_FORMAT_S_MAX, check=False,
-        )  # fmt: skip
-    if done.returncode:
-        raise NotStarted(f"its storage tool failed with {done.returncode}")
+    def start(self, log_path: str) -> Running:
+        return Running([*_java(self.directory), "kafka.Kafka", self._write_settings()], self.port, log_path)
+
+    def format_storage(self, log_path: str) -> None:
+        """What an operator does once for every node."""
+        command = [*_java(self.directory), "kafka.tools.StorageTool", "format"]
+        command += ["-t", _CLUSTER_ID, "-c", self._write_settings()]
+        if len(self.controller_ports) == 1:
+            command.append("--standalone")
+        with open(log_path, "ab") as log:
+            # A Java of this machine with arguments of our own making.
+            done = subprocess.run(command, stdout=log, stderr=log, timeout=_FORMAT_S_MAX, check=False)  # noqa: S603
+        if done.returncode:
+            raise NotStarted(f"its storage tool failed with {done.returncode}")
+
+    def _write_settings(self) -> str:
+        path = os.path.join(self.directory, "server.properties")
+        with open(path, "w", encoding="utf-8") as file:
+            file.writelines(f"{name}={value}\n" for name, value in self.all_settings().items())
+        return path
+
+    def all_settings(self) -> dict[str, str]:
+        """Kafka's defaults but for what nodes on loopback need."""
+        count = len(self.controller_ports)
+        replicas, in_sync = str(count), str(count // 2 + 1)
+        controllers = {number: f"127.0.0.1:{port}" for number, port in self.controller_ports.items()}
+        if count == 1:
+            quorum = {"controller.quorum.bootstrap.servers": controllers[self.number]}
+        else:
+            voters = ",".join(f"{number}@{address}" for number, address in controllers.items())
+            quorum = {"controller.quorum.voters": voters}
+        return {
+            "process.roles": "broker,controller",
+            "node.id": str(self.number),
+            **quorum,
+            "listeners": f"PLAINTEXT://127.0.0.1:{self.port},CONTROLLER://{controllers[self.number]}",
+            "controller.listener.names": "CONTROLLER",
+            "log.dirs": os.path.join(self.directory, "data"),
+            "offsets.topic.replication.factor": replicas,
+            "transaction.state.log.replication.factor": replicas,
+            "transaction.state.log.min.isr": in_sync,
+            "share.coordinator.state.topic.replication.factor": replicas,
+            "share.coordinator.state.topic.min.isr": in_sync,
+            "group.initial.rebalance.delay.ms": "0",
+            **self.settings,
+        }

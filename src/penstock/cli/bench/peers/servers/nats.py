@@ -1,4 +1,6 @@
-"""NATS with JetStream, which syncs every message to disk before it acknowledges it (`sync_interval: always`)."""
+"""NATS with JetStream, which syncs every message to disk before it acknowledges it (`sync_interval: always`), unless
+another interval is set: as shipped it syncs every two minutes.
+"""
 
 import os
 import shutil
@@ -13,15 +15,19 @@ _CONFIG: Final = """listen: 127.0.0.1:{port}
 max_payload: 8MB
 jetstream {{
     store_dir: "{directory}"
-    sync_interval: always
+    {sync}
     max_file_store: 50GB
 }}
-"""
+{more}"""
 
 
 class NatsServer:
-    name = "NATS JetStream"
+    name: str
     dialect: Dialect = "nats"
+
+    def __init__(self, name: str = "NATS JetStream", sync_interval: str = "always") -> None:
+        self.name = name
+        self._sync = f"sync_interval: {sync_interval}" if sync_interval else ""
 
     def missing(self) -> str | None:
         # Debian's own package is of 2.9, which cannot sync each message.
@@ -33,12 +39,14 @@ class NatsServer:
         told = subprocess.run([program, "--version"], capture_output=True, text=True, check=False, timeout=30)  # noqa: S603
         return told.stdout.strip().rpartition("v")[2]
 
-    def start(self, directory: str, log_path: str, port: int) -> Running:
+    def start(self, directory: str, log_path: str, port: int, more: str = "") -> Running:
+        """`more` is added to the configuration."""
         program = _program()
         assert program is not None
         config = os.path.join(directory, "nats.conf")
         with open(config, "w", encoding="utf-8") as file:
-            file.write(_CONFIG.format(port=port, directory=os.path.join(directory, "data")))
+            data = os.path.join(directory, "data")
+            file.write(_CONFIG.format(port=port, directory=data, sync=self._sync, more=more))
         return Running([program, "-c", config], port, log_path)
 
 

@@ -1,6 +1,7 @@
 """Penstock, by the interpreter it is measured with: as source, or compiled where `make compiled` was run."""
 
 import sys
+from collections.abc import Sequence
 
 from penstock import __version__
 from penstock.cli.bench import process
@@ -24,10 +25,10 @@ class PenstockServer:
     def version(self) -> str:
         return __version__
 
-    def start(self, directory: str, log_path: str, port: int) -> Running:
+    def start(self, directory: str, log_path: str, port: int, arguments: Sequence[str] = ()) -> Running:
         assert self._python is not None
         command = [self._python, "-c", _RUN, "up", "--listen", f"127.0.0.1:{port}", "--data", directory]
-        return Running(command, port, log_path)
+        return Running([*command, *arguments], port, log_path)
 
 
 def compiled() -> PenstockServer:

@@ -1,4 +1,4 @@
-"""RabbitMQ, one node with a name daemon (epmd) of its own, both on loopback.
+"""RabbitMQ with a name daemon (epmd) of its own, both on loopback.
 
 The server's own script is run, not Debian's wrapper of it, which would change the user and take the system's
 directories.
@@ -10,42 +10,60 @@ import shutil
 import subprocess
 from typing import Final
 
-from penstock.cli.bench.peers.servers.running import Running, free_port
+from penstock.cli.bench.peers.servers.running import Helper, Running, free_port
 from penstock.cli.bench.peers.tasks import Dialect
 
-_SCRIPTS: Final = "/usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin/rabbitmq-server"
+_SCRIPTS: Final = "/usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin/"
 
 
 class RabbitServer:
-    name = "RabbitMQ"
+    name: str
     dialect: Dialect = "amqp"
 
+    def __init__(self, name: str = "RabbitMQ") -> None:
+        self.name = name
+
     def missing(self) -> str | None:
-        is_there = _script() is not None and shutil.which("epmd") is not None
+        is_there = script("rabbitmq-server") is not None and shutil.which("epmd") is not None
         return None if is_there else "rabbitmq-server is not there: run `python -m tools.setup_peers`"
 
     def version(self) -> str:
-        script = _script()
-        assert script is not None
-        return script.split("rabbitmq_server-")[1].split("/")[0]
+        found = script("rabbitmq-server")
+        assert found is not None
+        return found.split("rabbitmq_server-")[1].split("/")[0]
 
     def start(self, directory: str, log_path: str, port: int) -> Running:
-        script = _script()
-        assert script is not None
-        name_port = free_port()
-        environment = _environment(directory, port, name_port)
-        names = subprocess.Popen(  # noqa: S603 - a program of this machine with arguments of our own making
-            ["epmd", "-address", "127.0.0.1", "-port", str(name_port)],  # noqa: S607
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-        return Running([script], port, log_path, environment=environment, beside=[names])
+        found = script("rabbitmq-server")
+        assert found is not None
+        names_port = free_port()
+        made = environment(directory, port, names_port=names_port, peer_port=free_port())
+        return Running([found], port, log_path, environment=made, beside=[start_names(names_port)])
 
 
-def _script() -> str | None:
-    return next(iter(sorted(glob.glob(_SCRIPTS), reverse=True)), None)
+def script(name: str) -> str | None:
+    """A script of the newest version that is there."""
+    return next(iter(sorted(glob.glob(_SCRIPTS + name), reverse=True)), None)
 
 
-def _environment(directory: str, port: int, name_port: int) -> dict[str, str]:
+def start_names(port: int) -> Helper:
+    """The name daemon, over which nodes find each other."""
+    return subprocess.Popen(  # noqa: S603 - a program of this machine with arguments of our own making
+        ["epmd", "-address", "127.0.0.1", "-port", str(port)],  # noqa: S607
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+def environment(
+    directory: str,
+    port: int,
+    *,
+    names_port: int,
+    peer_port: int,
+    name: str = "bench@localhost",
+    more: str = "",
+) -> dict[str, str]:
+    """What a node is started with; `more` is added to its configuration."""
+
     def inside(name: str) -> str:
         # The scripts may change their directory.
         return os.path.abspath(os.path.join(directory, name))
@@ -54,11 +72,12 @@ def _environment(directory: str, port: int, name_port: int) -> dict[str, str]:
         file.write(f"listeners.tcp.1 = 127.0.0.1:{port}\nlog.console.level = error\nlog.file = false\n")
         # A disk or memory alarm would block publishers for reasons that are not theirs.
         file.write("disk_free_limit.absolute = 50MB\nvm_memory_high_watermark.relative = 0.6\n")
+        file.write(more)
     with open(inside("enabled_plugins"), "w", encoding="utf-8") as file:
         file.write("[].\n")
     return {
         "HOME": inside(""),  # where Erlang keeps its cookie
-        "RABBITMQ_NODENAME": "bench@localhost",
+        "RABBITMQ_NODENAME": name,
         "RABBITMQ_MNESIA_BASE": inside("mnesia"),
         "RABBITMQ_MNESIA_DIR": inside("data"),
         "RABBITMQ_LOG_BASE": inside("log"),
@@ -66,7 +85,8 @@ def _environment(directory: str, port: int, name_port: int) -> dict[str, str]:
         "RABBITMQ_CONFIG_FILE": inside("rabbitmq"),
         "RABBITMQ_ENABLED_PLUGINS_FILE": inside("enabled_plugins"),
         "RABBITMQ_PID_FILE": inside("pid"),
-        "RABBITMQ_DIST_PORT": str(free_port()),
-        "ERL_EPMD_PORT": str(name_port),
+        "RABBITMQ_DIST_PORT": str(peer_port),
+        "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "-kernel inet_dist_use_interface {127,0,0,1}",
+        "ERL_EPMD_PORT": str(names_port),
         "ERL_EPMD_ADDRESS": "127.0.0.1",
     }

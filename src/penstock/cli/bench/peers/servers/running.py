@@ -12,7 +12,7 @@ from typing import Final, Protocol, Self
 from penstock.cli.bench import process_tree
 from penstock.cli.bench.peers.tasks import Dialect
 
-_PORT_WITHIN_S: Final = 120.0
+_PORT_WITHIN_S: Final = 300.0
 _STOP_WITHIN_S: Final = 120.0
 _LOOK_S: Final = 0.002
 
@@ -21,8 +21,12 @@ class NotStarted(Exception):
     """The server cannot be had or did not start; the message says why."""
 
 
-class Server(Protocol):
-    """A product that can be started. Pure but for `start` and `missing`."""
+Helper = subprocess.Popen[bytes]
+"""A process that a product needs beside its servers."""
+
+
+class Product(Protocol):
+    """Something that this machine may have."""
 
     name: str
     dialect: Dialect
@@ -31,6 +35,10 @@ class Server(Protocol):
         """What this machine lacks to run it; None when it lacks nothing."""
 
     def version(self) -> str: ...
+
+
+class Server(Product, Protocol):
+    """A product of which one server can be started."""
 
     def start(self, directory: str, log_path: str, port: int) -> "Running":
         """Start it with its data in `directory`, which may hold what an earlier start left. It accepts connections
@@ -53,7 +61,7 @@ class Running:
         log_path: str,
         *,
         environment: Mapping[str, str] | None = None,
-        beside: Sequence["subprocess.Popen[bytes]"] = (),
+        beside: Sequence[Helper] = (),
     ) -> None:
         self.address = ("127.0.0.1", port)
         self._log_path = log_path

@@ -37,21 +37,21 @@ class _Publisher:
 
 
 class WireLoad:
-    """`connections` publishers to a stream; each message of a connection goes to its next partition."""
+    """A publisher for each place; each message of a connection goes to its next partition."""
 
-    def __init__(self, where: Where, connections: int, message_bytes: int = 100) -> None:
-        self._wire = wire_of(where.dialect)
+    def __init__(self, places: Sequence[Where], message_bytes: int = 100) -> None:
+        wire = wire_of(places[0].dialect)
         self._publishers: list[_Publisher] = []
         payload = b"x" * message_bytes
         began = time.perf_counter()
         try:
-            for number in range(connections):
+            for number, where in enumerate(places):
                 frames = [
-                    self._wire.publish_frame(where.stream, payload, partition=each, number=number)
-                    for each in range(where.partitions)
+                    wire.publish_frame(where.stream, payload, partition=each, number=number)
+                    for each in where.published_partitions
                 ]
-                connection = self._wire.open((where.host, where.port), number)
-                acknowledgements = self._wire.acknowledgements(where.stream)
+                connection = wire.open((where.host, where.port), number)
+                acknowledgements = wire.acknowledgements(where.stream)
                 self._publishers.append(_Publisher(connection, frames, acknowledgements))
         except BaseException:
             self.close()

@@ -2,12 +2,29 @@
 
 import asyncio
 import hashlib
-from collections import Counter
+
+import msgspec
 
 from penstock.cluster.metadata.image import MetadataImage
 from penstock.protocol.records.batch import iter_batches_strict
 from penstock.protocol.wire import Buffer
 from penstock.testing.simulation.cluster.checkers.verdict import Verdict
+
+
+class SettingChange(msgspec.Struct, frozen=True, eq=False):
+    """A request to change one setting. Two requests are different even when they ask for the same."""
+
+    resource_type: int
+    resource_name: str
+    name: str
+    value: str | None
+    """None removes the setting."""
+    replaced: tuple["SettingChange", ...]
+    """The changes that were acknowledged before this one was sent: this one comes after them."""
+
+    @property
+    def key(self) -> tuple[int, str, str]:
+        return self.resource_type, self.resource_name, self.name
 
 
 class MetadataChecker:
@@ -17,9 +34,9 @@ class MetadataChecker:
         self.topics: dict[str, int] = {}
         """Topics that must be there, with the partitions they have at least."""
         self.topics_deleted: set[str] = set()
-        self.settings: dict[tuple[int, str, str], str | None] = {}
-        """What settings must be, by the type and name of the resource and their own name; None if they are not set."""
-        self._unanswered: Counter[tuple[int, str, str]] = Counter()
+        self._acknowledged: dict[tuple[int, str, str], list[SettingChange]] = {}
+        """The changes of each setting of which one is the last: none was sent after another was acknowledged."""
+        self._unanswered: list[SettingChange] = []
         self.uncertain: set[str] = set()
         """Topics of which a request was not answered, that may be carried out at any time."""
         self._waiting: dict[str, list[asyncio.Future[None]]] = {}
@@ -83,24 +100,29 @@ class MetadataChecker:
     def deleting(self, topic: str) -> None:
         """From now on it may be gone, and its settings with it."""
         self.topics.pop(topic, None)
-        self.settings = {key: each for key, each in self.settings.items() if key[1] != topic}
+        self._acknowledged = {key: each for key, each in self._acknowledged.items() if key[1] != topic}
 
     def deleted(self, topic: str) -> None:
         """It is gone, somebody was told."""
         self.topics_deleted.add(topic)
 
-    def setting(self, resource_type: int, resource_name: str, name: str) -> None:
-        """A setting is about to change: until that is answered it may be one or the other, and change at any time."""
-        key = (resource_type, resource_name, name)
-        self.settings.pop(key, None)
-        self._unanswered[key] += 1
+    def sends_change(
+        self, resource_type: int, resource_name: str, name: str, value: str | None
+    ) -> SettingChange:
+        """A request to change a setting is sent: until it is answered it may be carried out at any time."""
+        replaced = tuple(self._acknowledged.get((resource_type, resource_name, name), ()))
+        change = SettingChange(resource_type, resource_name, name, value, replaced)
+        self._unanswered.append(change)
+        return change
 
-    def set(self, resource_type: int, resource_name: str, name: str, value: str | None) -> None:
-        """A setting is this now, somebody was told; None if it is not set."""
-        key = (resource_type, resource_name, name)
-        self._unanswered[key] -= 1
-        if not self._unanswered[key]:
-            self.settings[key] = value
+    def acknowledges_change(self, change: SettingChange) -> None:
+        """A setting was changed.
+
+        Requests that were under way at the same time are carried out in any order, whatever the order of their answers.
+        """
+        self._unanswered.remove(change)
+        others = self._acknowledged.get(change.key, [])
+        self._acknowledged[change.key] = [*(each for each in others if each not in change.replaced), change]
 
     def ends_with(self, who: str, image: MetadataImage) -> None:
         for name, count in self.topics.items():
@@ -111,12 +133,15 @@ class MetadataChecker:
                 self._verdict.fail(
                     "committed metadata", f"{who} does not know all {count} partitions of {name}"
                 )
-        for (kind, resource, name), value in self.settings.items():
+        for key, acknowledged in self._acknowledged.items():
+            kind, resource, name = key
             found = image.configs.get((kind, resource), {}).get(name)
-            if found != value:
+            unanswered = [each for each in self._unanswered if each.key == key]
+            if found not in [each.value for each in (*acknowledged, *unanswered)]:
+                values = " or ".join(str(each.value) for each in acknowledged)
                 self._verdict.fail(
                     "committed metadata",
-                    f"{who} has {name}={found} for {resource!r}, which was set to {value}",
+                    f"{who} has {name}={found} for {resource!r}, which was set to {values}",
                 )
         for name in (self.topics_deleted & set(image.topics)) - self.uncertain:
             self._verdict.fail("committed metadata", f"{who} knows {name}, which was deleted")

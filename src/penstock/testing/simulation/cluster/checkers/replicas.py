@@ -10,12 +10,13 @@ one of them had not synced: `crashed_all`.
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import msgspec
 
 from penstock.cluster.metadata.state import Partition
 from penstock.cluster.replica import Replica
+from penstock.observability.observers import Observers
 from penstock.protocol.records.batch import iter_batches_strict
 from penstock.storage.log_files import LogFiles
 from penstock.storage.log_values import LogSlice
@@ -68,8 +69,8 @@ class ReplicaChecker:
         """Nodes with the name of a partition that is damaged on their disks: others tell what is committed."""
         self.states: dict[PartitionId, Partition] = {}
         """What the metadata says of each partition, as far as any node has applied it."""
-        self.on_change: Callable[[PartitionId], None] = lambda _key: None
-        """Called when that is news."""
+        self.changes: Observers[PartitionId] = Observers()
+        """Notified when that is news."""
         self.names: dict[PartitionId, PartitionName] = {}
         self._committed: dict[PartitionId, dict[int, Batch]] = {}
         self._ends: dict[PartitionId, dict[int, int]] = {}
@@ -93,7 +94,7 @@ class ReplicaChecker:
             known_state = self.states.setdefault(key, replica.state)
             if replica.state.partition_epoch > known_state.partition_epoch:
                 self.states[key] = replica.state
-                self.on_change(key)
+                self.changes.notify(key)
         if replica.leader_id < 0:
             return
         epoch = replica.leader_epoch

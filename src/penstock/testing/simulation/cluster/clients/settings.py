@@ -69,7 +69,7 @@ class SettingsAdmin:
     ) -> bool:
         """Set a setting, or with None leave it to its default; whether that was acknowledged."""
         metadata = self._client.history.metadata
-        metadata.setting(kind, resource, name)
+        change = metadata.sends_change(kind, resource, name, value)
         operation = Operation.DELETE if value is None else Operation.SET
         config = alter.AlterableConfig(name=name, config_operation=operation, value=value)
         request = alter.IncrementalAlterConfigsRequest(
@@ -85,7 +85,7 @@ class SettingsAdmin:
         if code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             return True  # a coordinator's topic that nobody has needed yet
         if code is ErrorCode.NONE:
-            metadata.set(kind, resource, name, value)
+            metadata.acknowledges_change(change)
         return code is ErrorCode.NONE
 
 

@@ -1,0 +1,249 @@
+"""A broker's journal seen from outside of a broker: its entries, and what they hold beyond the segments.
+
+Opens files for reading only.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from penstock.cli.data_directory import Partition, SegmentReader, is_in_use
+from penstock.cli.errors import CommandError
+from penstock.storage.directory_files import encode_uuid, read_clean_mark, read_topic_id
+from penstock.storage.files import Buffer, RealFileSystem, read_whole
+from penstock.storage.journal.entries import (
+    ENTRY_BYTES,
+    HEADER_BYTES,
+    Entry,
+    Kind,
+    NotAJournal,
+    decode_header,
+    decode_segments,
+    decode_start,
+    guess_entry,
+)
+from penstock.storage.journal.reading import FoundJournal, PartitionId, Piece, find_entries, read_journal
+
+_NO_ENTRY: Final = "no entry can be read here"
+_LEFT_OVER: Final = "left over from an earlier use of the file, or from a round that was not finished"
+
+
+class JournalEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """An entry, or a place where none can be read. Of a damaged entry the fields are what it says of itself."""
+
+    file: str
+    file_number: int
+    position: int
+    size_bytes: int
+    crc_valid: bool
+    round: int | None = None
+    kind: str | None = None
+    partition: str | None = None
+    leader_epoch: int | None = None
+    base_offset: int | None = None
+    end_offset: int | None = None
+    detail: str | None = None
+
+    def __str__(self) -> str:
+        parts = [f"  byte {self.position}: " + (f"round {self.round}" if self.kind else self.detail or "")]
+        if self.kind:
+            parts.append(self.kind)
+            if self.partition is not None:
+                parts.append(self.partition)
+            if self.leader_epoch is not None:
+                parts.append(f"leader epoch {self.leader_epoch}")
+            if self.base_offset is not None and self.end_offset is not None:
+                parts.append(f"offsets {self.base_offset}-{self.end_offset - 1}")
+            if self.detail is not None:
+                parts.append(self.detail)
+        parts.append(f"{self.size_bytes} bytes")
+        if self.kind:
+            parts.append("CRC ok" if self.crc_valid else "CRC WRONG")
+        return ", ".join(parts)
+
+
+class Names:
+    """The names of partitions by the topic ids that their directories give."""
+
+    def __init__(self, partitions: Sequence[Partition]) -> None:
+        files = RealFileSystem()
+        self._names: dict[PartitionId, Partition] = {}
+        for each in partitions:
+            topic_id = read_topic_id(files, each.path)
+            if topic_id is not None:
+                self._names[PartitionId(topic_id, each.partition)] = each
+
+    def get(self, partition_id: PartitionId) -> Partition | None:
+        return self._names.get(partition_id)
+
+    def of(self, partition_id: PartitionId) -> str:
+        """The name of a partition; one that is not here is named by the id of its topic."""
+        found = self._names.get(partition_id)
+        if found is not None:
+            return found.name
+        return f"topic id {encode_uuid(partition_id.topic_id)} partition {partition_id.partition}"
+
+
+class JournalFile:
+    """Iterate for the entries of a journal file and the records in each, and for the places between entries."""
+
+    def __init__(self, path: str, names: Names) -> None:
+        try:
+            self._data = memoryview(read_whole(RealFileSystem(), path))
+            self._header = decode_header(self._data)
+        except NotAJournal as error:
+            raise CommandError(f"{path} is not a journal file: {error}") from None
+        except OSError as error:
+            raise CommandError(f"cannot read {path}: {error.strerror}") from None
+        self._name = os.path.basename(path)
+        self._names = names
+        self.number = self._header.number
+        self.size_bytes = len(self._data)
+
+    def __iter__(self) -> Iterator[tuple[JournalEntry, Buffer]]:
+        position = HEADER_BYTES
+        for begin, entry in find_entries(self._data, self._header.crc):
+            if begin != position:
+                yield self._between(position, begin)
+            yield self._shown(begin, entry, is_crc_valid=True), _records_of(entry)
+            position = begin + ENTRY_BYTES + len(entry.payload)
+        if bytes(self._data[position:]).strip(b"\0"):
+            yield self._nothing(position, len(self._data), _LEFT_OVER), b""
+
+    def _between(self, begin: int, end: int) -> tuple[JournalEntry, Buffer]:
+        entry = guess_entry(self._data, begin)
+        if entry is None:
+            return self._nothing(begin, end, _NO_ENTRY), b""
+        return self._shown(begin, entry, is_crc_valid=False), b""
+
+    def _nothing(self, begin: int, end: int, what: str) -> JournalEntry:
+        return JournalEntry(
+            file=self._name,
+            file_number=self.number,
+            position=begin,
+            size_bytes=end - begin,
+            crc_valid=False,
+            detail=what,
+        )
+
+    def _shown(self, position: int, entry: Entry, *, is_crc_valid: bool) -> JournalEntry:
+        has_records = entry.kind is Kind.APPEND
+        has_partition = entry.kind not in (Kind.START, Kind.SEGMENTS)
+        return JournalEntry(
+            file=self._name,
+            file_number=self.number,
+            position=position,
+            size_bytes=ENTRY_BYTES + len(entry.payload),
+            crc_valid=is_crc_valid,
+            round=entry.round,
+            kind=entry.kind.name.lower(),
+            partition=self._names.of(PartitionId(entry.topic_id, entry.partition)) if has_partition else None,
+            leader_epoch=entry.leader_epoch if has_records else None,
+            base_offset=entry.base_offset if has_records else None,
+            end_offset=entry.end_offset if has_records else None,
+            detail=self._detail(entry),
+        )
+
+    def _detail(self, entry: Entry) -> str | None:
+        if entry.kind is Kind.SEGMENTS:
+            durable = [
+                f"{self._names.of(PartitionId(topic_id, partition))} up to {end_offset}"
+                for topic_id, partition, end_offset in decode_segments(entry)
+            ]
+            return "; ".join(durable)
+        if entry.kind is Kind.TRUNCATION:
+            return f"from offset {entry.end_offset} on"
+        start = decode_start(entry)
+        if start is None:
+            return None
+        before = (
+            f", file {start.previous_number} ends at byte {start.previous_bytes}"
+            if start.previous_number
+            else ""
+        )
+        return f"file {start.oldest_number} is the oldest" + before
+
+
+def _records_of(entry: Entry) -> Buffer:
+    return entry.payload if entry.kind is Kind.APPEND else b""
+
+
+class Unreplayed(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Offsets of a partition that its segments lack and the journal has, or has lost."""
+
+    partition: str
+    base_offset: int
+    end_offset: int
+    is_lost: bool
+    segment: str
+    position: int
+
+    def __str__(self) -> str:
+        offsets = f"offsets {self.base_offset}-{self.end_offset - 1} of {self.partition}"
+        return f"the journal holds {offsets} beyond the segments"
+
+
+def read_after_crash(directory: str) -> FoundJournal:
+    """The journal of a data directory, or of that which a partition's directory lies in; empty after a clean stop, and
+    while a broker runs.
+    """
+    files = RealFileSystem()
+    path = os.path.abspath(directory)
+    if not is_in_use(directory):
+        for data_directory in (path, os.path.dirname(path)):
+            if files.exists(f"{data_directory}/meta.properties"):
+                if read_clean_mark(files, data_directory) is None:
+                    return read_journal(files, data_directory)
+                break
+    return FoundJournal()
+
+
+def find_unreplayed(found: FoundJournal, partitions: Sequence[Partition]) -> list[Unreplayed]:
+    """What the journal has, or should have, beyond the ends of these partitions."""
+    names = Names(partitions)
+    unreplayed: list[Unreplayed] = []
+    for partition_id, pieces in found.pieces.items():
+        partition = names.get(partition_id)
+        if partition is not None and partition.segments:
+            unreplayed += _beyond(partition, pieces)
+    return sorted(unreplayed, key=lambda each: (each.partition, each.base_offset))
+
+
+def _beyond(partition: Partition, pieces: Sequence[Piece]) -> Iterator[Unreplayed]:
+    last = partition.segments[-1]
+    position, end_offset = _sound_end(partition)
+
+    def part(begin: int, end: int, *, is_lost: bool) -> Unreplayed:
+        return Unreplayed(
+            partition=partition.name,
+            base_offset=begin,
+            end_offset=end,
+            is_lost=is_lost,
+            segment=last.path,
+            position=position,
+        )
+
+    begin_offset = end_offset
+    for piece in pieces:
+        if piece.end_offset <= end_offset:
+            continue
+        if piece.base_offset > end_offset or not piece.records:
+            if begin_offset < end_offset:
+                yield part(begin_offset, end_offset, is_lost=False)
+            lost_until = piece.base_offset if piece.records else piece.end_offset
+            yield part(end_offset, lost_until, is_lost=True)
+            begin_offset = lost_until
+        end_offset = piece.end_offset
+    if begin_offset < end_offset:
+        yield part(begin_offset, end_offset, is_lost=False)
+
+
+def _sound_end(partition: Partition) -> tuple[int, int]:
+    """Where the whole batches of the last segment end, and with which offset."""
+    reader = SegmentReader(partition.segments[-1])
+    for batch in reader:
+        if not batch.is_crc_valid:
+            return batch.position, batch.header.base_offset
+    return reader.position, reader.next_offset

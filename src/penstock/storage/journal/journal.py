@@ -1,0 +1,575 @@
+"""The journal of a broker: a few preallocated files in which small appends to any partition become durable together.
+
+    <data>/.journal.<slot>     see `entries`; filled with zeros once, then used again and again
+
+A round is one write and one sync for everything that came since the last one. The records stand in the segments too,
+through the page cache: those are what is read. The journal is read only after a crash, for what the segments have lost.
+
+    spare, with a durable header ──> current ──> full ──> checkpointed: the segments of all in it are synced ──> spare
+
+When there is no spare file the journal takes nothing for the moment, and segments are synced one by one: nobody waits
+for a checkpoint. Only the event loop calls it.
+"""
+
+import asyncio
+import errno
+import itertools
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from operator import attrgetter
+from typing import NamedTuple, Protocol
+
+from penstock.observability.offload import Offload
+from penstock.storage.files import Buffer, File, FileSystem
+from penstock.storage.journal.entries import (
+    ENTRY_BYTES,
+    HEADER_BYTES,
+    SEGMENTS_BYTES,
+    DurableSegments,
+    Kind,
+    Start,
+    encode_entry,
+    encode_header,
+    encode_segments,
+    encode_start,
+)
+from penstock.storage.journal.reading import PREFIX, TEMPORARY, FoundJournal, PartitionId, Piece
+from penstock.storage.log_errors import StorageError, StorageFailure
+from penstock.storage.log_sync import SyncJob
+from penstock.storage.ring import Ended, SyncRing
+
+_log = logging.getLogger(__name__)
+
+_ZEROS = bytes(1 << 20)
+_FIRST_PART = 64
+"""The first file has this part of the journal's size: most brokers in tests write little."""
+_FREE_PART = 10
+"""No file is made that would leave less than this part of the disk free, unless nothing else helps."""
+_FILES_MAX = 4
+_FILE_BYTES_MIN = 8192
+_NOTES_PART = 4
+"""This part of a file is kept for notes: one for each log that has an entry in a file of the same size."""
+
+
+class JournaledLog(Protocol):
+    """What the journal asks of a log whose records it holds."""
+
+    partition_id: PartitionId
+    segments_durable_offset: int
+    recovery_point: int
+    failure: StorageFailure | None
+
+    @property
+    def is_closed(self) -> bool: ...
+
+    @property
+    def log_end_offset(self) -> int: ...
+
+    def begin_sync(self) -> SyncJob: ...
+
+    def finish_sync(self, job: SyncJob, error: OSError | None = None) -> bool: ...
+
+    def tell_durable(self) -> None: ...
+
+
+class Records:
+    """What one log puts into a round."""
+
+    __slots__ = ("base_offset", "buffers", "end_offset", "leader_epoch", "log", "size_bytes")
+
+    def __init__(  # noqa: PLR0917  names are paid for at each call
+        self,
+        log: JournaledLog,
+        leader_epoch: int,
+        base_offset: int,
+        end_offset: int,
+        buffers: Sequence[Buffer],
+        size_bytes: int,
+    ) -> None:
+        self.log = log
+        self.leader_epoch = leader_epoch
+        self.base_offset = base_offset
+        self.end_offset = end_offset
+        self.buffers = buffers
+        self.size_bytes = size_bytes
+
+
+class _Note(NamedTuple):
+    """What goes into the next round besides records."""
+
+    kind: Kind
+    partition_id: PartitionId
+    end_offset: int
+
+
+class _JournalFile:
+    __slots__ = ("file", "header_crc", "logs", "number", "partitions", "path", "segments", "size_bytes")
+
+    def __init__(self, path: str, file: File, size_bytes: int) -> None:
+        self.path = path
+        self.file = file
+        self.size_bytes = size_bytes
+        self.number = 0
+        self.header_crc = 0
+        self.logs: dict[JournaledLog, int] = {}
+        """Whose records it holds, and up to which offset."""
+        self.segments: dict[JournaledLog, int] = {}
+        """For which logs it says that their segments are durable up to an offset."""
+        self.partitions: set[PartitionId] = set()
+        """Found in it at the start, and not recovered yet."""
+
+    @property
+    def records_end(self) -> int:
+        """Where records end at the latest: what is behind is room for the notes without which no file becomes free."""
+        return self.size_bytes - self.size_bytes // _NOTES_PART
+
+    def begin_use(self, number: int, nonce: bytes) -> None:
+        """Make what it holds void, durably. Waits for the disk."""
+        header, self.header_crc = encode_header(number, nonce)
+        self.file.write((header,), 0)
+        self.file.sync()
+        self.number = number
+        self.logs = {}
+        self.segments = {}
+
+
+class Journal:
+    def __init__(
+        self,
+        files: FileSystem,
+        directory: str,
+        offload: Offload,
+        *,
+        size_bytes: int,
+        found: FoundJournal,
+        new_nonce: Callable[[], bytes],
+        ring: SyncRing | None = None,
+    ) -> None:
+        """Waits for the disk: makes the first file if there is none. Raises `OSError`."""
+        self._new_nonce = new_nonce
+        self._files = files
+        self._directory = directory
+        self._offload = offload
+        self._ring = ring
+        self._when_free: list[Callable[[], None]] = []
+        self._size_bytes = size_bytes
+        self._found = found
+        self._last_number = found.last_number
+        self._round = found.last_round
+        self._live: deque[_JournalFile] = deque()
+        """Oldest first."""
+        self._spare: deque[_JournalFile] = deque()
+        self._notes: list[_Note] = []
+        self._task: asyncio.Task[bool] | None = None
+        self._adding = asyncio.Lock()
+        self._refusal: OSError | None = None
+        """Why the last file could not be made."""
+        self._position = 0
+        """Where the last of the live files is written to next; 0 when it was found and is only read."""
+        self._previous_bytes = found.last_bytes
+        self.failure: StorageFailure | None = None
+        self.is_busy = False
+        """Whether a round is on its way to the disk."""
+        self._take_found()
+        for each in self._spare:
+            each.begin_use(self._next_number(), new_nonce())
+        if not self._live and not self._spare:
+            self._spare.append(self._make_file(max(size_bytes // _FIRST_PART, _FILE_BYTES_MIN)))
+
+    def _take_found(self) -> None:
+        """The files from the first that a recovery needs on are kept until it is done; the others may be used."""
+        needed = [piece.file_number for pieces in self._found.pieces.values() for piece in pieces]
+        oldest = min(needed, default=self._last_number + 1)
+        for each in sorted(self._found.files, key=lambda found: found.number):
+            journal_file = _JournalFile(each.path, self._files.open(each.path), each.size_bytes)
+            journal_file.number = each.number
+            is_live = each.is_written and each.number >= oldest
+            (self._live if is_live else self._spare).append(journal_file)
+        for key, pieces in self._found.pieces.items():
+            numbers = {piece.file_number for piece in pieces}
+            for journal_file in self._live:
+                if journal_file.number in numbers:
+                    journal_file.partitions.add(key)
+        if not self._live:
+            self._previous_bytes = 0
+        else:
+            # A kill may have left its last round in the page cache only; written again, because the kernel takes pages
+            # for clean after a sync that failed.
+            last = self._live[-1].file
+            last.write((last.read(self._previous_bytes, 0),), 0)
+            last.sync()
+
+    def _make_file(self, size_bytes: int, *, is_needed: bool = False) -> _JournalFile:
+        """A file of zeros, which stand on the disk: room that is only reserved costs a sync of its own when it is used.
+
+        Waits for the disk. It has its name only when it has its header: whatever else has such a name is damaged.
+        """
+        usage = self._files.usage(self._directory)
+        if not is_needed and usage.free_bytes - size_bytes < usage.total_bytes // _FREE_PART:
+            raise OSError(errno.ENOSPC, "little room is left, and records need it more")
+        path = self._next_path()
+        file = self._files.open(path + TEMPORARY, create=True)
+        try:
+            for position in range(0, size_bytes, len(_ZEROS)):
+                file.write((_ZEROS[: size_bytes - position],), position)
+            made = _JournalFile(path, file, size_bytes)
+            made.begin_use(self._next_number(), self._new_nonce())
+            self._files.rename(path + TEMPORARY, path)
+            self._files.sync_dir(self._directory)
+        except OSError:
+            file.close()
+            raise
+        return made
+
+    def _next_number(self) -> int:
+        self._last_number += 1
+        return self._last_number
+
+    def _next_path(self) -> str:
+        taken = {each.path for each in (*self._live, *self._spare)}
+        number = 0
+        while (path := f"{self._directory}/{PREFIX}{number}") in taken:
+            number += 1
+        return path
+
+    # -- after a crash --------------------------------------------------------------------------------
+
+    @property
+    def unrecovered(self) -> list[PartitionId]:
+        """The partitions that need a look after a crash, and did not have it yet."""
+        return list(self._found.pieces)
+
+    def pieces_of(self, partition_id: PartitionId) -> Sequence[Piece]:
+        return self._found.pieces.get(partition_id, ())
+
+    def recovered(self, log: JournaledLog) -> None:
+        """What the journal has for this log is in its segments, though not synced."""
+        for piece in self._found.pieces.pop(log.partition_id, ()):
+            for each in self._live:
+                if each.number == piece.file_number:
+                    each.partitions.discard(log.partition_id)
+                    each.logs[log] = max(each.logs.get(log, 0), piece.end_offset)
+
+    def forget(self, partition_id: PartitionId) -> None:
+        """The partition is not here any more: what was found for it means nothing."""
+        self._found.pieces.pop(partition_id, None)
+        for each in self._live:
+            each.partitions.discard(partition_id)
+
+    # -- rounds ---------------------------------------------------------------------------------------
+
+    def note(self, kind: Kind, partition_id: PartitionId, end_offset: int = 0) -> None:
+        """Put an entry without records into the next round, before its records."""
+        self._notes.append(_Note(kind, partition_id, end_offset))
+
+    def note_segments_durable(self, log: JournaledLog) -> None:
+        """What this log has is durable in its segments, as far as it says: recovery is to look there."""
+        if not self._position:
+            return
+        current = self._live[-1]
+        if log.recovery_point < log.segments_durable_offset > current.segments.get(log, -1):
+            current.segments[log] = log.segments_durable_offset
+            self.note(Kind.SEGMENTS, log.partition_id, log.segments_durable_offset)
+
+    async def let_go(self, log: JournaledLog, offset: int) -> None:
+        """Hold nothing of this log that a recovery would use, so that its records from `offset` on may be truncated.
+
+        All that it has becomes durable in its segments. Raises `StorageFailure`.
+        """
+        while any(log in each.logs or log in each.segments for each in self._live):
+            end_offset = log.log_end_offset
+            await self._sync_segments((log,))
+            if log.failure is not None:
+                raise log.failure.with_traceback(None)
+            if log.log_end_offset != end_offset:
+                continue
+            for each in self._live:
+                each.logs.pop(log, None)
+                each.segments.pop(log, None)
+            self.note(Kind.TRUNCATION, log.partition_id, offset)
+            if not await self.written():
+                raise StorageError(
+                    f"the journal in {self._directory} cannot be written: nothing is truncated", self._refusal
+                )
+
+    def begin_round(self, records: Sequence[Records], then: Callable[[], None]) -> int:
+        """Write a round and begin to sync it; gives how many of `records`, from the first on, are in it.
+
+        `then` is called when the round has ended: it is durable, or the journal has failed.
+        """
+        try:
+            count = self._write_round(records)
+        except OSError as error:
+            self.fail(error)
+            asyncio.get_running_loop().call_soon(then)
+            return len(records)
+        if self.is_busy:
+            self._sync(partial(self._ended, then))
+        return count
+
+    def when_free(self, then: Callable[[], None]) -> None:
+        """Call back when the present round has ended."""
+        self._when_free.append(then)
+
+    async def written(self) -> bool:
+        """Wait until all that was noted is durable. False if the journal has failed, or has no room."""
+        while (self._notes or self.is_busy) and self.failure is None:
+            if not self.is_busy:
+                self.begin_round((), _ignore)
+            if self.is_busy:
+                free: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+                self.when_free(partial(_resolve, free))
+                await free
+            elif not await self._room_made():
+                return False
+        return self.failure is None
+
+    async def _room_made(self) -> bool:
+        """Wait for a file to go on in: one more than there should be, if none becomes free."""
+        if asyncio.current_task() is not self._task:  # it cannot wait for itself
+            self._make_spare()
+            if self._task is not None:
+                await asyncio.wait([self._task])
+        return bool(self._spare) or await self._add_file(is_needed=True)
+
+    def _write_round(self, records: Sequence[Records]) -> int:
+        size_bytes = ENTRY_BYTES + self._notes_bytes()
+        if not self._has_room(size_bytes, records[:1]):
+            if not self._spare:
+                self._make_spare()
+                return 0
+            self._begin_file()
+        current = self._live[-1]
+        room_bytes = current.records_end - self._position - size_bytes
+        count = 0
+        for each in records:
+            room_bytes -= ENTRY_BYTES + each.size_bytes
+            if room_bytes < 0:
+                break
+            count += 1
+        self._write(current, records[:count])
+        if self._position * 2 > current.size_bytes and not self._spare:
+            self._make_spare()
+        return count
+
+    def _has_room(self, notes_bytes: int, records: Sequence[Records]) -> bool:
+        if self._position <= HEADER_BYTES:
+            return self._position == HEADER_BYTES  # at the start of a file, whatever there is goes in
+        current = self._live[-1]
+        limit = current.records_end if records else current.size_bytes
+        return self._position + notes_bytes + _size_of(records) <= limit
+
+    def _notes_bytes(self) -> int:
+        if not self._notes:
+            return 0
+        kinds = [each.kind for each in self._notes]
+        segments = kinds.count(Kind.SEGMENTS)
+        packed = sum(kind is Kind.SEGMENTS for kind, _ in itertools.groupby(kinds))
+        return ENTRY_BYTES * (len(kinds) - segments + packed) + SEGMENTS_BYTES * segments
+
+    def _write(self, current: _JournalFile, records: Sequence[Records]) -> None:
+        self._round += 1
+        buffers: list[Buffer] = []
+        crc, number = current.header_crc, self._round
+        if self._position == HEADER_BYTES:
+            previous = self._live[-2].number if len(self._live) > 1 else 0
+            start = Start(self._live[0].number, previous, self._previous_bytes if previous else 0)
+            buffers.append(encode_start(crc, number, start))
+        notes, self._notes = self._notes, []
+        for kind, group in itertools.groupby(notes, key=attrgetter("kind")):
+            if kind is Kind.SEGMENTS:
+                segments = [DurableSegments(*each.partition_id, each.end_offset) for each in group]
+                buffers.append(encode_segments(crc, number, segments))
+            else:
+                buffers += [
+                    encode_entry(crc, kind, number, *each.partition_id, -1, 0, each.end_offset)
+                    for each in group
+                ]
+        for each in records:
+            topic_id, partition = each.log.partition_id
+            buffers.append(
+                encode_entry(
+                    crc,
+                    Kind.APPEND,
+                    number,
+                    topic_id,
+                    partition,
+                    each.leader_epoch,
+                    each.base_offset,
+                    each.end_offset,
+                    each.buffers,
+                    each.size_bytes,
+                )
+            )
+            buffers += each.buffers
+            current.logs[each.log] = each.end_offset
+        current.file.write(buffers, self._position)
+        self._position += sum(map(len, buffers))
+        self.is_busy = True
+
+    def _sync(self, ended: Ended) -> None:
+        file = self._live[-1].file
+        descriptor = file.descriptor
+        if self._ring is not None and descriptor is not None:
+            self._ring.watch()
+            if self._ring.begin(((descriptor, ended),)):
+                return
+        self._offload.call(file.sync, partial(_ended_on_thread, ended))
+
+    def _ended(self, then: Callable[[], None], failure: OSError | None) -> None:
+        self.is_busy = False
+        if failure is not None:
+            self.fail(failure)
+        then()
+        waiting, self._when_free = self._when_free, []
+        for each in waiting:
+            each()
+
+    def fail(self, error: OSError) -> None:
+        if self.failure is None:
+            self.failure = StorageFailure(
+                f"the journal in {self._directory} could not be written ({error.strerror or error}): check the disk, "
+                "then restart the broker"
+            )
+            _log.error("all partitions are offline for writes: %s", self.failure)
+
+    def _begin_file(self) -> None:
+        if self._position:
+            self._previous_bytes = self._position
+        self._position = HEADER_BYTES
+        self._live.append(self._spare.popleft())
+
+    # -- checkpoints ----------------------------------------------------------------------------------
+
+    def _make_spare(self) -> None:
+        if self._task is None and self.failure is None:
+            self._task = asyncio.get_running_loop().create_task(self._make_spare_file())
+            self._task.add_done_callback(self._made_spare)
+
+    def _made_spare(self, task: "asyncio.Task[bool]") -> None:
+        self._task = None
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _log.error("no journal file could be made free: %s", error)
+
+    async def _make_spare_file(self) -> bool:
+        """Make a file, or free the oldest one; whether there is one to use then. Never two of these at once."""
+        if self._spare:
+            return True
+        if (len(self._live) < _FILES_MAX or not self._has_room_for_notes()) and await self._add_file():
+            return True
+        is_full = len(self._live) > 1 or not self._position
+        return is_full and await self._checkpoint_oldest()
+
+    async def _add_file(self, *, is_needed: bool = False) -> bool:
+        largest = max((each.size_bytes for each in self._live), default=_FILE_BYTES_MIN)
+        size_bytes = max(_FILE_BYTES_MIN, min(self._size_bytes // _FILES_MAX, 2 * largest))
+        async with self._adding:
+            try:
+                self._spare.append(
+                    await self._offload.run(partial(self._make_file, size_bytes, is_needed=is_needed))
+                )
+            except OSError as error:
+                _log.warning("no further journal file could be made: %s", error.strerror)
+                self._refusal = error
+                return False
+        return True
+
+    def _has_room_for_notes(self) -> bool:
+        """Whether what must be noted before the oldest file is used again fits into the current one."""
+        if not self._position:
+            return True
+        oldest, current = self._live[0], self._live[-1]
+        notes = len(oldest.logs) + len(oldest.segments)
+        size_bytes = 2 * ENTRY_BYTES + self._notes_bytes() + SEGMENTS_BYTES * notes
+        return self._position + size_bytes <= current.size_bytes
+
+    async def _checkpoint_oldest(self) -> bool:
+        """Sync the segments of all that the oldest file holds, so that it can be used again; whether it can."""
+        oldest = self._live[0]
+        if oldest.partitions:
+            return False  # something in it could not be recovered: it is kept
+        logs = [
+            log
+            for log, end_offset in oldest.logs.items()
+            if log.failure is None and log.segments_durable_offset < min(end_offset, log.log_end_offset)
+        ]
+        await self._sync_segments(logs)
+        if any(log.failure is not None and not log.is_closed for log in oldest.logs):
+            return False  # what it has may be nowhere else
+        for log in (*oldest.logs, *oldest.segments):
+            if not log.is_closed:
+                self.note_segments_durable(log)
+        if self._position and not await self.written():  # before what the notes stand for is gone
+            return False
+        self._live.popleft()
+        try:
+            await self._offload.run(partial(oldest.begin_use, self._next_number(), self._new_nonce()))
+        except OSError as error:
+            self.fail(error)
+            return False
+        self._spare.append(oldest)
+        return True
+
+    async def _sync_segments(self, logs: Sequence[JournaledLog]) -> None:
+        jobs: list[tuple[JournaledLog, SyncJob]] = []
+        for log in logs:
+            try:
+                jobs.append((log, log.begin_sync()))
+            except OSError as error:
+                _log.warning("a segment could not be opened for a checkpoint: %s", error.strerror)
+                return
+        await self._offload.run(partial(_run_all, [job for _, job in jobs]))
+        for log, job in jobs:
+            if log.finish_sync(job, job.failure):
+                log.tell_durable()
+
+    async def close(self, *, is_clean: bool) -> None:
+        """After a clean stop nothing of it means anything: what it held is in the segments, and synced."""
+        if self._task is not None:
+            await asyncio.wait([self._task])
+        files = [*self._spare, *self._live]
+        if is_clean and self.failure is None and files:
+            try:
+                await self._offload.run(partial(self._make_void, files[-1]))
+            except OSError as error:
+                _log.warning("the journal in %s could not be closed: %s", self._directory, error.strerror)
+        for each in files:
+            each.file.close()
+
+    def _make_void(self, last: _JournalFile) -> None:
+        """Let the last file say that nothing before it means anything. Waits for the disk."""
+        last.begin_use(self._next_number(), self._new_nonce())
+        start = encode_start(last.header_crc, self._round + 1, Start(last.number, 0, 0))
+        last.file.write((start,), HEADER_BYTES)
+        last.file.sync()
+
+
+def _ignore() -> None:
+    pass
+
+
+def _resolve(future: "asyncio.Future[None]") -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+def _ended_on_thread(ended: Ended, _: object, error: BaseException | None) -> None:
+    if error is None or isinstance(error, OSError):
+        ended(error)
+    else:
+        ended(OSError(str(error)))
+        raise error
+
+
+def _size_of(records: Iterable[Records]) -> int:
+    return sum(ENTRY_BYTES + each.size_bytes for each in records)
+
+
+def _run_all(jobs: Sequence[SyncJob]) -> None:
+    for job in jobs:
+        try:
+            job.run()
+        except OSError:
+            _log.debug("a sync failed; the log that it belongs to reports it")

@@ -1,0 +1,236 @@
+"""Damage in the files of a journal: what is whole is used, what is lost has a name, and nothing else is lost."""
+
+import asyncio
+import logging
+
+import pytest
+
+from penstock.storage.checkpoints import PartitionName
+from penstock.storage.files import read_whole
+from penstock.storage.journal.entries import ENTRY_BYTES, HEADER_BYTES, decode_entry, decode_header
+from penstock.storage.log_errors import LogCorrupt
+from penstock.storage.missing import report
+from penstock.testing.disk import FaultyDisk
+from tests.storage.journal.store import DATA, JOURNAL, Store
+from tests.storage.journal.test_journal_model import values_of
+from tests.storage.journal.test_power_cuts import SMALL_JOURNAL, fill_files
+
+OTHER = f"{DATA}/.journal.1"
+
+
+async def written() -> Store:
+    """Each partition has one record in its segment, and three in the journal."""
+    store = await Store.made()
+    for value in ("second", "third", "fourth"):
+        await store.write(value)
+    return store
+
+
+def entry_at(disk: FaultyDisk, path: str, partition: int, base_offset: int) -> range:
+    """The bytes of the entry with this record."""
+    data = memoryview(read_whole(disk, path))
+    crc, position = decode_header(data).crc, HEADER_BYTES
+    while (entry := decode_entry(data, position, crc)) is not None:
+        end = position + ENTRY_BYTES + len(entry.payload)
+        if (entry.partition, entry.base_offset) == (partition, base_offset) and entry.payload:
+            return range(position, end)
+        position = end
+    raise AssertionError("no such entry")
+
+
+def errors(caplog: pytest.LogCaptureFixture) -> str:
+    return "\n".join(each.getMessage() for each in caplog.records if each.levelno >= logging.ERROR)
+
+
+def test_a_bit_that_flips_in_any_byte_of_an_entry_costs_its_records_alone_and_names_them(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def flip(number: int) -> int:
+        caplog.clear()
+        store = await written()
+        place = entry_at(store.disk, JOURNAL, 1, 2)
+        store.disk.flip_bit(JOURNAL, place[number], number % 8)
+        await store.crash()
+        assert f"{JOURNAL} is damaged at byte {place.start}" in errors(caplog)
+        assert await values_of(store.log(0)) == store.written[0]
+        assert await values_of(store.log(1), 3) == ["1-fourth"]
+        assert await values_of(store.log(2)) == store.written[2]
+        assert "t-1 has lost offsets 2 to 2" in report(PartitionName("t", 1), store.log(1).losses)
+        with pytest.raises(LogCorrupt):
+            await values_of(store.log(1))
+        assert store.logs.has_lost_records
+        assert not store.log(0).losses
+        assert not store.log(2).losses
+        return len(place)
+
+    async def run() -> None:
+        for number in range(1, await flip(0)):
+            await flip(number)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("later_rounds", [0, 40])
+@pytest.mark.parametrize("rotten", [(1,), (2,), (3,), (1, 3), (2, 4)])
+def test_what_is_written_behind_lost_records_survives_the_next_power_cut(
+    rotten: tuple[int, ...], later_rounds: int
+) -> None:
+    async def run() -> None:
+        store = await Store.made(journal_bytes=SMALL_JOURNAL)
+        for number in range(1, 6):
+            await store.write(f"{number}")
+        for place in [entry_at(store.disk, JOURNAL, 1, offset) for offset in rotten]:
+            store.disk.flip_bit(JOURNAL, place[ENTRY_BYTES + 5])
+        for _ in range(2):
+            await store.crash()
+            assert lost_offsets(store) == list(rotten)
+            await store.write("after")
+            for _ in range(later_rounds):  # so many that the files of the journal are used again
+                await store.write("." * 1000, [0])
+        assert await values_of(store.log(1), rotten[-1] + 1) == store.written[1][rotten[-1] + 1 :]
+
+    asyncio.run(run())
+
+
+def lost_offsets(store: Store) -> list[int]:
+    ranges = [(each.damage.base_offset, each.damage.next_offset) for each in store.log(1).losses]
+    return [offset for begin, end in ranges for offset in range(begin, end)]
+
+
+def test_a_bit_that_flips_in_the_journal_costs_nothing_when_the_segments_have_all(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def run() -> None:
+        store = await written()
+        place = entry_at(store.disk, JOURNAL, 1, 1)
+        store.disk.flip_bit(JOURNAL, place[ENTRY_BYTES])
+        await store.kill()
+        assert f"{JOURNAL} is damaged at byte {place.start}" in errors(caplog)
+        assert await store.values() == store.written
+        assert not any(store.log(partition).losses for partition in store.partitions)
+        assert store.logs.suspects is None  # it opens all logs
+
+    asyncio.run(run())
+
+
+def test_the_last_records_of_a_partition_have_a_name_when_their_entry_rots_before_those_of_others(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def run() -> None:
+        store = await written()
+        await store.write("last of others", [0, 2])
+        await store.write("very last of others", [0, 2])
+        store.disk.flip_bit(JOURNAL, entry_at(store.disk, JOURNAL, 1, 3)[ENTRY_BYTES + 20])
+        await store.crash()
+        assert f"{JOURNAL} is damaged" in errors(caplog)
+        assert "t-1 has lost offsets 3 to 3" in report(PartitionName("t", 1), store.log(1).losses)
+        assert store.log(1).log_end_offset == 4  # nothing else gets that offset
+        assert [await values_of(store.log(each)) for each in (0, 2)] == [store.written[0], store.written[2]]
+
+    asyncio.run(run())
+
+
+def rot_headers(disk: FaultyDisk, path: str) -> None:
+    disk.flip_bit(path, 20)
+    disk.flip_bit(path, 532)
+
+
+def test_a_journal_file_whose_headers_rotted_is_reported_and_all_logs_are_recovered(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def run() -> None:
+        store = await written()
+        rot_headers(store.disk, JOURNAL)
+        await store.kill()
+        assert f"{JOURNAL} cannot be read" in errors(caplog)
+        assert store.logs.suspects is None
+        assert await store.values() == store.written
+        await store.write("after")
+        await store.crash()
+        assert await store.values() == store.written
+
+    asyncio.run(run())
+
+
+def test_a_journal_file_that_the_disk_cannot_read_is_reported_and_all_logs_are_recovered(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def run() -> None:
+        store = await written()
+        store.disk = store.disk.kill()
+        store.disk.fail("read", JOURNAL, begin=HEADER_BYTES)
+        await store.recover()
+        assert f"{JOURNAL} cannot be read: " in errors(caplog)
+        assert store.logs.suspects is None
+        assert await store.values() == store.written
+
+    asyncio.run(run())
+
+
+def test_a_journal_file_that_is_lost_with_records_that_no_segment_has_is_reported(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def run() -> None:
+        store = await written()
+        rot_headers(store.disk, JOURNAL)
+        await store.crash()
+        assert f"{JOURNAL} cannot be read" in errors(caplog)
+        assert store.logs.has_lost_records
+        assert await store.values() == [["0-first"], ["1-first"], ["2-first"]]
+
+    asyncio.run(run())
+
+
+async def with_two_files() -> Store:
+    """The journal has filled its first file, and writes into the second."""
+    store = await Store.made(journal_bytes=SMALL_JOURNAL)
+    await fill_files(store, 1)
+    while not store.disk.exists(OTHER):
+        await asyncio.sleep(0)
+    await store.write("." * 1100, [0])
+    assert entry_at(store.disk, OTHER, 0, 2)
+    return store
+
+
+def test_a_journal_file_that_was_removed_is_reported_and_all_logs_are_recovered(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def run() -> None:
+        store = await with_two_files()
+        store.disk = store.disk.kill()
+        store.disk.remove(JOURNAL)
+        await store.recover()
+        assert f"{OTHER} follows a journal file that is missing" in errors(caplog)
+        assert store.logs.suspects is None
+        assert await store.values() == store.written
+
+    asyncio.run(run())
+
+
+def test_records_of_a_removed_journal_file_have_a_name_when_no_segment_has_them(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def run() -> None:
+        store = await with_two_files()
+        store.disk = store.disk.crash()
+        store.disk.remove(JOURNAL)
+        await store.recover()
+        assert f"{OTHER} follows a journal file that is missing" in errors(caplog)
+        assert "t-0 has lost offsets 1 to 1" in report(PartitionName("t", 0), store.log(0).losses)
+        assert await values_of(store.log(0), 2) == store.written[0][2:]
+
+    asyncio.run(run())
+
+
+def test_a_file_that_ends_before_its_entries_did_is_reported(caplog: pytest.LogCaptureFixture) -> None:
+    async def run() -> None:
+        store = await with_two_files()
+        store.disk = store.disk.kill()
+        file = store.disk.open(JOURNAL)
+        file.truncate(HEADER_BYTES + ENTRY_BYTES)
+        file.close()
+        await store.recover()
+        assert f"{JOURNAL} is damaged at byte" in errors(caplog)
+        assert await store.values() == store.written
+
+    asyncio.run(run())

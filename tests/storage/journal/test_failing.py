@@ -1,0 +1,128 @@
+"""A journal that the disk does not take: nothing is acknowledged that is not durable, and reads go on."""
+
+import asyncio
+import errno
+from random import Random
+from typing import Literal
+
+import pytest
+
+from penstock.storage.log_errors import StorageError, StorageFailure
+from penstock.testing.disk import FaultyDisk
+from tests.storage.journal.store import Store
+from tests.storage.logs import append, read, values_in
+
+FAULTS: list[tuple[Literal["sync", "write"], int, str]] = [
+    ("sync", errno.EIO, "Input/output error"),
+    ("write", errno.ENOSPC, "No space left on device"),
+]
+
+
+@pytest.mark.parametrize(("operation", "error", "reason"), FAULTS)
+def test_a_journal_that_cannot_be_written_refuses_the_writes_of_every_partition_and_reads_go_on(
+    operation: Literal["sync", "write"], error: int, reason: str
+) -> None:
+    async def run() -> None:
+        store = await Store.made()
+        await store.write("second")
+        store.disk.fail(operation, ".journal.", error=error)
+        with pytest.raises(StorageFailure, match=rf"^the journal in /data could not be written \({reason}\)"):
+            await store.write("refused", [0])
+        store.disk.heal()
+        for partition in store.partitions:
+            with pytest.raises(StorageFailure, match="journal"):
+                await store.write("refused too", [partition])
+            with pytest.raises(StorageFailure, match="journal"):
+                append(store.log(partition), "refused at once")
+            found = read(store.log(partition), 0)
+            assert values_in(found) == [f"{partition}-first", f"{partition}-second"]
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(("operation", "error", "reason"), FAULTS)
+def test_a_journal_that_cannot_be_written_refuses_large_records_and_new_partitions_too(
+    operation: Literal["sync", "write"], error: int, reason: str
+) -> None:
+    async def run() -> None:
+        store = await Store.made()
+        store.disk.fail(operation, ".journal.", error=error)
+        with pytest.raises(StorageFailure, match=reason):
+            await store.write("refused", [0])
+        with pytest.raises(StorageFailure, match=reason):
+            await store.write("." * 100_000, [1])
+        store.topic_ids.append(store.topic_ids[0])
+        store.written.append([])
+        store.acknowledged.append([])
+        with pytest.raises(StorageFailure, match=reason):
+            await store.write("first of a new partition", [3])
+
+    asyncio.run(run())
+
+
+def test_after_a_sync_of_the_journal_that_failed_the_next_start_has_all_that_was_acknowledged() -> None:
+    async def run() -> None:
+        store = await Store.made()
+        await store.write("second")
+        fault = store.disk.fail("sync", ".journal.")
+        with pytest.raises(StorageFailure):
+            await store.write("refused")
+        store.disk.heal(fault)
+        await store.kill()
+        await store.check()
+        await store.write("after")
+        await store.crash()
+        await store.check()
+
+    asyncio.run(run())
+
+
+def test_without_room_for_a_journal_each_partition_is_synced_by_itself(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def run() -> None:
+        disk = FaultyDisk(Random(1))
+        disk.fail("write", ".journal.", error=errno.ENOSPC)
+        store = Store(disk=disk)
+        assert store.logs.journal is None
+        await store.write("first")
+        await store.write("second")
+        await store.crash()
+        await store.check()
+        assert [len(each) for each in store.written] == [2, 2, 2]
+
+    asyncio.run(run())
+    assert "the journal in /data cannot be used (No space left on device)" in caplog.text
+
+
+def test_a_start_without_room_for_another_journal_file_recovers_what_the_journal_holds() -> None:
+    async def run() -> None:
+        store = await Store.made()
+        await store.write("second")
+        store.disk = store.disk.crash()
+        store.disk.fail("write", ".journal.1", error=errno.ENOSPC)
+        await store.recover()
+        await store.check()
+        await store.write("third")
+        await store.crash()
+        await store.check()
+        assert [len(each) for each in store.written] == [3, 3, 3]
+
+    asyncio.run(run())
+
+
+def test_a_start_on_a_disk_that_refuses_the_journal_is_refused_when_records_may_be_nowhere_else() -> None:
+    async def run() -> None:
+        store = await Store.made()
+        await store.write("second")
+        store.disk = store.disk.crash()
+        fault = store.disk.fail("sync", ".journal.0", error=errno.EIO)
+        with pytest.raises(
+            StorageError, match="holds records that the logs may lack, and cannot be used: Input/output error"
+        ):
+            await store.recover()
+        store.disk.heal(fault)
+        await store.kill()
+        await store.check()
+
+    asyncio.run(run())

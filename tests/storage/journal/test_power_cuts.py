@@ -1,0 +1,149 @@
+"""What the power cuts off in a journal: rounds, checkpoints, the reuse of files, and a recovery itself."""
+
+import asyncio
+
+import pytest
+
+from penstock.testing.disk import Keep
+from tests.storage.journal.store import DATA, JOURNAL, Store
+
+LARGE = "." * 4000
+SMALL_JOURNAL = 32_768
+"""Its files hold 6,144 bytes of records each: one round with one large record."""
+
+
+async def store_in_a_round(seed: int = 1) -> Store:
+    """Some rounds of the journal are durable, the next, with two entries, is written and not synced.
+
+    No segment has any of these records.
+    """
+    store = await Store.made(2, seed=seed)
+    await store.write("journaled")
+    busy = store.begin_write("alone", [0])
+    store.begin_write("torn")
+    while not busy[0].done():
+        await asyncio.sleep(0)
+    store.note_acknowledged()
+    return store
+
+
+def test_a_power_cut_at_each_byte_of_a_round_takes_nothing_that_was_acknowledged() -> None:
+    async def cut(kept_bytes: int) -> int:
+        """How many partitions have the records of the torn round then."""
+        store = await store_in_a_round()
+        store.disk = store.disk.crash(torn={JOURNAL: kept_bytes})
+        await store.recover()
+        await store.check()
+        return sum(values[-1].endswith("torn") for values in store.written)
+
+    async def run() -> list[int]:
+        round_bytes = (await store_in_a_round()).disk.unsynced_bytes(JOURNAL)
+        return [await cut(kept_bytes) for kept_bytes in range(round_bytes + 1)]
+
+    counts = asyncio.run(run())
+    assert counts == sorted(counts)  # a round is cut behind its last whole entry
+    assert set(counts) == {0, 1, 2}
+
+
+@pytest.mark.parametrize("page_bytes", [16, 128])
+def test_a_round_of_which_the_disk_wrote_parts_in_any_order_is_cut_and_not_called_damaged(
+    page_bytes: int,
+) -> None:
+    async def run(seed: int) -> None:
+        store = await store_in_a_round(seed)
+        await store.crash(Keep.PAGES, page_bytes=page_bytes)
+        await store.check()
+        await store.write("after")
+        await store.crash()
+        await store.check()
+
+    for seed in range(40):
+        asyncio.run(run(seed))
+
+
+def test_records_that_only_the_journal_has_come_back_and_make_the_same_segments() -> None:
+    async def run() -> None:
+        store = await Store.made()
+        for number in range(5):
+            await store.write(f"journaled {number}")
+            await store.write(f"journaled alone {number}", [number % 3])
+        before = store.segments()
+        assert all(store.disk.unsynced_bytes(f"{DATA}/t-{each}/{0:020d}.log") for each in store.partitions)
+        await store.crash()
+        await store.check()
+        assert store.segments() == before
+        assert [len(each) for each in store.written] == [8, 8, 7]
+
+    asyncio.run(run())
+
+
+async def fill_files(store: Store, rounds: int = 12) -> None:
+    """The records of partition 0 are in the first file alone: nothing syncs its segment but a checkpoint of that."""
+    await store.write("in the first file", [0])
+    for number in range(rounds):
+        await store.write(f"{number}{LARGE}", [1 + number % 2])
+
+
+def test_a_power_cut_at_each_operation_of_checkpoints_and_reuse_takes_nothing_that_was_acknowledged() -> None:
+    async def cut(operation: int, keep: Keep) -> int:
+        store = await Store.made(journal_bytes=SMALL_JOURNAL)
+        first = store.disk.operation_count
+        store.disk.cut_power_at(operation)
+        await store.until_power_cut(fill_files(store))
+        count = store.disk.operation_count - first
+        store.note_acknowledged()
+        assert not store.disk.has_power or store.is_journal_used_again
+        await store.crash(keep)
+        await store.check()
+        return count
+
+    async def run() -> None:
+        count = await cut(1 << 60, Keep.NOTHING)
+        for operation in range(count):
+            for keep in (Keep.NOTHING, Keep.PREFIX, Keep.EVERYTHING):
+                await cut(operation, keep)
+
+    asyncio.run(run())
+
+
+def test_a_recovery_that_a_second_power_cut_ends_at_any_operation_is_done_by_the_next() -> None:
+    async def crashed() -> Store:
+        store = await Store.made(journal_bytes=SMALL_JOURNAL)
+        await fill_files(store, 5)
+        await store.write("last")
+        store.disk = store.disk.crash()
+        return store
+
+    async def cut(operation: int, keep: Keep) -> int:
+        store = await crashed()
+        store.disk.cut_power_at(operation)
+        await store.until_power_cut(store.recover())
+        count = store.disk.operation_count
+        await store.crash(keep)
+        await store.check()
+        await store.write("after")
+        await store.crash()
+        await store.check()
+        return count
+
+    async def run() -> None:
+        count = await cut(1 << 60, Keep.NOTHING)
+        for operation in range(count):
+            for keep in (Keep.NOTHING, Keep.PREFIX, Keep.EVERYTHING):
+                await cut(operation, keep)
+
+    asyncio.run(run())
+
+
+def test_a_broker_that_stops_before_it_has_recovered_leaves_the_journal_to_the_next_start() -> None:
+    async def run() -> None:
+        store = await Store.made()
+        await store.write("journaled")
+        store.disk = store.disk.crash()
+        store.open()
+        store.log(0)
+        await store.logs.close(store.flusher)
+        await store.recover()
+        await store.check()
+
+    asyncio.run(run())

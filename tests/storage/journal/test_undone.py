@@ -1,0 +1,197 @@
+"""Records in the journal that were truncated, or whose partition was deleted, do not come back."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from penstock.testing.disk import FaultyDisk, Keep
+from tests.storage.journal.store import OTHER_TOPIC_ID, Store
+from tests.storage.journal.test_journal_model import values_of
+from tests.storage.logs import NOW_MS
+
+CRASHES: list[Callable[[FaultyDisk], FaultyDisk]] = [
+    FaultyDisk.kill,
+    lambda disk: disk.crash(Keep.EVERYTHING),
+]
+
+
+async def written() -> Store:
+    store = await Store.made()
+    await store.write("second")
+    await store.write("third")
+    return store
+
+
+async def truncate(store: Store, partition: int, offset: int) -> None:
+    """As a follower does whose new leader has another history."""
+    log = store.log(partition)
+    await store.logs.allow_truncation(log, offset)
+    store.acknowledged[partition] = store.acknowledged[partition][:offset]
+    log.truncate_to(offset, now_ms=NOW_MS)
+    store.written[partition] = store.written[partition][:offset]
+
+
+@pytest.mark.parametrize("crash", CRASHES)
+def test_records_that_a_new_leader_truncated_do_not_come_back(
+    crash: Callable[[FaultyDisk], FaultyDisk],
+) -> None:
+    async def run() -> None:
+        store = await written()
+        await truncate(store, 1, 1)
+        store.disk = crash(store.disk)
+        await store.recover()
+        assert [len(each) for each in await store.values()] == [3, 1, 3]
+        await store.check()
+
+    asyncio.run(run())
+
+
+def test_records_that_a_new_leader_wrote_after_a_truncation_stay() -> None:
+    async def run() -> None:
+        store = await written()
+        await truncate(store, 1, 1)
+        await store.write("of the new leader", epoch=1)
+        await store.write("and more", epoch=1)
+        await store.crash()
+        await store.check()
+        assert store.written[1] == ["1-first", "1-of the new leader", "1-and more"]
+        assert [len(each) for each in store.written] == [5, 3, 5]
+
+    asyncio.run(run())
+
+
+def test_a_power_cut_at_each_operation_of_a_truncation_leaves_one_history_or_the_other() -> None:
+    async def cut(operation: int, keep: Keep) -> int:
+        store = await written()
+        before = store.written[1]
+        first = store.disk.operation_count
+
+        async def truncate_and_write() -> None:
+            await truncate(store, 1, 1)
+            await store.write("of the new leader", [1], epoch=1)
+            await store.write("and more", [1], epoch=1)
+
+        store.disk.cut_power_at(operation)
+        await store.until_power_cut(truncate_and_write())
+        count = store.disk.operation_count - first
+        was_acknowledged = store.acknowledged[1]
+        await store.crash(keep)
+        found = (await store.values())[1]
+        assert found[: len(was_acknowledged)] == was_acknowledged
+        assert found in (before[: len(found)], store.written[1][: len(found)])
+        assert store.logs.journal_damage == ()
+        return count
+
+    async def run() -> None:
+        count = await cut(1 << 60, Keep.NOTHING)
+        for operation in range(count):
+            for keep in Keep:
+                await cut(operation, keep)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("crash", [*CRASHES, FaultyDisk.crash])
+def test_a_topic_that_is_made_again_has_nothing_of_the_deleted_one(
+    crash: Callable[[FaultyDisk], FaultyDisk],
+) -> None:
+    async def run() -> None:
+        store = await written()
+        store.logs.delete("t", 1)
+        store.topic_ids[1] = OTHER_TOPIC_ID
+        store.written[1] = []
+        await store.write("of the new topic")
+        await store.write("second of the new topic")
+        store.disk = crash(store.disk)
+        await store.recover()
+        await store.check()
+        assert store.written[1] == ["1-of the new topic", "1-second of the new topic"]
+        assert [len(each) for each in store.written] == [5, 2, 5]
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("crash", [*CRASHES, FaultyDisk.crash])
+def test_a_topic_that_is_made_again_and_crashes_at_once_has_nothing_of_the_deleted_one(
+    crash: Callable[[FaultyDisk], FaultyDisk],
+) -> None:
+    async def run() -> None:
+        store = await written()
+        store.logs.delete("t", 1)
+        store.topic_ids[1] = OTHER_TOPIC_ID
+        store.written[1] = store.acknowledged[1] = []
+        store.log(1)
+        store.disk = crash(store.disk)
+        await store.recover()
+        await store.check()
+        assert [len(each) for each in store.written] == [3, 0, 3]
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("crash", [*CRASHES, FaultyDisk.crash])
+def test_a_partition_that_is_assigned_again_has_nothing_of_its_time_before(
+    crash: Callable[[FaultyDisk], FaultyDisk],
+) -> None:
+    async def run() -> None:
+        store = await written()
+        await store.logs.drop("t", 1)
+        store.written[1] = []
+        await store.write("from the leader")
+        await store.write("second from the leader")
+        store.disk = crash(store.disk)
+        await store.recover()
+        await store.check()
+        assert store.written[1] == ["1-from the leader", "1-second from the leader"]
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("crash", CRASHES)
+def test_a_partition_that_was_dropped_just_before_a_crash_begins_anew(
+    crash: Callable[[FaultyDisk], FaultyDisk],
+) -> None:
+    async def run() -> None:
+        store = await written()
+        await store.logs.drop("t", 1)
+        store.written[1] = store.acknowledged[1] = []
+        store.disk = crash(store.disk)
+        await store.recover()
+        await store.check()
+        assert store.written[1] == []
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("offset", [0, 1, 2])
+@pytest.mark.parametrize("before", ["writing", "a checkpoint", "a clean stop"])
+def test_a_truncation_that_a_kill_left_unsynced_takes_nothing_that_is_written_later(
+    offset: int, before: str
+) -> None:
+    """After the kill the length of the file is in the page cache alone, and the next power cut undoes it."""
+
+    async def end_at(operation: int) -> int:
+        store = await written()
+        if before == "a checkpoint":
+            await store.logs.checkpoint()
+        elif before == "a clean stop":
+            await store.logs.close(store.flusher)
+            await store.kill()
+        first = store.disk.operation_count
+        store.disk.cut_power_at(operation)
+        await store.until_power_cut(truncate(store, 1, offset))
+        count = store.disk.operation_count - first
+        await store.kill()
+        store.written[1] = await values_of(store.log(1))
+        await store.write("of the new leader", [1], epoch=1)
+        await store.crash()
+        await store.check()
+        assert store.written[1][-1] == "1-of the new leader"
+        return count
+
+    async def run() -> None:
+        for operation in range(await end_at(1 << 60)):
+            await end_at(operation)
+
+    asyncio.run(run())
