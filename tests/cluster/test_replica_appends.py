@@ -22,6 +22,7 @@ from penstock.storage.files import Usage
 from penstock.storage.flusher import Flusher
 from penstock.storage.log import Log, Origin
 from penstock.storage.log_errors import LogError, NoSpace
+from penstock.storage.log_store import LogStore
 from penstock.storage.recovery import create_log
 from penstock.testing.disk import FaultyDisk, Operation
 from tests.storage.logs import NOW_MS, all_values, batch_of, config_of
@@ -53,18 +54,35 @@ class HeldWork(InlineOffload):
 class Stage:
     """A led partition on a disk whose syncs end when the test says so."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, has_journal: bool = False) -> None:
         self.disk = FaultyDisk(Random(1))
         self.syncs = HeldWork()
         self.checks = HeldWork()
-        surroundings = Surroundings(1, SystemClock(), Flusher(self.syncs, SystemClock()), checks=self.checks)
+        self.store = self._open_store() if has_journal else None
+        flusher = Flusher(self.syncs, SystemClock(), journal=self.store.journal if self.store else None)
+        surroundings = Surroundings(1, SystemClock(), flusher, checks=self.checks)
         self.space = surroundings.disk
         self.replica = Replica("t", bytes(16), 0, self._open, surroundings)
         self.replica.follow(state())
 
+    def _open_store(self) -> LogStore:
+        return LogStore.open(
+            "/data",
+            files=self.disk,
+            node_id=1,
+            new_cluster_id=lambda: "cluster",
+            new_directory_id=lambda: bytes(16),
+            clock=SystemClock(),
+            offload=self.syncs,
+            journal_bytes=1 << 20,
+        )
+
     def _open(self) -> Log:
+        config = config_of(max_message_bytes=2 * HERE_BYTES_MAX)
+        if self.store is not None:
+            return self.store.open_or_create("t", bytes(16), 0, config)
         self.disk.make_dirs("/t-0")
-        cache, config = FileCache(self.disk), config_of(max_message_bytes=2 * HERE_BYTES_MAX)
+        cache = FileCache(self.disk)
         return Log("t", 0, "/t-0", config, loaded=create_log(cache, "/t-0", config))
 
     def append(self, value: str, *, codec: Codec = Codec.NONE, **how: Any) -> Commit:
@@ -86,16 +104,19 @@ def state(**changes: Any) -> Partition:
     return Partition(**(fields | changes))
 
 
-def on_stage(story: Callable[[Stage], Any]) -> None:
+def on_stage(story: Callable[[Stage], Any], *, has_journal: bool = False) -> None:
     async def run() -> None:
-        await story(Stage())
+        await story(Stage(has_journal=has_journal))
 
     asyncio.run(run())
 
 
 def code_of(commit: Commit) -> ErrorCode:
     assert commit.is_done
-    return ErrorCode.NONE if commit.error is None else commit.error.code
+    if commit.error is None:
+        return ErrorCode.NONE
+    assert isinstance(commit.error, LogError)
+    return commit.error.code
 
 
 def test_an_append_is_written_at_once_unless_a_sync_runs() -> None:
@@ -110,6 +131,24 @@ def test_an_append_is_written_at_once_unless_a_sync_runs() -> None:
         assert stage.values() == ["a", "b"]
 
     on_stage(story)
+
+
+def test_an_append_waits_for_the_end_of_the_turn_while_the_journal_has_records_of_its_log() -> None:
+    async def story(stage: Stage) -> None:
+        stage.append("a")
+        stage.syncs.let_go()  # the first sync of a log is one of its segments
+        stage.append("b")
+        assert (stage.replica.log.is_journaling, stage.replica.log.syncing) == (True, None)
+        commits = [stage.append("c"), stage.append("d")]
+        assert stage.values() == ["a", "b"]
+        await asyncio.sleep(0)
+        assert stage.values() == ["a", "b", "c", "d"]
+        stage.syncs.let_go()
+        assert not any(each.is_done for each in commits), "that round was begun before them"
+        stage.syncs.let_go()
+        assert [code_of(each) for each in commits] == [ErrorCode.NONE] * 2
+
+    on_stage(story, has_journal=True)
 
 
 def test_queued_appends_count_as_used_space_before_they_are_written() -> None:

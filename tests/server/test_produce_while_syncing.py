@@ -109,7 +109,7 @@ async def scene_on(live: Live, configs: dict[str, str] | None = None) -> AsyncIt
     scene.replica = replica
     with busy_disk(live) as scene.disk:
         scene.first = scene.send(batch(b"1"))
-        await until(lambda: replica.log.syncing is not None)
+        await until(lambda: replica.log.is_journaling)
         yield scene
 
 
