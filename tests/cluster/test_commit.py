@@ -17,7 +17,7 @@ class Producers:
         commit = Commit(leader_epoch=0)
         commit.last_offset = last_offset
         commit.then(lambda done: self.seen.append((name, done.error)))
-        self.queue.add(commit)
+        self.queue.append(commit)
 
     @property
     def names(self) -> list[str]:
@@ -51,7 +51,7 @@ def test_a_commit_that_is_added_while_others_are_done_waits_for_the_next() -> No
     first = Commit(leader_epoch=0)
     first.last_offset = 0
     first.then(lambda _: producers.add(0, "later"))
-    producers.queue.add(first)
+    producers.queue.append(first)
     producers.queue.reached(1)
     assert producers.names == []
     producers.queue.reached(1)
@@ -84,5 +84,5 @@ def test_a_refused_commit_is_freed_without_the_collector() -> None:
         gc.enable()
 
 
-class Refused(Commit):
-    __slots__ = ("__weakref__",)
+class Refused(Commit, weakref=True):
+    """A commit that can be seen to be freed."""

@@ -32,7 +32,14 @@ def disk_log(disk: FaultyDisk, directory: str = "/t-0", **changes: Any) -> Log:
 
 def append_each(log: Log, *batches: bytearray) -> list[Appended | LogError]:
     prepared = [PreparedAppend(log.prepare(batch, NOW_MS)) for batch in batches]
-    return log.append_each(prepared, leader_epoch=3, now_ms=NOW_MS)
+    log.append_each(prepared, leader_epoch=3, now_ms=NOW_MS)
+    return [outcome_of(each) for each in prepared]
+
+
+def outcome_of(append: PreparedAppend) -> Appended | LogError:
+    outcomes = [each for each in (append.appended, append.refusal) if each is not None]
+    assert len(outcomes) == 1, "it is stored or refused, never both"
+    return outcomes[0]
 
 
 def told(outcome: Appended | LogError) -> Outcome:
@@ -121,8 +128,8 @@ def test_a_log_that_failed_says_so_to_each(tmp_path: Path) -> None:
     log = new_log(str(tmp_path))
     prepared = [PreparedAppend(log.prepare(batch_of(value), NOW_MS)) for value in "ab"]
     log.fail(StorageFailure("the disk is gone"))
-    outcomes = log.append_each(prepared, leader_epoch=0, now_ms=NOW_MS)
-    assert [told(each) for each in outcomes] == [ErrorCode.KAFKA_STORAGE_ERROR] * 2
+    log.append_each(prepared, leader_epoch=0, now_ms=NOW_MS)
+    assert [told(outcome_of(each)) for each in prepared] == [ErrorCode.KAFKA_STORAGE_ERROR] * 2
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ def tail_of(*batches: tuple[int, int]) -> Tail:
     for count, size in batches:
         offset += count
         position += size
-        tail.add(offset - 1, position)
+        tail.add([offset - 1], [size])
     return tail
 
 

@@ -10,6 +10,8 @@ it. Where no other broker holds the partition, the last two are the same.
 There are thousands of partitions and most of them are idle, so an empty queue must be small.
 """
 
+import msgspec
+
 from penstock.observability.completion import Completion
 from penstock.storage.log_errors import LogError
 from penstock.storage.log_values import Appended
@@ -22,48 +24,23 @@ ALL = -1  # acks: every in-sync replica
 class Commit(Completion[None]):
     """Carries under what it is allowed: the leader epoch in which its caller decided, and a transaction's permit."""
 
-    __slots__ = (
-        "acks",
-        "appended",
-        "batches",
-        "checking",
-        "is_from_client",
-        "last_offset",
-        "leader_epoch",
-        "now_ms",
-        "permit",
-        "size_bytes",
-    )
-
-    error: LogError | None
-
-    def __init__(  # noqa: PLR0917  names are paid for at each call
-        self,
-        leader_epoch: int,
-        acks: int = ALL,
-        now_ms: int = 0,
-        size_bytes: int = 0,
-        is_from_client: bool = False,
-        permit: TransactionPermit | None = None,
-    ) -> None:
-        self.is_done = False  # as `Completion` does it: a call less for each request
-        self.error = None
-        self._callback = None
-        self.leader_epoch = leader_epoch
-        self.acks = acks
-        self.now_ms = now_ms
-        self.size_bytes = size_bytes
-        """As the client sent it: the topic may store it in another codec."""
-        self.is_from_client = is_from_client
-        self.permit = permit
-        self.batches: list[StorableBatch]
-        """Once they are checked."""
-        self.checking: Completion[None] | None = None
-        """Done when the append has its place in the log's order; only for batches that are checked on a thread."""
-        self.appended: Appended | None = None
-        """Where the records are, once they are in the log."""
-        self.last_offset = -1
-        """Of the records, once they are in the log; an offset means them only in `leader_epoch`."""
+    leader_epoch: int
+    acks: int = ALL
+    now_ms: int = 0
+    size_bytes: int = 0
+    """As the client sent it: the topic may store it in another codec."""
+    is_from_client: bool = False
+    permit: TransactionPermit | None = None
+    batches: list[StorableBatch] = msgspec.field(default_factory=list)
+    """Once they are checked."""
+    checking: Completion[None] | None = None
+    """Done when the append has its place in the log's order; only for batches that are checked on a thread."""
+    appended: Appended | None = None
+    """Where the records are, once they are in the log."""
+    refusal: LogError | None = None
+    """Why the log has not taken them; the commit then fails with it."""
+    last_offset: int = -1
+    """Of the records, once they are in the log; an offset means them only in `leader_epoch`."""
 
     def fail(self, error: Exception) -> None:
         # Without the frames that raised it: they hold this commit, and a cycle keeps the collector busy.
@@ -75,32 +52,25 @@ class Commit(Completion[None]):
             raise self.error
 
 
-class CommitQueue:
+class CommitQueue(list[Commit]):
     """Commits that wait until all below an offset is safe, in the order of their appends."""
 
-    __slots__ = ("_commits",)
-
-    def __init__(self) -> None:
-        self._commits: list[Commit] = []
-
-    def __bool__(self) -> bool:
-        return bool(self._commits)
-
-    def add(self, commit: Commit) -> None:
-        self._commits.append(commit)
+    __slots__ = ()
 
     def reached(self, end_offset: int) -> None:
         """All below `end_offset` is safe now."""
-        commits = self._commits
         count = 0
-        while count < len(commits) and commits[count].last_offset < end_offset:
+        for commit in self:
+            if commit.last_offset >= end_offset:
+                break
             count += 1
-        if count:
-            self._commits = commits[count:]
-            for commit in commits[:count]:
-                commit.resolve(None)
+        done = self[:count]
+        del self[:count]
+        for commit in done:
+            commit.resolve(None)
 
     def fail(self, error: LogError) -> None:
-        commits, self._commits = self._commits, []
-        for commit in commits:
+        failed = self[:]
+        self.clear()
+        for commit in failed:
             commit.fail(error)

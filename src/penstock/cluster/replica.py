@@ -12,7 +12,7 @@ for a thread, for another broker. A write of another epoch is refused here, what
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Final
 
@@ -40,7 +40,7 @@ from penstock.storage.damage import Damage
 from penstock.storage.disk_space import DiskSpace
 from penstock.storage.files import Buffer
 from penstock.storage.flusher import Flusher
-from penstock.storage.log import Appended, Log, Origin
+from penstock.storage.log import Log, Origin
 from penstock.storage.log_errors import (
     AppendRejected,
     LogCorrupt,
@@ -126,6 +126,7 @@ class Replica:
         "bytes_out",
         "high_watermark",
         "is_leader",
+        "is_replicated",
         "leader_epoch",
         "leader_id",
         "partition",
@@ -148,6 +149,8 @@ class Replica:
         self.topic_id = topic_id
         self.partition = partition
         self.is_leader = False
+        self.is_replicated = False
+        """Whether other brokers are to hold this partition too."""
         self.leader_id = NO_LEADER
         self.leader_epoch = _NO_EPOCH
         self.high_watermark = 0
@@ -213,11 +216,6 @@ class Replica:
     def is_open(self) -> bool:
         return self._log is not None
 
-    @property
-    def is_replicated(self) -> bool:
-        """Whether other brokers are to hold this partition too."""
-        return self.state is not None and len(self.state.replicas) > 1
-
     def _suspect(self) -> None:
         self._surroundings.on_suspicion(self)
 
@@ -263,6 +261,7 @@ class Replica:
         """Take in what the metadata says of the partition; a new epoch makes long polls look again."""
         self.write_queued()
         self.state = state
+        self.is_replicated = len(state.replicas) > 1
         if state.leader_epoch != self.leader_epoch:
             self.leader_id = state.leader
             self.leader_epoch = state.leader_epoch
@@ -354,10 +353,10 @@ class Replica:
         Nothing is raised: a refused append is a commit that has failed, with the `LogError`.
         """
         commit = Commit(leader_epoch, acks, now_ms, len(records), origin is Origin.CLIENT, permit)
-        self._admit(commit, records, records)
+        self._admit(commit, records)
         return commit
 
-    def _admit(self, commit: Commit, content: Buffer | Checked, records: Buffer) -> bool:
+    def _admit(self, commit: Commit, records: Buffer, checked: Checked | None = None) -> bool:
         """Give the commit its place in the order of appends, or refuse it; False if it is to be checked before.
 
         When the disk is idle the records are written at once. While it is busy they must wait for the next sync
@@ -370,7 +369,9 @@ class Replica:
         log = self._log
         assert log is not None
         try:
-            commit.batches = log.prepare(content, commit.now_ms, is_from_client=commit.is_from_client)
+            commit.batches = log.prepare(
+                records, commit.now_ms, is_from_client=commit.is_from_client, checked=checked
+            )
         except CheckElsewhere:
             self._check_on_thread(commit, records, log)
             return False
@@ -382,11 +383,11 @@ class Replica:
         if not (queued or log.is_journaling or log.syncing is not None):
             self._write([commit])
             return True
+        if not queued:
+            asyncio.get_running_loop().call_soon(self.write_queued)
         queued.append(commit)
         if len(queued) >= QUEUED_MAX or commit.size_bytes > QUEUED_BYTES_MAX:
             self.write_queued()
-        elif len(queued) == 1:
-            asyncio.get_running_loop().call_soon(self.write_queued)
         return True
 
     def _refusal(self, commit: Commit) -> LogError | None:
@@ -419,7 +420,7 @@ class Replica:
         elif error is not None:
             _log.error("Cannot check a batch for %s-%d", self.topic, self.partition, exc_info=error)
             commit.fail(StorageError(f"the check of the batch failed: {error}"))
-        elif not self._admit(commit, checked, records):
+        elif not self._admit(commit, records, checked):
             return  # the topic's settings have changed meanwhile
         assert commit.checking is not None
         commit.checking.resolve(None)
@@ -433,28 +434,32 @@ class Replica:
 
     def _write(self, commits: list[Commit]) -> None:
         log = self.log
-        outcomes: Sequence[Appended | LogError]
+        why_not: LogError | None = None
         try:
-            outcomes = log.append_each(commits, leader_epoch=self.leader_epoch, now_ms=commits[-1].now_ms)
+            log.append_each(commits, leader_epoch=self.leader_epoch, now_ms=commits[-1].now_ms)
         except Exception as error:  # noqa: BLE001  nobody above would answer those who wait
             _log.exception("Cannot append to %s-%d", self.topic, self.partition)
-            outcomes = [StorageError(f"the append failed: {error}")] * len(commits)
+            why_not = StorageError(f"the append failed: {error}")
         self._surroundings.flusher.request(log)
         settled: list[tuple[Commit, LogError | None]] = []
-        for commit, outcome in zip(commits, outcomes, strict=True):
-            if isinstance(outcome, LogError):
+        acks: int | None = None
+        for commit in commits:
+            appended = commit.appended
+            if appended is None:
                 self._surroundings.disk.room_bytes += commit.size_bytes
-                settled.append((commit, outcome))
+                settled.append((commit, commit.refusal or why_not))
                 continue
-            commit.appended = outcome
-            commit.last_offset = outcome.last_offset
             self.bytes_in += commit.size_bytes
-            if self._is_safe(commit, log):
+            if commit.acks != acks:  # once for nearly every group
+                acks = commit.acks
+                safe_offset, waiting = self._safety(acks, log)
+            commit.last_offset = appended.last_offset
+            if commit.last_offset < safe_offset:
                 settled.append((commit, None))
             elif log.failure is not None:
                 settled.append((commit, log.failure))
             else:
-                (self._uncommitted if commit.acks == ALL else self._undurable).add(commit)
+                waiting.append(commit)
         if log.committed_offset > self.high_watermark:  # the topic waives the wait for the disk
             self._own_log_advanced()
         if self._end_readers:
@@ -467,19 +472,20 @@ class Replica:
                 self._refused(failure)
             commit.fail(failure)
 
-    def _is_safe(self, commit: Commit, log: Log) -> bool:
-        """Whether the append is as safe as its producer wants it."""
-        if commit.acks == ALL:
-            return self.high_watermark > commit.last_offset
-        return commit.acks == 0 or log.committed_offset > commit.last_offset
+    def _safety(self, acks: int, log: Log) -> tuple[int, CommitQueue]:
+        """The offset below which all is as safe as `acks` ask for, and where commits wait that are not below it."""
+        if acks == ALL:
+            return self.high_watermark, self._uncommitted
+        return log.log_end_offset if acks == 0 else log.committed_offset, self._undurable
 
     def _wait(self, commit: Commit, log: Log) -> None:
-        if self._is_safe(commit, log):
+        safe_offset, waiting = self._safety(commit.acks, log)
+        if commit.last_offset < safe_offset:
             commit.resolve(None)
         elif log.failure is not None:
             commit.fail(log.failure)
         else:
-            (self._uncommitted if commit.acks == ALL else self._undurable).add(commit)
+            waiting.append(commit)
 
     def _not_leader_of(self, leader_epoch: int) -> LogError:
         if self._why_not_opened is not None:

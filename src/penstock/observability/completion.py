@@ -10,6 +10,8 @@ from collections.abc import Awaitable, Callable, Generator
 from functools import partial
 from typing import Any, Generic, TypeVar
 
+import msgspec
+
 T = TypeVar("T")
 U = TypeVar("U")
 
@@ -18,16 +20,16 @@ class Cancelled(Exception):
     """The task that was to give the result was cancelled."""
 
 
-class Completion(Generic[T]):
-    """Resolved or failed once; one callback, which must not raise."""
+class Completion(msgspec.Struct, Generic[T], kw_only=True, eq=False):
+    """Resolved or failed once; one callback, which must not raise.
 
-    __slots__ = ("_callback", "_result", "error", "is_done")
+    A `Struct`, because several are made for each request, and it is made without a call of Python code.
+    """
 
-    def __init__(self) -> None:
-        self.is_done = False
-        self._result: T
-        self.error: Exception | None = None
-        self._callback: Callable[[Completion[T]], None] | None = None
+    is_done: bool = False
+    error: Exception | None = None
+    _result: T | None = None
+    _callback: "Callable[[Any], None] | None" = None
 
     def resolve(self, result: T) -> None:
         if not self.is_done:
@@ -59,7 +61,7 @@ class Completion(Generic[T]):
         """Give the result, or raise what it failed with."""
         if self.error is not None:
             raise self.error
-        return self._result
+        return self._result  # type: ignore[return-value]  # it is there
 
     def __await__(self) -> Generator[object, None, T]:
         if not self.is_done:
@@ -69,18 +71,12 @@ class Completion(Generic[T]):
         return self.result()
 
 
-class Reply(Completion[T]):
+class Reply(Completion[T], Generic[T], kw_only=True, eq=False):
     """The answer to a request that comes later: the only thing, beside an answer itself, that a request can get."""
 
-    __slots__ = ("_change", "is_exclusive")
-
-    def __init__(self, *, is_exclusive: bool = False) -> None:
-        self.is_done = False  # as `Completion` does it: a call less for each request
-        self.error = None
-        self._callback = None
-        self.is_exclusive = is_exclusive
-        """Whether later requests of the same connection wait for it, because they must see its effect."""
-        self._change: Callable[[Any], Any] | None = None
+    is_exclusive: bool = False
+    """Whether later requests of the same connection wait for it, because they must see its effect."""
+    _change: Callable[[Any], Any] | None = None
 
     @classmethod
     def of(cls, work: Awaitable[T], *, is_exclusive: bool = False) -> "Reply[T]":
@@ -113,7 +109,7 @@ class Reply(Completion[T]):
         if self.error is not None:
             raise self.error
         if self._change is None:
-            return self._result
+            return self._result  # type: ignore[return-value]  # it is there
         changed: T = self._change(self._result)
         return changed
 

@@ -32,7 +32,7 @@ _REQUEST: Final = struct.Struct(
 )  # transactional id, acks, timeout, topics; topic id, partitions; index
 _REQUEST_HEAD: Final = struct.Struct(">BhiB")  # the same, where topics are named
 _PARTITION_HEAD: Final = struct.Struct(">Bi")
-_NO_TAGS: Final = b"\0\0\0"  # of the partition, the topic and the request
+_NO_TAGS: Final = memoryview(b"\0\0\0")  # of the partition, the topic and the request
 
 # partitions; index, error, base offset, append time, start offset, no record errors, no message, no tags; no tags;
 # throttle time, no tags
@@ -75,7 +75,7 @@ def decode_request(buf: memoryview, version: int, position: int) -> ProduceReque
             and topics == partitions == ONE
             and size > 0
             and buf[position - 1] <= VARINT_BYTE_MAX
-            and buf[end:].tobytes() == _NO_TAGS
+            and buf[end:] == _NO_TAGS
         ):
             partition = PartitionProduceData(index=index, records=buf[position:end])
             topic = TopicProduceData(name=name, topic_id=topic_id, partition_data=[partition])
@@ -87,12 +87,13 @@ def decode_request(buf: memoryview, version: int, position: int) -> ProduceReque
 
 def encode_answer(message: ProduceResponse, version: int, correlation_id: int) -> bytes | None:
     """The whole frame with which a request for one batch is answered; None for every other answer."""
-    if version not in ONE_STEP or len(message.responses) != 1 or message.node_endpoints:
+    if version not in ONE_STEP or message.node_endpoints:
         return None
-    topic = message.responses[0]
-    if len(topic.partition_responses) != 1:
+    try:
+        (topic,) = message.responses
+        (answer,) = topic.partition_responses
+    except ValueError:  # more than one, or none
         return None
-    answer = topic.partition_responses[0]
     if (
         answer.error_code
         or answer.record_errors

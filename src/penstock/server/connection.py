@@ -50,16 +50,13 @@ _LOGIN_FIRST = (
 )
 
 
-class Slot:
+class Slot(msgspec.Struct, eq=False):
     """The place of one request in the order of answers."""
 
-    __slots__ = ("answer", "answer_bytes", "failure", "request_bytes")
-
-    def __init__(self, request_bytes: int) -> None:
-        self.request_bytes = request_bytes
-        self.answer: Answer | None = None
-        self.answer_bytes = 0
-        self.failure: str | None = None  # why the connection ends here
+    request_bytes: int
+    answer: Answer | None = None
+    answer_bytes: int = 0
+    failure: str | None = None  # why the connection ends here
 
 
 class Connection(asyncio.BufferedProtocol):

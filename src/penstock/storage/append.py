@@ -3,17 +3,21 @@
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
+import msgspec
+
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.batch import (
+    LOG_OVERHEAD,
+    PLACE,
     crc_is_valid,
     iter_batches,
-    set_base_offset_and_epoch,
 )
 from penstock.protocol.records.errors import CorruptRecords
 from penstock.protocol.records.rules import InvalidBatch, Rewrite, ValidationRules
 from penstock.protocol.records.validation import rewrite_batch, validate_batch
 from penstock.storage.files import Buffer
-from penstock.storage.log_errors import AppendRejected
+from penstock.storage.log_errors import AppendRejected, LogError
+from penstock.storage.log_values import Appended
 from penstock.storage.storable_batch import StorableBatch
 from penstock.storage.transaction_permit import TransactionPermit
 
@@ -28,23 +32,20 @@ class Append(Protocol):
     batches: list[StorableBatch]
     is_from_client: bool
     permit: TransactionPermit | None
+    appended: Appended | None
+    """Where the records are, once the log has taken them."""
+    refusal: LogError | None
+    """Why it has not taken them."""
 
 
-class PreparedAppend:
+class PreparedAppend(msgspec.Struct):
     """An `Append` and nothing else."""
 
-    __slots__ = ("batches", "is_from_client", "permit")
-
-    def __init__(
-        self,
-        batches: list[StorableBatch],
-        *,
-        is_from_client: bool = True,
-        permit: TransactionPermit | None = None,
-    ) -> None:
-        self.batches = batches
-        self.is_from_client = is_from_client
-        self.permit = permit
+    batches: list[StorableBatch]
+    is_from_client: bool = True
+    permit: TransactionPermit | None = None
+    appended: Appended | None = None
+    refusal: LogError | None = None
 
 
 class Checked:
@@ -105,9 +106,8 @@ def _split(records: Buffer) -> Iterator[memoryview]:
 def assign_offsets(batches: Sequence[StorableBatch], next_offset: int, leader_epoch: int) -> None:
     """Give the batches their offsets, in place: the checksum does not cover them."""
     for batch in batches:
-        data = batch.data
-        assert not isinstance(data, bytes)
-        set_base_offset_and_epoch(data, 0, next_offset, leader_epoch)
+        # One call for both: the length stands between them, and stays.
+        PLACE.pack_into(batch.data, 0, next_offset, batch.size_bytes - LOG_OVERHEAD, leader_epoch)
         batch.base_offset = next_offset
         batch.last_offset = next_offset + batch.header.last_offset_delta
         next_offset = batch.last_offset + 1

@@ -138,9 +138,8 @@ class DurableLog(ReadableLog):
         pending = self._pending
         if pending is None:
             return
-        for batch in batches:
-            pending.append(batch.data)
-            self._pending_bytes += batch.size_bytes
+        pending += [batch.data for batch in batches]
+        self._pending_bytes += sum([batch.size_bytes for batch in batches])
         if self._pending_bytes > JOURNAL_BYTES_MAX or self._config.flush_messages != 1:
             self._pending = None
 

@@ -113,7 +113,7 @@ class Log(MendableLog):
 
     def append(
         self,
-        records: Buffer | Checked,
+        records: Buffer,
         *,
         leader_epoch: int,
         now_ms: int,
@@ -124,17 +124,19 @@ class Log(MendableLog):
 
         They are visible to `read` at once, and durable when `durable_offset` has passed them. Writes the offsets
         into `records` when it is writable. Raises `AppendRejected`, `StorageError` or `StorageFailure`. A client's
-        batch that takes long to check raises `CheckElsewhere`: run `checking` on a thread, and append what it gives.
+        batch that takes long to check raises `CheckElsewhere`: run `checking` on a thread, and `prepare` with what it
+        gives.
         """
         if self.failure is not None:
             raise self.failure.with_traceback(None)
         is_from_client = origin is Origin.CLIENT
         batches = self.prepare(records, now_ms, is_from_client=is_from_client)
-        append = PreparedAppend(batches, is_from_client=is_from_client, permit=permit)
-        (outcome,) = self.append_each((append,), leader_epoch=leader_epoch, now_ms=now_ms)
-        if isinstance(outcome, LogError):
-            raise outcome
-        return outcome
+        append = PreparedAppend(batches, is_from_client, permit)
+        self.append_each([append], leader_epoch=leader_epoch, now_ms=now_ms)
+        if append.refusal is not None:
+            raise append.refusal
+        assert append.appended is not None
+        return append.appended
 
     def _known(self, duplicate: Duplicate, leader_epoch: int) -> Appended:
         return Appended(
@@ -147,14 +149,17 @@ class Log(MendableLog):
         )
 
     def prepare(
-        self, records: Buffer | Checked, now_ms: int, *, is_from_client: bool = True
+        self, records: Buffer, now_ms: int, *, is_from_client: bool = True, checked: Checked | None = None
     ) -> list[StorableBatch]:
-        """Check records, for `append_each`: one batch of a client. Raises what `append` raises for them."""
+        """Check records, for `append_each`: one batch of a client. Raises what `append` raises for them.
+
+        `checked` is what `checking` gave for them.
+        """
         rules = self._rules if self._rules is not None else self._rules_now()
-        if isinstance(records, Checked):
-            if records.rules is not rules:  # the topic's settings changed meanwhile
+        if checked is not None:
+            if checked.rules is not rules:  # the topic's settings changed meanwhile
                 raise CheckElsewhere
-            return records.batches
+            return checked.batches
         if not is_from_client:
             return prepare_own(records, rules, now_ms)
         here = self._rules_here
@@ -163,79 +168,70 @@ class Log(MendableLog):
             self._rules_here = here
         return [prepare_produced(records, here, now_ms)]
 
-    def append_each(
-        self, appends: Sequence[Append], *, leader_epoch: int, now_ms: int
-    ) -> list[Appended | LogError]:
-        """Store prepared appends, with one write where that can be; each is stored or refused by itself."""
-        refusals: list[Appended | LogError | None] = []
-        stored: list[Appended | LogError] = []
-        together: list[Append] = []
+    def append_each(self, appends: Sequence[Append], *, leader_epoch: int, now_ms: int) -> None:
+        """Store prepared appends, with one write where that can be. Each gets its own outcome."""
         producer_ids: set[int] = set()
-        for append in appends:
+        begin = 0
+        for number, append in enumerate(appends):
             producer_id = append.batches[0].header.producer_id
             if producer_id == NO_PRODUCER_ID:
-                verdict = None
-            else:
-                if producer_id in producer_ids:  # it is judged by what it wrote before
-                    stored += self._store_each(together, leader_epoch, now_ms)
-                    together = []
-                    producer_ids.clear()
-                verdict = self._verdict(append, leader_epoch)
-                producer_ids.add(producer_id)
-            refusals.append(verdict)
-            if verdict is None:
-                together.append(append)
-        stored += self._store_each(together, leader_epoch, now_ms)
-        if len(stored) == len(appends):
-            return stored
-        rest = iter(stored)
-        return [next(rest) if verdict is None else verdict for verdict in refusals]
+                continue
+            if producer_id in producer_ids:  # it is judged by what it wrote before
+                self._store_each(appends[begin:number], leader_epoch, now_ms)
+                begin = number
+                producer_ids.clear()
+            self._judge(append, leader_epoch)
+            producer_ids.add(producer_id)
+        self._store_each(appends[begin:], leader_epoch, now_ms)
 
-    def _verdict(self, append: Append, leader_epoch: int) -> Appended | LogError | None:
-        """The outcome of an append that is not stored: refused, or a retry. None if it is to be stored."""
+    def _judge(self, append: Append, leader_epoch: int) -> None:
+        """Give an append of a producer its outcome if it is not to be stored: it is refused, or a retry."""
         if self.failure is not None:  # `_store_each` gives it
-            return None
+            return
         try:
             duplicate = check_producers(
                 self.producers, append.batches, is_from_client=append.is_from_client, permit=append.permit
             )
         except AppendRejected as rejected:
-            return rejected
-        return None if duplicate is None else self._known(duplicate, leader_epoch)
+            append.refusal = rejected
+            return
+        if duplicate is not None:
+            append.appended = self._known(duplicate, leader_epoch)
 
-    def _store_each(self, appends: list[Append], leader_epoch: int, now_ms: int) -> list[Appended | LogError]:
-        if self.failure is not None:  # before them, or by those that came before in the same group
-            return [self.failure.with_traceback(None)] * len(appends)
+    def _store_each(self, appends: Sequence[Append], leader_epoch: int, now_ms: int) -> None:
+        """Store those that have no outcome yet."""
+        appends = [each for each in appends if each.appended is None and each.refusal is None]
         if not appends:
-            return []
-        if len(appends) == 1:
-            batches = appends[0].batches
-        else:
+            return
+        if self.failure is not None:  # before them, or by those that came before in the same group
+            _refuse(appends, self.failure.with_traceback(None))
+            return
+        batches = appends[0].batches
+        if len(appends) > 1:
             batches = [batch for append in appends for batch in append.batches]
             if not self.chain.has_room_for(batches, now_ms):
-                outcomes: list[Appended | LogError] = []
                 for append in appends:
-                    outcomes += self._store_each([append], leader_epoch, now_ms)
-                return outcomes
-        base_offset = self.chain.end_offset
+                    self._store_each([append], leader_epoch, now_ms)
+                return
+        base_offset, log_start_offset = self.chain.end_offset, self.log_start_offset
         assign_offsets(batches, base_offset, leader_epoch)
         try:
             self._store(batches, now_ms)
         except LogError as error:
-            return [error] * len(appends)
+            _refuse(appends, error)
+            return
         if leader_epoch != self.epochs.latest_epoch and leader_epoch >= 0:
             self._assign_epoch(leader_epoch, base_offset)
-        log_start_offset = self.log_start_offset
-        return [
-            Appended(
-                base_offset=append.batches[0].base_offset,
+        for append in appends:
+            first = append.batches[0]
+            is_log_append_time = first.data[ATTRIBUTES_POSITION + 1] & LOG_APPEND_TIME_FLAG
+            append.appended = Appended(
+                base_offset=first.base_offset,
                 last_offset=append.batches[-1].last_offset,
                 leader_epoch=leader_epoch,
-                log_append_time_ms=_append_time_ms(append.batches[0]),
+                log_append_time_ms=first.max_timestamp if is_log_append_time else -1,
                 log_start_offset=log_start_offset,
             )
-            for append in appends
-        ]
 
     def checking(self, records: Buffer, now_ms: int) -> Callable[[], Checked]:
         """What checks a client's batch however large it is; to be called where it may take its time."""
@@ -271,9 +267,8 @@ class Log(MendableLog):
             self.fail(failure)
             raise
         self._add_pending(batches)
-        for batch in batches:
-            completed = note_stored(self.producers, batch)
-            if completed is not None and completed.is_aborted:
+        for completed in note_stored(self.producers, batches):
+            if completed.is_aborted:
                 segment = self.chain.segments[self.chain.number_of(completed.last_offset)]
                 segment.note_aborted(AbortedTransaction.of(completed))
 
@@ -501,7 +496,6 @@ def _between(records: Buffer, begin_offset: int, end_offset: int) -> memoryview:
     return view[begin:end]
 
 
-def _append_time_ms(batch: StorableBatch) -> int:
-    """When the broker says that the batch was written, if that is what the batch itself says; else -1."""
-    is_log_append_time = batch.data[ATTRIBUTES_POSITION + 1] & LOG_APPEND_TIME_FLAG
-    return batch.max_timestamp if is_log_append_time else -1
+def _refuse(appends: Sequence[Append], error: LogError) -> None:
+    for append in appends:
+        append.refusal = error

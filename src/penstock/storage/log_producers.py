@@ -87,11 +87,13 @@ def _check_control(producers: ProducerStates, batch: StorableBatch) -> Refusal |
     return producers.check_marker(header.producer_id, header.producer_epoch, marker.coordinator_epoch)
 
 
-def note_stored(producers: ProducerStates, batch: StorableBatch) -> CompletedTransaction | None:
-    """Take in a batch that was stored; gives the transaction that it ended."""
-    header = batch.header
-    completed: CompletedTransaction | None = None
-    if header.producer_id != NO_PRODUCER_ID:
+def note_stored(producers: ProducerStates, batches: Sequence[StorableBatch]) -> list[CompletedTransaction]:
+    """Take in batches that were stored; gives the transactions that they ended."""
+    ended: list[CompletedTransaction] = []
+    for batch in batches:
+        header = batch.header
+        if header.producer_id == NO_PRODUCER_ID:
+            continue
         if not header.is_control:
             producers.update(header, batch.base_offset, batch.max_timestamp)
         elif (marker := marker_or_none(header, batch.data)) is not None:
@@ -102,8 +104,10 @@ def note_stored(producers: ProducerStates, batch: StorableBatch) -> CompletedTra
                 offset=batch.base_offset,
                 timestamp=batch.max_timestamp,
             )
-    producers.advance_end_offset(batch.last_offset + 1)
-    return completed
+            if completed is not None:
+                ended.append(completed)
+    producers.advance_end_offset(batches[-1].last_offset + 1)
+    return ended
 
 
 def marker_or_none(header: BatchHeader, batch: Buffer) -> EndTxnMarker | None:

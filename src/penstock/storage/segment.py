@@ -30,6 +30,7 @@ from penstock.storage.segment_indexes import (
     read_waiting,
     rebuild_indexes,
 )
+from penstock.storage.storable_batch import StorableBatch
 from penstock.storage.transaction_index import AbortedTransaction
 
 LOG = ".log"
@@ -107,7 +108,7 @@ class Segment:
     # -- writing --------------------------------------------------------------------------------------
 
     def write(self, buffers: Sequence[Buffer], size_bytes: int, grow_by_bytes: int) -> int:
-        """Write batches of `size_bytes` in all behind the last ones; gives their position. Then `note_batch` each.
+        """Write batches of `size_bytes` in all behind the last ones; gives their position. Then `note_batches`.
 
         Raises `StorageError` when the disk refuses and nothing of the write remains, `StorageFailure` when even
         that cannot be had.
@@ -133,8 +134,17 @@ class Segment:
         self._file_size_bytes = max(self._file_size_bytes, end)
         return position
 
+    def note_batches(self, position: int, batches: Sequence[StorableBatch]) -> None:
+        """Batches stand at `position` now: count them in. Only after `writable_indexes`."""
+        assert self._indexes is not None
+        note = self._indexes.note_batch
+        for batch in batches:
+            note(position, batch.size_bytes, batch.last_offset, batch.max_timestamp)
+            position += batch.size_bytes
+        self.size_bytes = position
+
     def note_batch(self, position: int, size_bytes: int, last_offset: int, max_timestamp: int) -> None:
-        """A batch stands at `position` now: count it in. Only after `writable_indexes`."""
+        """Like `note_batches`, of one that recovery has found."""
         assert self._indexes is not None
         self._indexes.note_batch(position, size_bytes, last_offset, max_timestamp)
         self.size_bytes = position + size_bytes

@@ -114,7 +114,8 @@ class SegmentChain:
         for batch in batches:
             size_bytes += batch.size_bytes
             record_count += batch.header.last_offset_delta + 1
-            max_timestamp = max(max_timestamp, batch.max_timestamp)
+            if batch.max_timestamp > max_timestamp:  # noqa: PLR1730  `max` is a call for each batch
+                max_timestamp = batch.max_timestamp
         return not self._must_roll(size_bytes, self.end_offset + record_count - 1, max_timestamp, now_ms)
 
     def _write_counted(self, batches: list[StorableBatch], now_ms: int) -> None:
@@ -142,11 +143,13 @@ class SegmentChain:
             self._make_writable(next_offset)
         if len(batches) == 1:
             buffers: Sequence[Buffer] = (batches[0].data,)
-            size_bytes, max_timestamp = batches[0].size_bytes, batches[0].max_timestamp
-        else:
-            buffers = tuple(batch.data for batch in batches)
-            size_bytes = sum(batch.size_bytes for batch in batches)
-            max_timestamp = max(batch.max_timestamp for batch in batches)
+            sizes = [batches[0].size_bytes]
+            size_bytes, max_timestamp = sizes[0], batches[0].max_timestamp
+        else:  # lists, because a generator is called for each element
+            buffers = [batch.data for batch in batches]
+            sizes = [batch.size_bytes for batch in batches]
+            size_bytes = sum(sizes)
+            max_timestamp = max([batch.max_timestamp for batch in batches])
         last_offset = batches[-1].last_offset
         if self._must_roll(size_bytes, last_offset, max_timestamp, now_ms):
             is_near = last_offset - next_offset <= RELATIVE_OFFSET_MAX
@@ -157,10 +160,8 @@ class SegmentChain:
             tail = self._tail = Tail(next_offset, segment.size_bytes)
         grow_by_bytes = self._grow_by_bytes if size_bytes < GROW_FOR_APPENDS_BELOW_BYTES else 0
         position = segment.write(buffers, size_bytes, grow_by_bytes)
-        for batch in batches:
-            segment.note_batch(position, batch.size_bytes, batch.last_offset, batch.max_timestamp)
-            position += batch.size_bytes
-            tail.add(batch.last_offset, position)
+        segment.note_batches(position, batches)
+        tail.add([batch.last_offset for batch in batches], sizes)
         self.bytes_written += size_bytes
         self.batches_written += len(batches)
         if not self.unsynced or self.unsynced[-1] is not segment:

@@ -2,8 +2,11 @@
 
 from array import array
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+from itertools import accumulate
 
 ENTRIES_MAX = 2048
+_ENTRIES_KEPT = ENTRIES_MAX // 2 + 1  # with the sentinel
 
 
 class Tail:
@@ -18,12 +21,13 @@ class Tail:
         self._lasts = array("q", (next_offset - 1,))
         self._ends = array("q", (position,))
 
-    def add(self, last_offset: int, end_position: int) -> None:
-        self._lasts.append(last_offset)
-        self._ends.append(end_position)
+    def add(self, last_offsets: Iterable[int], sizes: Iterable[int]) -> None:
+        """Take in batches that were written one behind the other: their last offsets, and how many bytes each has."""
+        self._lasts.extend(last_offsets)
+        self._ends.extend(accumulate(sizes, initial=self._ends.pop()))
         if len(self._lasts) > ENTRIES_MAX:
-            del self._lasts[: ENTRIES_MAX // 2]
-            del self._ends[: ENTRIES_MAX // 2]
+            del self._lasts[:-_ENTRIES_KEPT]
+            del self._ends[:-_ENTRIES_KEPT]
 
     def covers(self, offset: int) -> bool:
         """Whether the batch that contains `offset`, or would, is among those kept."""

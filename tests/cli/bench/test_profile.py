@@ -21,7 +21,7 @@ def test_a_profile_is_shared_out_among_the_layers(tmp_path: Path) -> None:
     profile.enable()
     for number in range(50):
         validate_batch(batch, rules, 1)
-        tail.add(number, number)
+        tail.add([number], [1])
     profile.disable()
     path = tmp_path / "profile"
     profile.dump_stats(path)

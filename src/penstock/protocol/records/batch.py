@@ -51,6 +51,8 @@ ATTRIBUTES_POSITION = 21
 MAX_TIMESTAMP_POSITION = 35
 
 HEADER = struct.Struct(">qiibIhiqqqhii")
+PLACE = struct.Struct(">qii")
+"""Base offset, batch length, leader epoch."""
 _LENGTH = struct.Struct(">i")
 _BASE_OFFSET = struct.Struct(">q")
 _LEADER_EPOCH = struct.Struct(">i")

@@ -12,6 +12,8 @@ is part of the transaction or, from v12 on, is told that it is (KIP-890).
 import asyncio
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from penstock.cluster.commit import ALL, Commit
 from penstock.cluster.replica import Replica
 from penstock.cluster.topic_names import INTERNAL_TOPICS
@@ -42,7 +44,7 @@ from penstock.server.transactional_produce import (
     pending_in,
     verdicts,
 )
-from penstock.storage.log_errors import AppendRejected
+from penstock.storage.log_errors import AppendRejected, LogError
 from penstock.storage.transaction_permit import TransactionPermit
 from penstock.transactions.state import TopicPartition
 
@@ -109,21 +111,14 @@ class _Produce(Reply[ProduceResponse | None]):
     leads. Here their connection ends, as if the leader had died, and they ask the other brokers who leads now.
     """
 
-    __slots__ = ("_ctx", "_deadline_s", "_left", "_others", "_parts", "_request", "_timed_out", "_timer")
-
-    def __init__(self, ctx: RequestContext, request: ProduceRequest) -> None:
-        self.is_done = False  # as `Reply` does it: two calls less for each request
-        self.error = None
-        self._callback = None
-        self._change = None
-        self.is_exclusive = False
-        self._ctx = ctx
-        self._request = request
-        self._parts: list[_Part] = []
-        self._left = 1  # commits that are waited for, and `answer`
-        self._others: list[Commit] = []  # which wait for other replicas
-        self._timed_out: Sequence[Commit] = ()
-        self._timer: asyncio.TimerHandle | None = None
+    _ctx: RequestContext
+    _request: ProduceRequest
+    _parts: list[_Part] = msgspec.field(default_factory=list)
+    _left: int = 1  # commits that are waited for, and `answer`
+    _others: list[Commit] = msgspec.field(default_factory=list)  # which wait for other replicas
+    _timed_out: Sequence[Commit] = ()
+    _timer: asyncio.TimerHandle | None = None
+    _deadline_s: float = 0.0
 
     def append(self, denied: _Denied, found: Verdicts) -> None:
         for topic in self._request.topic_data:
@@ -144,7 +139,7 @@ class _Produce(Reply[ProduceResponse | None]):
             return topic, index, leader, None, None
         records = memoryview(data.records or b"")
         permit = _judge(ctx, self._request, leader, records, found)
-        if isinstance(permit, ErrorCode):
+        if permit is not None and isinstance(permit, ErrorCode):
             return topic, index, permit, None, None
         commit = leader.append(
             records, ctx.broker.clock.now_ms(), leader_epoch=leader.leader_epoch, acks=acks, permit=permit
@@ -261,6 +256,7 @@ def _part_response(part: _Part, timed_out: Sequence[Commit]) -> PartitionProduce
     if error is not None:
         if isinstance(error, AppendRejected):
             return _rejected(index, leader, error)
+        assert isinstance(error, LogError)
         return PartitionProduceResponse(
             index=index, error_code=error.code, base_offset=-1, error_message=error.client_message
         )

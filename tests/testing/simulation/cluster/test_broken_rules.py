@@ -5,7 +5,7 @@ Which seed does depends on every time that the code takes: so a few are tried.
 
 import pytest
 
-from penstock.cluster.commit import Commit
+from penstock.cluster.commit import CommitQueue
 from penstock.cluster.fetching import position
 from penstock.cluster.fetching.position import LogView
 from penstock.cluster.in_sync import Followers, WantedSet
@@ -97,19 +97,20 @@ def test_what_a_share_group_has_done_with_comes_again_unless_it_is_written_down_
 def test_a_queued_append_is_lost_if_it_is_acknowledged_before_it_is_synced(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    is_safe = Replica._is_safe
+    safety = Replica._safety
 
-    def is_safe_at_once(replica: Replica, commit: Commit, log: Log) -> bool:
-        return (commit.is_from_client and not replica.is_replicated) or is_safe(replica, commit, log)
+    def safe_at_once(replica: Replica, acks: int, log: Log) -> tuple[int, CommitQueue]:
+        safe_offset, waiting = safety(replica, acks, log)
+        return safe_offset if replica.is_replicated else log.log_end_offset, waiting
 
-    monkeypatch.setattr(Replica, "_is_safe", is_safe_at_once)
+    monkeypatch.setattr(Replica, "_safety", safe_at_once)
     assert violation_of(monkeypatch, "crash_gathering").invariant in {"acknowledged", "read", "order"}
 
 
 def test_a_batch_that_is_sent_twice_is_there_twice_unless_producers_are_looked_at(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(Log, "_verdict", lambda *_: None)  # of every producer, transactional ones too
+    monkeypatch.setattr(Log, "_judge", lambda *_: None)  # of every producer, transactional ones too
     assert violation_of(monkeypatch, "break_connections").invariant in {"acknowledged", "order", "read"}
 
 

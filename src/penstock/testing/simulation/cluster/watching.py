@@ -17,8 +17,7 @@ from penstock.cluster.replicas import Replicas
 from penstock.groups.consumer.service import ConsumerGroups
 from penstock.groups.vigil import Shard
 from penstock.protocol.wire import Buffer
-from penstock.storage.log import Appended, Log
-from penstock.storage.log_errors import LogError
+from penstock.storage.log import Log
 from penstock.storage.log_store import LogStore
 from penstock.testing.simulation.cluster.history import History
 from penstock.testing.simulation.nodes import current_node
@@ -122,10 +121,10 @@ def _of_logs(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
     truncate, restart, advance = Log.truncate_to, Log.truncate_fully_and_start_at, Log.advance_log_start
     append_each = Log.append_each
 
-    def appends_each(log: Log, *args: Any, **options: Any) -> list[Appended | LogError]:
+    def appends_each(log: Log, *args: Any, **options: Any) -> None:
         if (replica := _replica_of(log)) is not None:
             checker.appends(replica, options["leader_epoch"])
-        return append_each(log, *args, **options)
+        append_each(log, *args, **options)
 
     begin_truncation = LogStore.allow_truncation
 
