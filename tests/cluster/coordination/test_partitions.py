@@ -73,7 +73,7 @@ def test_a_partition_is_loaded_again_after_a_pause_so_that_what_each_load_writes
         partition = home(shards)
         partition.replica = cast("Replica", _Refusing(partition.replica))
         await client.commit(topic, {0: 2})
-        for _ in range(100):
+        for _turn in range(100):
             await asyncio.sleep(0)
         assert shards.is_loading
         assert shards.find("g") is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
