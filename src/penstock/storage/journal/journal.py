@@ -223,6 +223,10 @@ class Journal:
             raise
         return made
 
+    @property
+    def _file_count(self) -> int:
+        return len(self._live) + len(self._spare)
+
     def _next_number(self) -> int:
         self._last_number += 1
         return self._last_number
@@ -375,7 +379,8 @@ class Journal:
         crc, number = current.header_crc, self._round
         if self._position == HEADER_BYTES:
             previous = self._live[-2].number if len(self._live) > 1 else 0
-            start = Start(self._live[0].number, previous, self._previous_bytes if previous else 0)
+            previous_bytes = self._previous_bytes if previous else 0
+            start = Start(self._live[0].number, previous, previous_bytes, self._file_count)
             buffers.append(encode_start(crc, number, start))
         notes, self._notes = self._notes, []
         for kind, group in itertools.groupby(notes, key=attrgetter("kind")):
@@ -541,7 +546,7 @@ class Journal:
     def _make_void(self, last: _JournalFile) -> None:
         """Let the last file say that nothing before it means anything. Waits for the disk."""
         last.begin_use(self._next_number(), self._new_nonce())
-        start = encode_start(last.header_crc, self._round + 1, Start(last.number, 0, 0))
+        start = encode_start(last.header_crc, self._round + 1, Start(last.number, 0, 0, self._file_count))
         last.file.write((start,), HEADER_BYTES)
         last.file.sync()
 
