@@ -147,11 +147,11 @@ class DurableLog(ReadableLog):
     def may_journal(self) -> bool:
         return self._pending is not None and not self._is_new and not self.chain.names_unsynced
 
-    def begin_journal(self) -> JournalJob | None:
+    def begin_journal(self, size_bytes_max: int) -> JournalJob | None:
         """What to put into the next round of the journal; None when the segments are to be synced instead."""
         chain = self.chain
         pending = self._pending
-        if not pending or not self.may_journal:
+        if not pending or self._pending_bytes > size_bytes_max or not self.may_journal:
             return None
         records = Records(
             self,

@@ -31,6 +31,8 @@ _log = logging.getLogger(__name__)
 
 _LANES = 8
 """How many threads at most share the syncs of one turn: the kernel joins syncs that run at the same time."""
+_JOURNALED_BYTES = 8 << 10
+"""A log puts at most this into a round, for each log in it: to write records twice pays by the syncs that it saves."""
 IN_FLIGHT_MAX_DEFAULT = 256
 _BOUNDS_SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0)
 
@@ -150,9 +152,10 @@ class Flusher:
         waiting, self._for_journal = self._for_journal, []
         items: list[tuple[Log, _Round]] = []
         records: list[Records] = []
+        size_bytes_max = len(waiting) * _JOURNALED_BYTES
         for log, syncs in waiting:
             is_possible = log.failure is None and journal.failure is None
-            job = log.begin_journal() if is_possible else None
+            job = log.begin_journal(size_bytes_max) if is_possible else None
             if job is None:
                 self._begin_direct(log, syncs)
                 continue

@@ -178,9 +178,11 @@ class LogStore:
                 "repair that; the partitions that are known to lack records are named below",
                 damage,
             )
-        if size_bytes == 0 and not found.pieces:
-            return None
         try:
+            if size_bytes == 0 and not found.pieces:
+                for each in found.files:
+                    self._files.remove(each.path)
+                return None
             return Journal(
                 self._files,
                 self.directory,

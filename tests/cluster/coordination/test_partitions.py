@@ -14,6 +14,7 @@ from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.replica import Replica
 from penstock.cluster.topic_names import CONSUMER_OFFSETS
 from penstock.groups.shard import GroupShard
+from penstock.observability.clock import ManualClock
 from penstock.protocol.errors import ErrorCode
 from penstock.storage.log_errors import StorageError, StorageFailure
 from tests.server.handlers.groups_support import SETTINGS, GroupClient
@@ -59,6 +60,28 @@ def test_a_failed_write_reloads_what_the_log_has(tmp_path: Path) -> None:
         assert home(shards) is not before
         assert (await client.committed(topic, 0))[0][0] == 1
         assert await client.commit(topic, {0: 3}) == {0: "NONE"}
+
+    run(tmp_path, story)
+
+
+def test_a_partition_is_loaded_again_after_a_pause_so_that_what_each_load_writes_does_not_fail_at_full_speed(
+    tmp_path: Path,
+) -> None:
+    async def story(_: Live, shards: Shards, client: GroupClient) -> None:
+        topic = await client.client.create_topic()
+        await client.commit(topic, {0: 1})
+        clock = shards._clock = ManualClock()
+        partition = home(shards)
+        partition.replica = cast("Replica", _Refusing(partition.replica))
+        await client.commit(topic, {0: 2})
+        for _turn in range(100):
+            await asyncio.sleep(0)
+        assert shards.is_loading
+        assert shards.find("g") is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+
+        clock.advance(1_000)
+        await within(20, shards.until_loaded())
+        assert home(shards) is not partition
 
     run(tmp_path, story)
 

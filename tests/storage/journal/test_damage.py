@@ -8,6 +8,7 @@ import pytest
 from penstock.storage.checkpoints import PartitionName
 from penstock.storage.files import read_whole
 from penstock.storage.journal.entries import ENTRY_BYTES, HEADER_BYTES, decode_entry, decode_header
+from penstock.storage.journal.reading import read_journal
 from penstock.storage.log_errors import LogCorrupt
 from penstock.storage.missing import report
 from penstock.testing.disk import FaultyDisk
@@ -200,9 +201,27 @@ def test_a_journal_file_that_was_removed_is_reported_and_all_logs_are_recovered(
         store.disk = store.disk.kill()
         store.disk.remove(JOURNAL)
         await store.recover()
-        assert f"{OTHER} follows a journal file that is missing" in errors(caplog)
+        assert f"{DATA} has 1 of 2 journal files: the others were removed" in errors(caplog)
         assert store.logs.suspects is None
         assert await store.values() == store.written
+
+    asyncio.run(run())
+
+
+def test_a_journal_file_that_was_removed_is_noticed_though_there_is_a_spare_one(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def run() -> None:
+        store = await with_two_files()
+        while not store.disk.exists(f"{DATA}/.journal.2"):
+            await store.write("." * 1100, [0])
+        await store.write("last", [0])
+        assert read_journal(store.disk, DATA).files[-1].is_written is False
+        store.disk = store.disk.kill()
+        store.disk.remove(JOURNAL)
+        await store.recover()
+        assert f"{DATA} has 2 of 3 journal files: the others were removed" in errors(caplog)
+        assert store.logs.suspects is None
 
     asyncio.run(run())
 
@@ -215,7 +234,7 @@ def test_records_of_a_removed_journal_file_have_a_name_when_no_segment_has_them(
         store.disk = store.disk.crash()
         store.disk.remove(JOURNAL)
         await store.recover()
-        assert f"{OTHER} follows a journal file that is missing" in errors(caplog)
+        assert f"{DATA} has 1 of 2 journal files: the others were removed" in errors(caplog)
         assert "t-0 has lost offsets 1 to 1" in report(PartitionName("t", 0), store.log(0).losses)
         assert await values_of(store.log(0), 2) == store.written[0][2:]
 

@@ -72,9 +72,9 @@ def test_a_header_write_that_is_torn_at_any_byte_leaves_the_old_header_or_the_ne
 
 def test_the_start_of_a_file_is_read_as_it_was_written() -> None:
     _, crc = encode_header(5, NONCE)
-    found = decode_entry(memoryview(encode_start(crc, 9, Start(3, 4, 1234))), 0, crc)
+    found = decode_entry(memoryview(encode_start(crc, 9, Start(3, 4, 1234, 5))), 0, crc)
     assert found is not None
-    assert decode_start(found) == Start(oldest_number=3, previous_number=4, previous_bytes=1234)
+    assert decode_start(found) == Start(oldest_number=3, previous_number=4, previous_bytes=1234, file_count=5)
 
 
 def test_partitions_with_durable_segments_are_read_as_they_were_written() -> None:

@@ -12,7 +12,8 @@ import pytest
 
 from penstock.storage.journal import entries, reading
 from penstock.storage.journal.entries import Entry
-from penstock.storage.journal.journal import Journal, JournaledLog
+from penstock.storage.journal.journal import Journal
+from penstock.storage.journal.journal_file import JournaledLog
 from penstock.storage.ring import Ended
 from tests.storage.journal import test_power_cuts as power_cuts
 
@@ -52,13 +53,14 @@ BYTES = power_cuts.test_a_power_cut_at_each_byte_of_a_round_takes_nothing_that_w
 REUSE = (
     power_cuts.test_a_power_cut_at_each_operation_of_checkpoints_and_reuse_takes_nothing_that_was_acknowledged
 )
+LEFT_OVER = power_cuts.test_what_a_file_still_has_of_its_earlier_use_does_not_count
 TWICE = power_cuts.test_a_recovery_that_a_second_power_cut_ends_at_any_operation_is_done_by_the_next
 
 
 @pytest.mark.parametrize(
     ("mutant", "test"),
     [
-        (entries_without_checksum, REUSE),
+        (entries_without_checksum, LEFT_OVER),
         (newest_file_first, TWICE),
         (files_used_again_without_a_sync_of_segments, REUSE),
         (rounds_acknowledged_before_their_sync, BYTES),

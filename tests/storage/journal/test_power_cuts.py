@@ -106,6 +106,22 @@ def test_a_power_cut_at_each_operation_of_checkpoints_and_reuse_takes_nothing_th
     asyncio.run(run())
 
 
+def test_what_a_file_still_has_of_its_earlier_use_does_not_count() -> None:
+    """Each entry is as long as those before, so that the ones of an earlier use begin where the last new one ends."""
+
+    async def run(count: int) -> bool:
+        store = await Store.made(journal_bytes=SMALL_JOURNAL)
+        for number in range(count):
+            await store.write(f"{number:02}{LARGE[:1000]}", [number % 3])
+        is_used_again = store.is_journal_used_again
+        await store.crash()
+        await store.check()
+        return is_used_again
+
+    used_again = [asyncio.run(run(count)) for count in range(15, 40)]
+    assert any(used_again)
+
+
 def test_a_recovery_that_a_second_power_cut_ends_at_any_operation_is_done_by_the_next() -> None:
     async def crashed() -> Store:
         store = await Store.made(journal_bytes=SMALL_JOURNAL)

@@ -5,8 +5,9 @@ from collections.abc import Callable
 
 import pytest
 
+from penstock.storage.journal.reading import list_files
 from penstock.testing.disk import FaultyDisk, Keep
-from tests.storage.journal.store import OTHER_TOPIC_ID, Store
+from tests.storage.journal.store import DATA, OTHER_TOPIC_ID, Store
 from tests.storage.journal.test_journal_model import values_of
 from tests.storage.logs import NOW_MS
 
@@ -193,5 +194,24 @@ def test_a_truncation_that_a_kill_left_unsynced_takes_nothing_that_is_written_la
     async def run() -> None:
         for operation in range(await end_at(1 << 60)):
             await end_at(operation)
+
+    asyncio.run(run())
+
+
+def test_without_a_journal_its_files_are_removed_when_nothing_needs_them_any_more() -> None:
+    async def run() -> None:
+        store = await Store.made()
+        await store.write("journaled")
+        store.disk = store.disk.crash()
+        store._journal_bytes = 0
+        await store.recover()
+        await store.check()
+        assert list_files(store.disk, DATA)  # they were needed
+        await store.logs.close(store.flusher)
+        await store.recover()
+        assert list_files(store.disk, DATA) == []
+        await store.write("synced by itself")
+        await store.crash()
+        await store.check()
 
     asyncio.run(run())

@@ -27,6 +27,8 @@ _STOP_S_MAX = 5.0
 _READY_S_MAX = 5.0  # clients wait for an answer for half a minute and more
 _NOBODY = -1
 _REPAIR_CHECK_MS = 1_000
+_RELOAD_PAUSE_MS = 100
+"""Before a partition is loaded again: some state is written on each load, and may be refused each time."""
 
 S = TypeVar("S", bound=Replayed)
 T = TypeVar("T")
@@ -195,8 +197,8 @@ class CoordinatorPartitions(Generic[S]):
         self._on_followed.set()
         self._on_followed = asyncio.Event()
 
-    def _follow(self, number: int) -> None:
-        """Load what is led here in a new epoch, drop what is led elsewhere."""
+    def _follow(self, number: int, pause_ms: int = 0) -> None:
+        """Load what is led here in a new epoch, after a pause, and drop what is led elsewhere."""
         replica = self._replicas.get(self.topic, number)
         led = self._led.get(number)
         if led is not None:
@@ -204,9 +206,9 @@ class CoordinatorPartitions(Generic[S]):
                 return
             self._drop(number)
         if replica is not None and replica.leader_id == self._node_id:
-            self._begin_load(replica)
+            self._begin_load(replica, pause_ms)
 
-    def _begin_load(self, replica: Replica) -> None:
+    def _begin_load(self, replica: Replica, pause_ms: int) -> None:
         partition = CoordinatorPartition(
             replica,
             self._make_state(),
@@ -221,11 +223,13 @@ class CoordinatorPartitions(Generic[S]):
             self._on_loaded(partition)
             return
         self._loads[partition.number] = asyncio.get_running_loop().create_task(
-            self._load(partition), name=f"load {self.topic}-{partition.number}"
+            self._load(partition, pause_ms), name=f"load {self.topic}-{partition.number}"
         )
 
-    async def _load(self, partition: CoordinatorPartition[S]) -> None:
+    async def _load(self, partition: CoordinatorPartition[S], pause_ms: int) -> None:
         try:
+            if pause_ms:
+                await self._clock.sleep(pause_ms)
             if isinstance(self._replicas.leader_of(self.topic, partition.number), Replica):
                 await partition.load(self._turn)
         except (LogError, CorruptRecords, OSError) as error:
@@ -277,7 +281,7 @@ class CoordinatorPartitions(Generic[S]):
             log.error("%s-%d has no coordinator until its log works again", self.topic, partition.number)
         elif self._is_active:
             log.warning("%s-%d is loaded again, because a write to it failed", self.topic, partition.number)
-            self._follow(partition.number)
+            self._follow(partition.number, _RELOAD_PAUSE_MS)
 
     def _drop(self, number: int) -> None:
         partition = self._led.pop(number)

@@ -65,6 +65,8 @@ class Start(NamedTuple):
     """The file before, 0 if there is none that means anything."""
     previous_bytes: int
     """Where the entries of that file end: less is damage."""
+    file_count: int
+    """How many files the journal had. There are never fewer: they are used again."""
 
 
 class DurableSegments(NamedTuple):
@@ -151,7 +153,7 @@ def encode_start(header_crc: int, round_number: int, start: Start) -> bytes:
         Kind.START,
         round_number,
         _PREVIOUS.pack(start.previous_number),
-        -1,
+        start.file_count,
         -1,
         start.oldest_number,
         start.previous_bytes,
@@ -161,7 +163,8 @@ def encode_start(header_crc: int, round_number: int, start: Start) -> bytes:
 def decode_start(entry: Entry) -> Start | None:
     if entry.kind is not Kind.START:
         return None
-    return Start(entry.base_offset, _PREVIOUS.unpack(entry.topic_id)[0], entry.end_offset)
+    previous_number = _PREVIOUS.unpack(entry.topic_id)[0]
+    return Start(entry.base_offset, previous_number, entry.end_offset, entry.partition)
 
 
 def encode_segments(header_crc: int, round_number: int, segments: Sequence[DurableSegments]) -> bytes:

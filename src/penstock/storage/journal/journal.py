@@ -12,17 +12,15 @@ for a checkpoint. Only the event loop calls it.
 """
 
 import asyncio
-import errno
 import itertools
 import logging
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from operator import attrgetter
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from penstock.observability.offload import Offload
-from penstock.storage.files import Buffer, File, FileSystem
+from penstock.storage.files import Buffer, FileSystem
 from penstock.storage.journal.entries import (
     ENTRY_BYTES,
     HEADER_BYTES,
@@ -31,47 +29,21 @@ from penstock.storage.journal.entries import (
     Kind,
     Start,
     encode_entry,
-    encode_header,
     encode_segments,
     encode_start,
 )
-from penstock.storage.journal.reading import PREFIX, TEMPORARY, FoundJournal, PartitionId, Piece
+from penstock.storage.journal.journal_file import JournaledLog, JournalFile, JournalFiles
+from penstock.storage.journal.reading import FoundJournal, PartitionId, Piece
 from penstock.storage.log_errors import StorageError, StorageFailure
 from penstock.storage.log_sync import SyncJob
 from penstock.storage.ring import Ended, SyncRing
 
 _log = logging.getLogger(__name__)
 
-_ZEROS = bytes(1 << 20)
 _FIRST_PART = 64
 """The first file has this part of the journal's size: most brokers in tests write little."""
-_FREE_PART = 10
-"""No file is made that would leave less than this part of the disk free, unless nothing else helps."""
 _FILES_MAX = 4
 _FILE_BYTES_MIN = 8192
-_NOTES_PART = 4
-"""This part of a file is kept for notes: one for each log that has an entry in a file of the same size."""
-
-
-class JournaledLog(Protocol):
-    """What the journal asks of a log whose records it holds."""
-
-    partition_id: PartitionId
-    segments_durable_offset: int
-    recovery_point: int
-    failure: StorageFailure | None
-
-    @property
-    def is_closed(self) -> bool: ...
-
-    @property
-    def log_end_offset(self) -> int: ...
-
-    def begin_sync(self) -> SyncJob: ...
-
-    def finish_sync(self, job: SyncJob, error: OSError | None = None) -> bool: ...
-
-    def tell_durable(self) -> None: ...
 
 
 class Records:
@@ -104,37 +76,6 @@ class _Note(NamedTuple):
     end_offset: int
 
 
-class _JournalFile:
-    __slots__ = ("file", "header_crc", "logs", "number", "partitions", "path", "segments", "size_bytes")
-
-    def __init__(self, path: str, file: File, size_bytes: int) -> None:
-        self.path = path
-        self.file = file
-        self.size_bytes = size_bytes
-        self.number = 0
-        self.header_crc = 0
-        self.logs: dict[JournaledLog, int] = {}
-        """Whose records it holds, and up to which offset."""
-        self.segments: dict[JournaledLog, int] = {}
-        """For which logs it says that their segments are durable up to an offset."""
-        self.partitions: set[PartitionId] = set()
-        """Found in it at the start, and not recovered yet."""
-
-    @property
-    def records_end(self) -> int:
-        """Where records end at the latest: what is behind is room for the notes without which no file becomes free."""
-        return self.size_bytes - self.size_bytes // _NOTES_PART
-
-    def begin_use(self, number: int, nonce: bytes) -> None:
-        """Make what it holds void, durably. Waits for the disk."""
-        header, self.header_crc = encode_header(number, nonce)
-        self.file.write((header,), 0)
-        self.file.sync()
-        self.number = number
-        self.logs = {}
-        self.segments = {}
-
-
 class Journal:
     def __init__(
         self,
@@ -148,19 +89,15 @@ class Journal:
         ring: SyncRing | None = None,
     ) -> None:
         """Waits for the disk: makes the first file if there is none. Raises `OSError`."""
-        self._new_nonce = new_nonce
-        self._files = files
         self._directory = directory
         self._offload = offload
         self._ring = ring
         self._when_free: list[Callable[[], None]] = []
         self._size_bytes = size_bytes
         self._found = found
-        self._last_number = found.last_number
         self._round = found.last_round
-        self._live: deque[_JournalFile] = deque()
-        """Oldest first."""
-        self._spare: deque[_JournalFile] = deque()
+        self._files = JournalFiles(files, directory, found, new_nonce)
+        self._live, self._spare = self._files.live, self._files.spare
         self._notes: list[_Note] = []
         self._task: asyncio.Task[bool] | None = None
         self._adding = asyncio.Lock()
@@ -168,71 +105,12 @@ class Journal:
         """Why the last file could not be made."""
         self._position = 0
         """Where the last of the live files is written to next; 0 when it was found and is only read."""
-        self._previous_bytes = found.last_bytes
+        self._previous_bytes = found.last_bytes if self._live else 0
         self.failure: StorageFailure | None = None
         self.is_busy = False
         """Whether a round is on its way to the disk."""
-        self._take_found()
-        for each in self._spare:
-            each.begin_use(self._next_number(), new_nonce())
         if not self._live and not self._spare:
-            self._spare.append(self._make_file(max(size_bytes // _FIRST_PART, _FILE_BYTES_MIN)))
-
-    def _take_found(self) -> None:
-        """The files from the first that a recovery needs on are kept until it is done; the others may be used."""
-        needed = [piece.file_number for pieces in self._found.pieces.values() for piece in pieces]
-        oldest = min(needed, default=self._last_number + 1)
-        for each in sorted(self._found.files, key=lambda found: found.number):
-            journal_file = _JournalFile(each.path, self._files.open(each.path), each.size_bytes)
-            journal_file.number = each.number
-            is_live = each.is_written and each.number >= oldest
-            (self._live if is_live else self._spare).append(journal_file)
-        for key, pieces in self._found.pieces.items():
-            numbers = {piece.file_number for piece in pieces}
-            for journal_file in self._live:
-                if journal_file.number in numbers:
-                    journal_file.partitions.add(key)
-        if not self._live:
-            self._previous_bytes = 0
-        else:
-            # A kill may have left its last round in the page cache only; written again, because the kernel takes pages
-            # for clean after a sync that failed.
-            last = self._live[-1].file
-            last.write((last.read(self._previous_bytes, 0),), 0)
-            last.sync()
-
-    def _make_file(self, size_bytes: int, *, is_needed: bool = False) -> _JournalFile:
-        """A file of zeros, which stand on the disk: room that is only reserved costs a sync of its own when it is used.
-
-        Waits for the disk. It has its name only when it has its header: whatever else has such a name is damaged.
-        """
-        usage = self._files.usage(self._directory)
-        if not is_needed and usage.free_bytes - size_bytes < usage.total_bytes // _FREE_PART:
-            raise OSError(errno.ENOSPC, "little room is left, and records need it more")
-        path = self._next_path()
-        file = self._files.open(path + TEMPORARY, create=True)
-        try:
-            for position in range(0, size_bytes, len(_ZEROS)):
-                file.write((_ZEROS[: size_bytes - position],), position)
-            made = _JournalFile(path, file, size_bytes)
-            made.begin_use(self._next_number(), self._new_nonce())
-            self._files.rename(path + TEMPORARY, path)
-            self._files.sync_dir(self._directory)
-        except OSError:
-            file.close()
-            raise
-        return made
-
-    def _next_number(self) -> int:
-        self._last_number += 1
-        return self._last_number
-
-    def _next_path(self) -> str:
-        taken = {each.path for each in (*self._live, *self._spare)}
-        number = 0
-        while (path := f"{self._directory}/{PREFIX}{number}") in taken:
-            number += 1
-        return path
+            self._spare.append(self._files.make(max(size_bytes // _FIRST_PART, _FILE_BYTES_MIN)))
 
     # -- after a crash --------------------------------------------------------------------------------
 
@@ -369,13 +247,14 @@ class Journal:
         packed = sum(kind is Kind.SEGMENTS for kind, _ in itertools.groupby(kinds))
         return ENTRY_BYTES * (len(kinds) - segments + packed) + SEGMENTS_BYTES * segments
 
-    def _write(self, current: _JournalFile, records: Sequence[Records]) -> None:
+    def _write(self, current: JournalFile, records: Sequence[Records]) -> None:
         self._round += 1
         buffers: list[Buffer] = []
         crc, number = current.header_crc, self._round
         if self._position == HEADER_BYTES:
             previous = self._live[-2].number if len(self._live) > 1 else 0
-            start = Start(self._live[0].number, previous, self._previous_bytes if previous else 0)
+            previous_bytes = self._previous_bytes if previous else 0
+            start = Start(self._live[0].number, previous, previous_bytes, self._files.count)
             buffers.append(encode_start(crc, number, start))
         notes, self._notes = self._notes, []
         for kind, group in itertools.groupby(notes, key=attrgetter("kind")):
@@ -468,7 +347,7 @@ class Journal:
         async with self._adding:
             try:
                 self._spare.append(
-                    await self._offload.run(partial(self._make_file, size_bytes, is_needed=is_needed))
+                    await self._offload.run(partial(self._files.make, size_bytes, is_needed=is_needed))
                 )
             except OSError as error:
                 _log.warning("no further journal file could be made: %s", error.strerror)
@@ -505,7 +384,7 @@ class Journal:
             return False
         self._live.popleft()
         try:
-            await self._offload.run(partial(oldest.begin_use, self._next_number(), self._new_nonce()))
+            await self._offload.run(partial(self._files.begin_use, oldest))
         except OSError as error:
             self.fail(error)
             return False
@@ -538,10 +417,10 @@ class Journal:
         for each in files:
             each.file.close()
 
-    def _make_void(self, last: _JournalFile) -> None:
+    def _make_void(self, last: JournalFile) -> None:
         """Let the last file say that nothing before it means anything. Waits for the disk."""
-        last.begin_use(self._next_number(), self._new_nonce())
-        start = encode_start(last.header_crc, self._round + 1, Start(last.number, 0, 0))
+        self._files.begin_use(last)
+        start = encode_start(last.header_crc, self._round + 1, Start(last.number, 0, 0, self._files.count))
         last.file.write((start,), HEADER_BYTES)
         last.file.sync()
 

@@ -27,7 +27,7 @@ from penstock.storage.journal.entries import (
 
 PREFIX = ".journal."
 TEMPORARY = ".tmp"
-"""Behind the name of a file that is being made."""
+"""Behind the name of a file that is being made; all others end in a number."""
 
 
 class PartitionId(NamedTuple):
@@ -83,7 +83,7 @@ class FoundJournal(msgspec.Struct):
 
 def list_files(files: FileSystem, directory: str) -> list[str]:
     names = [name for name in files.list(directory) if name.startswith(PREFIX)]
-    return [f"{directory}/{name}" for name in names if not name.endswith(TEMPORARY)]
+    return [f"{directory}/{name}" for name in names if name.removeprefix(PREFIX).isdecimal()]
 
 
 def read_journal(files: FileSystem, directory: str, *, headers_only: bool = False) -> FoundJournal:
@@ -113,7 +113,7 @@ def read_journal(files: FileSystem, directory: str, *, headers_only: bool = Fals
     written = sorted((each for each in written if each.number >= oldest), key=lambda each: each.number)
     for number, each in enumerate(written, start=1):
         _read_file(found, each, written[number] if number < len(written) else None)
-    _check_numbers(found, written, oldest)
+    _check_count(found, directory, starts)
     return found
 
 
@@ -241,12 +241,10 @@ def _below(pieces: list[Piece], end_offset: int) -> list[Piece]:
     return kept
 
 
-def _check_numbers(found: FoundJournal, written: Sequence[_File], oldest: int) -> None:
-    """Every file from the oldest to the last must be there."""
-    numbers = {each.number for each in written}
-    if any(each.number >= 0 and not each.is_written for each in found.files):
-        return  # it may be one that was going to be used again
-    for each in written:
-        previous = 0 if each.start is None else each.start.previous_number
-        if previous >= max(oldest, 1) and previous not in numbers:
-            found.damage.append(JournalDamage(each.path, 0, "follows a journal file that is missing"))
+def _check_count(found: FoundJournal, directory: str, starts: Sequence[Start]) -> None:
+    """A file that is missing may have had anything in it. Files are numbered from 0 in their names."""
+    slots = [int(each.path.rpartition(".")[2]) for each in found.files]
+    count = max([*(start.file_count for start in starts), *(slot + 1 for slot in slots)], default=0)
+    if starts and len(slots) < count:
+        reason = f"has {len(slots)} of {count} journal files: the others were removed"
+        found.damage.append(JournalDamage(directory, 0, reason))

@@ -1,0 +1,151 @@
+"""The files of a journal: made once, filled with zeros, then used again and again."""
+
+import errno
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol
+
+from penstock.storage.files import File, FileSystem
+from penstock.storage.journal.entries import encode_header
+from penstock.storage.journal.reading import PREFIX, TEMPORARY, FoundJournal, PartitionId
+from penstock.storage.log_errors import StorageFailure
+from penstock.storage.log_sync import SyncJob
+
+_ZEROS = bytes(1 << 20)
+_FREE_PART = 10
+"""No file is made that would leave less than this part of the disk free, unless nothing else helps."""
+_NOTES_PART = 4
+"""This part of a file is kept for notes: one for each log that has an entry in a file of the same size."""
+
+
+class JournaledLog(Protocol):
+    """What the journal asks of a log whose records it holds."""
+
+    partition_id: PartitionId
+    segments_durable_offset: int
+    recovery_point: int
+    failure: StorageFailure | None
+
+    @property
+    def is_closed(self) -> bool: ...
+
+    @property
+    def log_end_offset(self) -> int: ...
+
+    def begin_sync(self) -> SyncJob: ...
+
+    def finish_sync(self, job: SyncJob, error: OSError | None = None) -> bool: ...
+
+    def tell_durable(self) -> None: ...
+
+
+class JournalFile:
+    __slots__ = ("file", "header_crc", "logs", "number", "partitions", "path", "segments", "size_bytes")
+
+    def __init__(self, path: str, file: File, size_bytes: int) -> None:
+        self.path = path
+        self.file = file
+        self.size_bytes = size_bytes
+        self.number = 0
+        self.header_crc = 0
+        self.logs: dict[JournaledLog, int] = {}
+        """Whose records it holds, and up to which offset."""
+        self.segments: dict[JournaledLog, int] = {}
+        """For which logs it says that their segments are durable up to an offset."""
+        self.partitions: set[PartitionId] = set()
+        """Found in it at the start, and not recovered yet."""
+
+    @property
+    def records_end(self) -> int:
+        """Where records end at the latest: what is behind is room for the notes without which no file becomes free."""
+        return self.size_bytes - self.size_bytes // _NOTES_PART
+
+    def begin_use(self, number: int, nonce: bytes) -> None:
+        """Make what it holds void, durably. Waits for the disk."""
+        header, self.header_crc = encode_header(number, nonce)
+        self.file.write((header,), 0)
+        self.file.sync()
+        self.number = number
+        self.logs = {}
+        self.segments = {}
+
+
+class JournalFiles:
+    """Those in use and those that may be used next."""
+
+    def __init__(
+        self, files: FileSystem, directory: str, found: FoundJournal, new_nonce: Callable[[], bytes]
+    ) -> None:
+        """Waits for the disk. Raises `OSError`.
+
+        The files from the first that a recovery needs on are kept until it is done; the others may be used.
+        """
+        self._files = files
+        self._directory = directory
+        self._new_nonce = new_nonce
+        self._last_number = found.last_number
+        self._paths: set[str] = set()
+        self.live: deque[JournalFile] = deque()
+        """Oldest first."""
+        self.spare: deque[JournalFile] = deque()
+        needed = [piece.file_number for pieces in found.pieces.values() for piece in pieces]
+        oldest = min(needed, default=self._last_number + 1)
+        for each in sorted(found.files, key=lambda found: found.number):
+            journal_file = JournalFile(each.path, self._open(each.path), each.size_bytes)
+            journal_file.number = each.number
+            is_live = each.is_written and each.number >= oldest
+            (self.live if is_live else self.spare).append(journal_file)
+        for key, pieces in found.pieces.items():
+            numbers = {piece.file_number for piece in pieces}
+            for journal_file in self.live:
+                if journal_file.number in numbers:
+                    journal_file.partitions.add(key)
+        if self.live:
+            # A kill may have left its last round in the page cache only; written again, because the kernel takes pages
+            # for clean after a sync that failed.
+            last = self.live[-1].file
+            last.write((last.read(found.last_bytes, 0),), 0)
+            last.sync()
+        for journal_file in self.spare:
+            self.begin_use(journal_file)
+
+    def _open(self, path: str) -> File:
+        file = self._files.open(path)
+        self._paths.add(path)
+        return file
+
+    @property
+    def count(self) -> int:
+        """How many there are, with one that is neither in use nor free at the moment."""
+        return len(self._paths)
+
+    def make(self, size_bytes: int, *, is_needed: bool = False) -> JournalFile:
+        """A file of zeros, which stand on the disk: room that is only reserved costs a sync of its own when it is used.
+
+        Waits for the disk; never two at once. A file has its name only when it has its header: whatever else has such a
+        name is damaged.
+        """
+        usage = self._files.usage(self._directory)
+        if not is_needed and usage.free_bytes - size_bytes < usage.total_bytes // _FREE_PART:
+            raise OSError(errno.ENOSPC, "little room is left, and records need it more")
+        slot = 0
+        while (path := f"{self._directory}/{PREFIX}{slot}") in self._paths:
+            slot += 1
+        file = self._files.open(path + TEMPORARY, create=True)
+        try:
+            for position in range(0, size_bytes, len(_ZEROS)):
+                file.write((_ZEROS[: size_bytes - position],), position)
+            made = JournalFile(path, file, size_bytes)
+            self.begin_use(made)
+            self._files.rename(path + TEMPORARY, path)
+            self._files.sync_dir(self._directory)
+        except OSError:
+            file.close()
+            raise
+        self._paths.add(path)
+        return made
+
+    def begin_use(self, journal_file: JournalFile) -> None:
+        """Make what it holds void, durably. Waits for the disk."""
+        self._last_number += 1
+        journal_file.begin_use(self._last_number, self._new_nonce())
