@@ -50,7 +50,7 @@ def orders(store: LogStore, partition: int = 0, **settings: Any) -> Log:
 
 async def append_durably(log: Log, *values: str) -> None:
     append(log, *values)
-    await Flusher(InlineOffload(), ManualClock()).request(log)
+    await Flusher(InlineOffload(), ManualClock()).sync(log)
 
 
 def test_logs_remember_producers_as_long_as_the_store_says_when_they_are_opened(disk: FaultyDisk) -> None:

@@ -16,6 +16,8 @@ from collections import deque
 from collections.abc import Sequence
 from functools import partial
 
+import msgspec
+
 from penstock.config.topic import LONG_MAX
 from penstock.observability.clock import Clock
 from penstock.observability.exposition import Histogram
@@ -37,16 +39,14 @@ IN_FLIGHT_MAX_DEFAULT = 256
 _BOUNDS_SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0)
 
 
-class _Round:
-    """The syncs of one log: the one in flight, and who waits for the next."""
+class _Round(msgspec.Struct, eq=False):
+    """The syncs of one log: the one in flight, whether another is to follow, and who waits for which."""
 
-    __slots__ = ("began_ms", "current", "following", "job")
-
-    def __init__(self) -> None:
-        self.job: SyncJob | JournalJob | None = None
-        self.began_ms = 0.0
-        self.current: asyncio.Future[None] | None = None
-        self.following: asyncio.Future[None] | None = None
+    job: SyncJob | JournalJob | None = None
+    began_ms: float = 0.0
+    is_wanted_again: bool = False
+    current: "Sequence[asyncio.Future[None]]" = ()
+    following: "Sequence[asyncio.Future[None]]" = ()
 
 
 class Flusher:
@@ -83,38 +83,35 @@ class Flusher:
         self.seconds = Histogram(_BOUNDS_SECONDS)
         """How long syncs took, from their hand-over to the loop's hearing of their end."""
 
-    def request(self, log: Log) -> "asyncio.Future[None]":
-        """See to it that what is in the log gets synced as its topic says, and give what to wait for.
-
-        The future is done when all that is in the log now may be acknowledged; it fails with the log's
-        `StorageFailure`. It may be dropped: nobody complains about a failure that nobody looked at.
-        """
+    def request(self, log: Log) -> None:
+        """See to it that what is in the log gets synced as its topic says. `Log.on_durable` says when it is."""
         config = log.config
-        if config.flush_messages == 1:
-            return self.sync(log)
-        if log.log_end_offset - log.durable_offset >= config.flush_messages:
-            self.sync(log)
+        if config.flush_messages == 1 or log.log_end_offset - log.durable_offset >= config.flush_messages:
+            self._sync(log)
         elif config.flush_ms != LONG_MAX and log not in self._timers:
             self._timers[log] = asyncio.get_running_loop().create_task(self._sync_later(log, config.flush_ms))
-        return _done(log.failure)
 
     def sync(self, log: Log) -> "asyncio.Future[None]":
-        """Sync whatever the topic says; the future is done when all that is in the log now is durable."""
-        if log.failure is not None:
-            return _done(log.failure)
+        """Sync whatever the topic says; the future is done when all that is in the log now is durable.
+
+        It fails with the log's `StorageFailure`, and may be dropped: nobody complains about a failure then.
+        """
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._sync(log, waiter)
+        return waiter
+
+    def _sync(self, log: Log, *waiters: "asyncio.Future[None]") -> None:
         syncs = self._rounds.get(log)
-        if syncs is None:
-            if not log.has_unsynced:
-                return _done(None)
-            syncs = self._rounds[log] = _Round()
-            syncs.current = waiter = _new_waiter()
+        if log.failure is not None or (syncs is None and not log.has_unsynced):
+            _resolve(waiters, log.failure)
+        elif syncs is None:
+            syncs = self._rounds[log] = _Round(current=waiters)
             self._begin(log, syncs)
-            return waiter
-        if syncs.job is None and syncs.current is not None:
-            return syncs.current  # not begun yet: it will cover all that is there by then
-        if syncs.following is None:
-            syncs.following = _new_waiter()
-        return syncs.following
+        elif syncs.job is None:  # not begun yet: it will cover all that is there by then
+            syncs.current = (*syncs.current, *waiters)
+        else:
+            syncs.is_wanted_again = True
+            syncs.following = (*syncs.following, *waiters)
 
     def forget(self, log: Log) -> None:
         """The log is gone: no timer may bring it back."""
@@ -127,8 +124,10 @@ class Flusher:
         for log in list(self._timers):
             self.forget(log)
         while self._rounds:
-            waiters = [syncs.current for syncs in self._rounds.values() if syncs.current is not None]
-            await asyncio.wait(waiters)
+            ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            syncs = next(iter(self._rounds.values()))
+            syncs.current = (*syncs.current, ended)
+            await asyncio.wait((ended,))
         if self._ring is not None:
             self._ring.unwatch()
         self._ring = None
@@ -136,7 +135,7 @@ class Flusher:
     async def _sync_later(self, log: Log, delay_ms: int) -> None:
         await self._clock.sleep(delay_ms)
         self._timers.pop(log, None)
-        self.sync(log)
+        self._sync(log)
 
     # -- rounds of the journal ------------------------------------------------------------------------
 
@@ -297,16 +296,16 @@ class Flusher:
             log.tell_durable()
 
     def _end(self, log: Log, syncs: _Round) -> None:
-        """Tell who waited, and begin the next sync if somebody waits for that."""
-        _resolve(syncs.current, log.failure)
-        syncs.current, syncs.following, syncs.job = syncs.following, None, None
-        if syncs.current is None:
-            del self._rounds[log]
-        elif log.failure is not None:
+        """Tell who waited, and begin the next sync if one is wanted."""
+        if syncs.current:
             _resolve(syncs.current, log.failure)
-            del self._rounds[log]
-        else:
+        if syncs.is_wanted_again and log.failure is None:
+            syncs.current, syncs.following, syncs.job = syncs.following, (), None
+            syncs.is_wanted_again = False
             self._begin(log, syncs)
+        else:
+            _resolve(syncs.following, log.failure)
+            del self._rounds[log]
 
 
 def _run_all(jobs: Sequence[SyncJob]) -> None:
@@ -318,21 +317,12 @@ def _run_all(jobs: Sequence[SyncJob]) -> None:
             _log.debug("a sync failed; the log that it belongs to says so")
 
 
-def _new_waiter() -> "asyncio.Future[None]":
-    return asyncio.get_running_loop().create_future()
-
-
-def _done(failure: StorageFailure | None) -> "asyncio.Future[None]":
-    waiter = _new_waiter()
-    _resolve(waiter, failure)
-    return waiter
-
-
-def _resolve(waiter: "asyncio.Future[None] | None", failure: StorageFailure | None) -> None:
-    if waiter is None or waiter.done():
-        return
-    if failure is None:
-        waiter.set_result(None)
-    else:
-        waiter.set_exception(failure)
-        waiter.exception()  # whoever asked may not wait: asyncio must not report the failure as overlooked
+def _resolve(waiters: "Sequence[asyncio.Future[None]]", failure: StorageFailure | None) -> None:
+    for waiter in waiters:
+        if waiter.done():
+            continue
+        if failure is None:
+            waiter.set_result(None)
+        else:
+            waiter.set_exception(failure)
+            waiter.exception()  # whoever asked may not wait: asyncio must not report the failure as overlooked

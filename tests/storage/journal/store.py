@@ -90,7 +90,7 @@ class Store:
             text = f"{partition}-{value}"
             self.written[partition].append(text)
             append(log, text, epoch=epoch)
-            waiters.append(self.flusher.request(log))
+            waiters.append(self.flusher.sync(log))
         return waiters
 
     async def write(self, value: str, partitions: Sequence[int] | None = None, *, epoch: int = 0) -> None:
