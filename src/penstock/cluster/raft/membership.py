@@ -92,7 +92,7 @@ def remove_arrived(core: Core, token: Token, request: RemoveVoterRequest) -> Non
         _refuse(
             core, token, ErrorCode.INVALID_REQUEST, f"node {node_id} is the only voter: add another first"
         )
-    elif (heard := _heard_count(core, leader, remaining)) < remaining.majority:
+    elif (heard := len(heard_voters(core, leader, remaining))) < remaining.majority:
         # Kafka lets it happen: the removal could never be committed, and nothing after it.
         message = f"only {heard} of the {len(remaining)} voters that were left answer: bring one back first"
         _refuse(core, token, ErrorCode.INVALID_REQUEST, message)
@@ -101,15 +101,15 @@ def remove_arrived(core: Core, token: Token, request: RemoveVoterRequest) -> Non
         _append_voters(core, leader, leader.change, remaining)
 
 
-def _heard_count(core: Core, leader: Leader, voters: VoterSet) -> int:
-    """How many of them the leader has heard of lately, itself included."""
+def heard_voters(core: Core, leader: Leader, voters: VoterSet) -> set[int]:
+    """Those of them that the leader has heard of lately, itself included."""
     since_ms = core.now_ms - core.settings.fetch_timeout_ms
-    count = 0
+    heard = {core.me.node_id} & set(voters.ids)
     for voter in voters:
         progress = progress_of(leader, voter.key)
-        is_heard = progress is not None and progress.end_offset >= 0 and progress.last_fetch_ms >= since_ms
-        count += voter.key.node_id == core.me.node_id or is_heard
-    return count
+        if progress is not None and progress.end_offset >= 0 and progress.last_fetch_ms >= since_ms:
+            heard.add(voter.key.node_id)
+    return heard
 
 
 def update_arrived(core: Core, token: Token, request: UpdateVoterRequest) -> None:

@@ -133,6 +133,14 @@ class RaftNode:
         return self._core.voters
 
     @property
+    def heard_voters(self) -> set[int]:
+        """The voters that run, as far as this node knows: itself, and as the leader those that have fetched lately."""
+        state = self._core.state
+        if isinstance(state, Leader):
+            return membership.heard_voters(self._core, state, self._core.voters)
+        return {self._core.me.node_id} if self._core.is_voter else set()
+
+    @property
     def is_changing_voters(self) -> bool:
         """Whether the voters that are in force are not known to be committed."""
         return self._core.voter_history.latest_offset is None or self._core.has_uncommitted_voters

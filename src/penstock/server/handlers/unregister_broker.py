@@ -37,6 +37,10 @@ async def _unregister(ctx: RequestContext, request: UnregisterBrokerRequest) -> 
 
 
 def _is_here(ctx: RequestContext, broker_id: int) -> bool:
+    """Whether it has a vote and runs. It may be fenced all the same: while it starts, or when it was late."""
     broker = ctx.broker.controller.image.brokers.get(broker_id)
-    is_running = broker is not None and not broker.fenced
-    return is_running and broker_id in ctx.broker.quorum.driver.node.voters.ids
+    node = ctx.broker.quorum.driver.node
+    if broker is None or broker_id not in node.voters.ids:
+        return False
+    has_left = broker.fenced and broker.in_controlled_shutdown and broker_id != ctx.broker.node_id
+    return not has_left and (not broker.fenced or broker_id in node.heard_voters)

@@ -30,6 +30,7 @@ class FakeReplica:
             log_start_offset=0,
             log_end_offset=len(records),
             first_missing_offset=None,
+            epoch_of=lambda offset: records[offset][0],
             read=self.read,
             files=None,
         )
@@ -135,6 +136,17 @@ def test_one_that_only_now_hears_how_it_once_led_is_none(case: Case) -> None:
 
 def test_a_committed_record_that_is_cut_is_noticed(case: Case) -> None:
     case.cuts(FakeReplica(2, (0, "a"), (0, "b")), 1, 2)
+    assert case.invariant == "cut"
+
+
+def test_what_an_early_crash_of_all_has_taken_may_be_cut_after_a_later_one_too(case: Case) -> None:
+    (key,) = case.checker.names
+    case.checker.crashed_all(key, 1)
+    case.follows(FakeReplica(1, (0, "a"), (1, "c"), (1, "d"), epoch=1))
+    case.checker.crashed_all(key, 2)
+    case.cuts(FakeReplica(2, (0, "a"), (0, "b")), 1, 2)
+    case.verdict.check()
+    case.cuts(FakeReplica(2, (0, "a"), (1, "c")), 1, 2)
     assert case.invariant == "cut"
 
 

@@ -78,7 +78,8 @@ class ReplicaChecker:
         self._latest_epoch: dict[PartitionId, int] = {}
         self._deleted: dict[PartitionId, int] = {}
         """Up to where records were deleted: a follower that hears of it need not have had the same before."""
-        self._losses: dict[PartitionId, Loss] = {}
+        self._losses: dict[PartitionId, list[Loss]] = {}
+        """All of them: a replica may come back late with records that an early one took."""
         self._leaderless: set[PartitionId] = set()
         """All eligible replicas have crashed, and none has led since."""
         self._checked: dict[Replica, int] = {}
@@ -208,13 +209,13 @@ class ReplicaChecker:
             self._fail("cut", replica, f"cut to {end_offset}, and {replica.high_watermark} was committed")
 
     def _may_be_lost(self, key: PartitionId, replica: Replica, offset: int) -> bool:
-        loss = self._losses.get(key)
-        return loss is not None and offset >= loss.offset and replica.log.epoch_of(offset) <= loss.epoch_max
+        epoch = replica.log.epoch_of(offset)
+        return any(offset >= loss.offset and epoch <= loss.epoch_max for loss in self._losses.get(key, ()))
 
     def crashed_all(self, key: PartitionId, offset: int) -> None:
         """All eligible replicas have crashed, and one has nothing from `offset` on: it may lead."""
         epoch = self._latest_epoch.get(key, -1)
-        self._losses[key] = Loss(offset, epoch)
+        self._losses.setdefault(key, []).append(Loss(offset, epoch))
         self._leaderless.add(key)
         known = self._committed.get(key, {})
         self._committed[key] = {at: batch for at, batch in known.items() if batch.next_offset <= offset}
