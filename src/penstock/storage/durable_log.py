@@ -126,9 +126,10 @@ class DurableLog(ReadableLog):
         self._begin_pending()
 
     def _distrust_length(self) -> None:
-        """Put nothing into the journal before a sync of the segments: a kill may have left a truncation in memory only.
+        """Put nothing into the journal before a sync of the segments: a truncation may be in memory only.
 
-        Else a power cut puts the truncated records in the place of later ones.
+        A kill may have left one, and a write that the disk refused after it had taken a part of it. Else a power cut
+        puts the truncated records in the place of later ones.
         """
         self._pending = None
         if self.chain.segments[-1] not in self.chain.unsynced:

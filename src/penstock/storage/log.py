@@ -38,7 +38,14 @@ from penstock.storage.files import Buffer
 from penstock.storage.journal.entries import Kind
 from penstock.storage.journal.journal import Journal
 from penstock.storage.journal.reading import Piece
-from penstock.storage.log_errors import AppendRejected, LogClosed, LogError, OffsetOutOfRange, StorageFailure
+from penstock.storage.log_errors import (
+    AppendRejected,
+    LogClosed,
+    LogError,
+    OffsetOutOfRange,
+    StorageError,
+    StorageFailure,
+)
 from penstock.storage.log_producers import check_producers, note_stored
 from penstock.storage.log_sync import CheckpointJob
 from penstock.storage.log_values import Appended, Cold, LoadedLog, LogSlice, Origin
@@ -265,6 +272,9 @@ class Log(MendableLog):
             self.chain.write(batches, now_ms)
         except StorageFailure as failure:
             self.fail(failure)
+            raise
+        except StorageError:
+            self._distrust_length()
             raise
         self._add_pending(batches)
         for completed in note_stored(self.producers, batches):

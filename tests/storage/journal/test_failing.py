@@ -7,10 +7,11 @@ from typing import Literal
 
 import pytest
 
+from penstock.protocol.records.builder import NewRecord, build_batch
 from penstock.storage.log_errors import StorageError, StorageFailure
-from penstock.testing.disk import FaultyDisk
+from penstock.testing.disk import FaultyDisk, Keep
 from tests.storage.journal.store import Store
-from tests.storage.logs import append, read, values_in
+from tests.storage.logs import NOW_MS, append, read, values_in
 
 FAULTS: list[tuple[Literal["sync", "write"], int, str]] = [
     ("sync", errno.EIO, "Input/output error"),
@@ -123,6 +124,27 @@ def test_a_start_on_a_disk_that_refuses_the_journal_is_refused_when_records_may_
             await store.recover()
         store.disk.heal(fault)
         await store.kill()
+        await store.check()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_write_that_a_full_disk_took_in_part_does_not_come_back_in_the_place_of_later_records(
+    seed: int,
+) -> None:
+    async def run() -> None:
+        store = await Store.made(1, seed=seed)
+        await store.write("second")
+        log = store.log(0)
+        batches = [build_batch([NewRecord(value=b"taken back")], base_offset=offset) for offset in (2, 3)]
+        store.disk.set_capacity(store.disk.used_bytes + len(batches[0]) + 10, writes_in_part=True)
+        with pytest.raises(StorageError):
+            log.append_replicated(b"".join(batches), now_ms=NOW_MS)
+        store.disk.set_capacity(None)
+        await store.write("third")
+        await store.write("fourth")
+        await store.crash(Keep.PREFIX)
         await store.check()
 
     asyncio.run(run())

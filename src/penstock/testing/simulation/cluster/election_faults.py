@@ -267,7 +267,7 @@ def _known_offset(machine: Machine) -> int:
 
 def _has_dropped(machine: Machine, behind: int, offset: int) -> bool:
     """Whether a node no longer has the records that follow `behind`, but a snapshot of all up to `offset`."""
-    if machine.broker is None:
+    if machine.broker is None or not machine.is_serving:  # it has no part in the quorum before
         return True
     shape = machine.broker.services.quorum.driver.node.log
     latest = shape.latest_snapshot
