@@ -109,3 +109,18 @@ def test_a_machine_is_well_until_its_disk_is_full(machine: Machine) -> None:
 def test_a_machine_whose_power_was_cut_in_the_middle_of_work_is_sick(machine: Machine) -> None:
     machine.disk.crash()
     assert machine.is_sick
+
+
+def test_a_log_ends_behind_its_last_batch_or_where_one_is_torn_before_the_next_segment(
+    machine: Machine,
+) -> None:
+    content = store(machine)
+    assert machine.end_of("orders", 2) == COUNT
+    following = machine.disk.open(f"/data/orders-2/{COUNT:020}.log", create=True)
+    following.write([build_batch([NewRecord(value=b"next")], base_offset=COUNT, leader_epoch=3)], 0)
+    following.close()
+    assert machine.end_of("orders", 2) == COUNT + 1
+    first = machine.disk.open(PATH)
+    first.truncate(len(content) - 20)
+    first.close()
+    assert machine.end_of("orders", 2) == COUNT - 1

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 from collections.abc import Iterator, Sequence
 from enum import Enum, auto
 from random import Random
@@ -168,15 +169,23 @@ class Machine:
     def _stored(self, name: PartitionName, *, is_checked: bool = False) -> list[Place]:
         """The batches of a log, of each segment up to where a header has rotted before.
 
-        Checked, they end at the first whose content is damaged.
+        Checked, they end at the first whose content is damaged, and where a segment does not follow the one before.
         """
         found: list[Place] = []
+        end_offset: int | None = None
         for path, content in self._segments(name):
-            with contextlib.suppress(CorruptRecords):
-                for position, header in iter_batches(content.rstrip(b"\0")):
+            base_offset = int(os.path.basename(path).removesuffix(".log"))
+            if is_checked and end_offset is not None and end_offset < base_offset:
+                return found
+            end_offset = base_offset
+            with contextlib.suppress(
+                CorruptRecords
+            ):  # behind the last batch there is room, filled with zeros
+                for position, header in iter_batches(content):
                     if is_checked and not crc_is_valid(content, position, header.size_bytes):
                         return found
                     found.append(Place(name, path, position, header.size_bytes, header.next_offset))
+                    end_offset = header.next_offset
         return found
 
     def _segments(self, name: PartitionName) -> Iterator[tuple[str, bytes]]:
