@@ -1,8 +1,10 @@
 """UnregisterBroker, against a live broker."""
 
+from pathlib import Path
+
 from penstock.protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
 from penstock.protocol.messages.unregister_broker import UnregisterBrokerRequest
-from tests.server.live import Client, Live, code
+from tests.server.live import Client, Live, code, running_broker
 
 
 async def test_a_broker_that_is_not_registered_cannot_be_forgotten(client: Client) -> None:
@@ -17,18 +19,20 @@ async def test_a_broker_that_runs_and_has_a_vote_is_not_forgotten(live: Live, cl
     assert live.services.node_id in live.services.controller.image.brokers
 
 
-async def test_the_controller_is_not_forgotten_while_it_is_fenced(live: Live, client: Client) -> None:
+async def test_the_controller_is_not_forgotten_while_it_is_fenced(tmp_path: Path) -> None:
     """As it is while it starts again, or when its disk was too slow for its own heartbeats."""
-    node_id, controller = live.services.node_id, live.services.controller
-    assert live.broker._lifecycle is not None
-    await live.broker._lifecycle.stop()
-    fence = BrokerHeartbeatRequest(
-        broker_id=node_id,
-        broker_epoch=controller.image.brokers[node_id].epoch,
-        current_metadata_offset=controller.image.offset,
-        want_fence=True,
-    )
-    assert (await (await live.connect_as_broker()).send(fence, 1)).is_fenced
-    response = await client.send(UnregisterBrokerRequest(broker_id=node_id), 0)
-    assert code(response.error_code) == "INVALID_REQUEST"
-    assert controller.image.brokers[node_id].fenced
+    async with running_broker(tmp_path) as live:
+        node_id, controller = live.services.node_id, live.services.controller
+        assert live.broker._lifecycle is not None
+        await live.broker._lifecycle.stop()
+        fence = BrokerHeartbeatRequest(
+            broker_id=node_id,
+            broker_epoch=controller.image.brokers[node_id].epoch,
+            current_metadata_offset=controller.image.offset,
+            want_fence=True,
+        )
+        assert (await (await live.connect_as_broker()).send(fence, 1)).is_fenced
+        client = await live.connect()
+        response = await client.send(UnregisterBrokerRequest(broker_id=node_id), 0)
+        assert code(response.error_code) == "INVALID_REQUEST"
+        assert controller.image.brokers[node_id].fenced
