@@ -7,6 +7,7 @@ docs/console/; otherwise they write nothing into the tree.
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -48,7 +49,16 @@ class Visit:
         """Close a dialog and wait until the browser has gone back in its history: that would undo what comes next."""
         self.page.keyboard.press("Escape")
         expect(self.page.get_by_role("dialog")).to_have_count(0)
-        self.page.wait_for_function("window.history.state === null")
+        self.wait_until("window.history.state === null")
+
+    def wait_until(self, expression: str) -> None:
+        """Wait until something is so in the page. The page's own rules forbid Playwright's `wait_for_function`, which
+        evaluates in the page whenever it has to look a second time.
+        """
+        deadline = time.monotonic() + _TIMEOUT_MS / 1000
+        while not self.page.evaluate(expression):
+            assert time.monotonic() < deadline, f"not within {_TIMEOUT_MS} ms: {expression}"
+            self.page.wait_for_timeout(20)
 
     @property
     def is_picturing(self) -> bool:

@@ -45,7 +45,7 @@ def test_the_overview_counts_the_cluster_and_draws_what_arrives(
     for number in range(40):
         send("clicks", f"click {number}", partition=number % 3)
     expect(chart.locator("polyline")).to_be_attached()
-    page.wait_for_function("!/peak 0\\/s/.test(document.querySelector('.chart').textContent)")
+    here.wait_until("!/peak 0\\/s/.test(document.querySelector('.chart').textContent)")
     for turn in range(40 if here.is_picturing else 0):  # a picture wants a line, and the line wants time
         for number in range(20 + 15 * (turn % 7)):
             send("clicks" if number % 3 else "views", f"click {number}")
@@ -218,7 +218,7 @@ def test_everything_is_reached_by_keyboard(visit: Visiting) -> None:
     press("Tab")  # the row
     press("Enter")
     expect(page.get_by_role("heading", name="orders")).to_be_visible()
-    page.wait_for_function("document.activeElement.tagName === 'MAIN'")
+    here.wait_until("document.activeElement.tagName === 'MAIN'")
     expect(page.get_by_role("table").locator("tbody tr")).to_have_count(12)
     page.get_by_role("table").locator("tbody tr").first.focus()
     press("ArrowDown")
