@@ -69,7 +69,8 @@ class Session:
     def update(self, changed: Iterable[FetchPartition], forgotten: Iterable[tuple[TopicKey, int]]) -> None:
         for partition in changed:
             known = self.partitions.get(partition.key)
-            if known is not None:
+            # A follower of a new epoch may have dropped the last answer, which was of the epoch before.
+            if known is not None and known.current_leader_epoch == partition.current_leader_epoch:
                 partition.told_high_watermark = known.told_high_watermark
                 partition.told_log_start = known.told_log_start
             self.partitions[partition.key] = partition
