@@ -7,7 +7,6 @@ docs/console/; otherwise they write nothing into the tree.
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect, sync_playwright
 
 from tests.support.broker import BrokerProcess, free_port
+from tests.support.cluster import eventually
 from tests.support.plugin import require_tool, running_broker
 
 PICTURES = Path(__file__).resolve().parents[3] / "docs" / "console"
@@ -55,10 +55,7 @@ class Visit:
         """Wait until something is so in the page. The page's own rules forbid Playwright's `wait_for_function`, which
         evaluates in the page whenever it has to look a second time.
         """
-        deadline = time.monotonic() + _TIMEOUT_MS / 1000
-        while not self.page.evaluate(expression):
-            assert time.monotonic() < deadline, f"not within {_TIMEOUT_MS} ms: {expression}"
-            self.page.wait_for_timeout(20)
+        eventually(lambda: bool(self.page.evaluate(expression)), expression, _TIMEOUT_MS / 1000)
 
     @property
     def is_picturing(self) -> bool:

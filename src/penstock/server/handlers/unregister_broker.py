@@ -42,5 +42,7 @@ def _is_here(ctx: RequestContext, broker_id: int) -> bool:
     node = ctx.broker.quorum.driver.node
     if broker is None or broker_id not in node.voters.ids:
         return False
-    has_left = broker.fenced and broker.in_controlled_shutdown and broker_id != ctx.broker.node_id
-    return not has_left and (not broker.fenced or broker_id in node.heard_voters)
+    if not broker.fenced:
+        return True
+    is_leaving = broker.in_controlled_shutdown and broker_id != ctx.broker.node_id
+    return not is_leaving and broker_id in node.heard_voters

@@ -178,9 +178,7 @@ class Machine:
             if is_checked and end_offset is not None and end_offset < base_offset:
                 return found
             end_offset = base_offset
-            with contextlib.suppress(
-                CorruptRecords
-            ):  # behind the last batch there is room, filled with zeros
+            with contextlib.suppress(CorruptRecords):  # zeros fill the room behind the last batch
                 for position, header in iter_batches(content):
                     if is_checked and not crc_is_valid(content, position, header.size_bytes):
                         return found
