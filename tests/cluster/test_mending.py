@@ -18,7 +18,9 @@ from penstock.protocol.messages.fetch import (
     FetchResponse,
     PartitionData,
 )
+from penstock.storage.damage import Damage
 from tests.cluster.rotting import COUNT, NODE, SIZE, TOPIC_ID, Rotting
+from tests.storage.logs import batch_of
 
 
 class PlayedPeer:
@@ -99,6 +101,21 @@ def test_what_rotted_is_replaced_by_what_the_leader_has(tmp_path: Path, offsets:
         assert stage.is_sound
         assert not stage.replica.log.has_unsynced, "and synced"
         assert stage.peers[3].asked == []
+
+    run(tmp_path, scenario)
+
+
+@pytest.mark.parametrize("begin", [0, COUNT - 2])
+def test_an_end_that_is_missing_is_fetched_though_its_size_is_not_known(tmp_path: Path, begin: int) -> None:
+    async def scenario(stage: Stage) -> None:
+        log = stage.replica.log
+        stage.peers[1].content += batch_of("more", base_offset=COUNT)
+        log.segments[0].truncate_to(begin, begin * SIZE)
+        missing = Damage(segment=0, position=begin * SIZE, size_bytes=0, base_offset=begin, next_offset=COUNT)
+        log.damaged.set_found(0, [missing])
+        stage.mender.note(stage.replica)
+        await stage.pass_time(0)
+        assert stage.is_sound
 
     run(tmp_path, scenario)
 

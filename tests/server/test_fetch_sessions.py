@@ -24,6 +24,7 @@ def request(
     *partitions: tuple[str, int, int],
     forget: tuple[tuple[str, int], ...] = (),
     topic_id: bytes = bytes(16),
+    leader_epoch: int = -1,
 ) -> FetchRequest:
     return FetchRequest(
         max_wait_ms=0,
@@ -34,7 +35,14 @@ def request(
             FetchTopic(
                 topic=topic,
                 topic_id=topic_id,
-                partitions=[WirePartition(partition=index, fetch_offset=offset, partition_max_bytes=1000)],
+                partitions=[
+                    WirePartition(
+                        partition=index,
+                        current_leader_epoch=leader_epoch,
+                        fetch_offset=offset,
+                        partition_max_bytes=1000,
+                    )
+                ],
             )
             for topic, index, offset in partitions
         ],
@@ -157,3 +165,14 @@ def test_a_follower_that_had_to_cut_its_log_is_told_the_high_watermark_again() -
     assert plan.is_worth_telling(plan.partitions[0], agreeing)
     plan = many.plan(request(session_id, 3), V12, 0)
     assert not plan.is_worth_telling(plan.partitions[0], agreeing)
+
+
+def test_a_follower_of_a_new_leader_epoch_is_told_the_high_watermark_again() -> None:
+    """It drops an answer that was under way when the epoch began."""
+    many = sessions()
+    plan = many.plan(request(0, 0, ("t", 0, 5), leader_epoch=3), V12, 0)
+    assert told(plan) == [0]
+    plan = many.plan(request(plan.session_id, 1, ("t", 0, 5), leader_epoch=3), V12, 0)
+    assert told(plan) == []
+    plan = many.plan(request(plan.session_id, 2, ("t", 0, 5), leader_epoch=4), V12, 0)
+    assert told(plan) == [0]

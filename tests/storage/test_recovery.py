@@ -140,6 +140,25 @@ def test_after_a_crash_the_end_of_a_log_that_was_durable_and_is_gone_is_missing(
     assert values_in(read(again, 10)) == ["10 new"]
 
 
+def test_the_lost_end_of_a_log_is_completed_with_the_batches_of_another_replica(log: Log) -> None:
+    checkpoint(log)
+    path, position = position_of(log, 8)
+    lost = Path(path).read_bytes()[position : log.segments[-1].size_bytes]
+    first, second = lost[: len(lost) // 2], lost[len(lost) // 2 :]
+    os.truncate(path, position)
+    again = reopened(log)
+    append(again, "10 new")
+    (damage,) = again.damaged
+    for others, why in ((b"", "nothing"), (first, "too few"), (second + first, "in another order")):
+        assert not again.mend(damage, others), why
+    assert again.mend(damage, lost)
+    assert [value.split()[0] for value in values_in(read(again, 8))] == ["8", "9"]
+    assert values_in(read(again, 10)) == ["10 new"]
+    assert (list(again.damaged), again.has_unsynced) == ([], True)
+    checkpoint(again)
+    assert [value.split()[0] for value in values_in(read(reopened(again), 8))] == ["8", "9"]
+
+
 class CountedFile(RealFile):
     """Counts the bytes that are read from all of them."""
 

@@ -26,6 +26,7 @@ from penstock.storage.log_errors import LogError
 log = logging.getLogger(__name__)
 
 _FETCH, _FETCH_VERSION = 1, 17
+_FETCH_BYTES = 1 << 20
 _NO_SESSION = -1
 _RETRY_MS = 500
 _RETRY_MS_MAX = 60_000
@@ -102,19 +103,21 @@ class Mender:
             return False
 
     async def _fetch(self, replica: Replica, damage: Damage, broker_id: int) -> bytes:
-        """Whole batches from where the damage begins, as many bytes as are damaged or, when they differ, others."""
+        """Whole batches from where the damage begins, as many bytes as are damaged or, when they differ, others.
+
+        Where their number is not known, all that begin below the end of the damage.
+        """
         found = bytearray()
         offset = damage.base_offset
-        while offset < damage.next_offset and len(found) < damage.size_bytes:
+        while offset < damage.next_offset and not 0 < damage.size_bytes <= len(found):
+            max_bytes = damage.size_bytes - len(found) if damage.has_known_size else _FETCH_BYTES
             wanted = FetchPartition(
-                partition=replica.partition,
-                fetch_offset=offset,
-                partition_max_bytes=damage.size_bytes - len(found),
+                partition=replica.partition, fetch_offset=offset, partition_max_bytes=max_bytes
             )
             request = FetchRequest(
                 max_wait_ms=0,
                 min_bytes=0,
-                max_bytes=damage.size_bytes,
+                max_bytes=max_bytes,
                 session_epoch=_NO_SESSION,
                 topics=[FetchTopic(topic_id=replica.topic_id, partitions=[wanted])],
             )
@@ -122,11 +125,14 @@ class Mender:
                 _FETCH, _FETCH_VERSION, request
             )
             records = _records_in(response)
-            for _, header in iter_batches(records):
-                offset = header.next_offset
-            if not records:
+            end = 0
+            for position, header in iter_batches(records):
+                if header.base_offset >= damage.next_offset:
+                    break
+                offset, end = header.next_offset, position + header.size_bytes
+            if not end:
                 break
-            found += records
+            found += records[:end]
         return bytes(found)
 
     def _report(self, replica: Replica, damage: Damage) -> None:

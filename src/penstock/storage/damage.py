@@ -41,12 +41,18 @@ class Damage(msgspec.Struct, frozen=True, kw_only=True):
     segment: int
     position: int
     size_bytes: int
+    """0 when the bytes are missing at the end of the segment and their number is not known."""
     base_offset: int
     next_offset: int
 
+    @property
+    def has_known_size(self) -> bool:
+        return self.size_bytes > 0
+
     def __str__(self) -> str:
+        size = f"{self.size_bytes} bytes" if self.has_known_size else "the missing end"
         return (
-            f"{self.size_bytes} bytes at byte {self.position} of segment {self.segment} "
+            f"{size} at byte {self.position} of segment {self.segment} "
             f"(offsets {self.base_offset} to {self.next_offset - 1})"
         )
 
@@ -217,9 +223,10 @@ def next_sound_batch(
 def mends(damage: Damage, batches: Buffer, epochs: LeaderEpochs) -> bool:
     """Whether these batches, of another replica, are what stood there: sound, and neither more nor less.
 
-    They are when the same leader wrote them, which their epochs tell: those of what stands around the damage.
+    They are when the same leader wrote them, which their epochs tell: those of what stands around the damage. Where the
+    number of bytes is not known, the last of them has to end where the damage does.
     """
-    if len(batches) != damage.size_bytes:
+    if damage.has_known_size and len(batches) != damage.size_bytes:
         return False
     next_offset, epoch = damage.base_offset, epochs.epoch_for(damage.base_offset)
     epoch_max = epochs.epoch_for(damage.next_offset)
@@ -234,7 +241,7 @@ def mends(damage: Damage, batches: Buffer, epochs: LeaderEpochs) -> bool:
             next_offset, epoch = header.next_offset, header.leader_epoch
     except CorruptRecords:
         return False
-    return True
+    return damage.has_known_size or next_offset == damage.next_offset
 
 
 def sound_part(batches: Buffer) -> tuple[int, int]:

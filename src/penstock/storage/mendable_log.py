@@ -44,14 +44,16 @@ class MendableLog(DurableLog):
         if layout == self._layout:  # else it is looked at again another time
             # A check does not meet missing bytes of which the number is not known.
             missing = [
-                each for each in self.damaged if each.segment == segment.base_offset and each.size_bytes == 0
+                each
+                for each in self.damaged
+                if each.segment == segment.base_offset and not each.has_known_size
             ]
             self.damaged.set_found(segment.base_offset, [*check.found, *missing])
 
     def is_whole(self, damage: Damage) -> bool:
         """Whether what was damaged is sound now, since somebody has restored the file. Waits for the disk."""
         segment = self.chain.segments[self.chain.number_of(damage.base_offset)]
-        end = damage.position + damage.size_bytes if damage.size_bytes else segment.size_bytes
+        end = damage.position + damage.size_bytes if damage.has_known_size else segment.size_bytes
         if segment.base_offset != damage.segment or not damage.position < end <= segment.size_bytes:
             return False
         try:
@@ -67,20 +69,23 @@ class MendableLog(DurableLog):
                 check.run()
         except OSError:
             return False
-        is_all = damage.size_bytes > 0 or check.next_offset == damage.next_offset
+        is_all = damage.has_known_size or check.next_offset == damage.next_offset
         return is_all and not check.found
 
     def mend(self, damage: Damage, batches: Buffer) -> bool:
         """Put the batches of another replica where damaged ones stand, if they are the same that stood there.
 
-        In place: nothing is ever cut for it. Durable with the next sync. Raises `OSError`.
+        In place: nothing is ever cut for it. Durable with the next sync. Raises `OSError`, `StorageError`.
         """
         if damage not in self.damaged or not mends(damage, batches, self.epochs):
             return False
         segment = self.chain.segments[self.chain.number_of(damage.base_offset)]
         head_bytes = MAGIC_POSITION + 1
         is_hiding = segment.file().read(head_bytes, damage.position) != bytes(batches[:head_bytes])
-        self.chain.overwrite(segment, batches, damage.position)
+        if damage.has_known_size:
+            self.chain.overwrite(segment, batches, damage.position)
+        else:
+            self.chain.complete(segment, batches, damage.position)
         self._pending = None  # the sync that comes next is to include it
         if is_hiding:  # where a batch ends could not be told, so indexes may end there
             segment.install_indexes(segment.rebuilt_indexes(), replace=True)

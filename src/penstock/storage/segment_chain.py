@@ -383,6 +383,20 @@ class SegmentChain:
     def overwrite(self, segment: Segment, data: Buffer, position: int) -> None:
         """Put other bytes where damaged ones stand; the next sync makes them durable. Raises `OSError`."""
         segment.file().write((data,), position)
+        self._note_unsynced(segment)
+
+    def complete(self, segment: Segment, data: Buffer, position: int) -> None:
+        """Put the batches that are missing at the end of a segment there, from `position` on. Raises `StorageError`.
+
+        The next sync makes them durable. The caller rebuilds the indexes.
+        """
+        segment.shrink_to(position)
+        segment.write((data,), len(data), 0)
+        segment.shrink_to(position + len(data))
+        segment.trim()
+        self._note_unsynced(segment)
+
+    def _note_unsynced(self, segment: Segment) -> None:
         if segment not in self.unsynced:
             self.unsynced.append(segment)
 
