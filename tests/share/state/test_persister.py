@@ -293,6 +293,39 @@ def test_whoever_gives_up_waiting_takes_nothing_from_the_others() -> None:
     assert play(story).asked == [(ME, [1, 2], -1)]
 
 
+def test_a_request_that_nobody_waits_for_any_more_is_not_tried_again() -> None:
+    async def story(played: Played) -> None:
+        played.refusals.append(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        abandoned = played.begin_write(1)
+        await played.settle()
+        abandoned.cancel()
+        await played.settle()
+        await played.begin_write(2)
+
+    assert play(story).asked == [(ME, [1], -1), (ME, [2], -1)]
+
+
+def test_a_request_that_nobody_waits_for_any_more_is_not_sent_when_the_connection_is_there_at_last() -> None:
+    async def story(played: Played) -> None:
+        played.leader = OTHER
+        opened, call = asyncio.Event(), played.call
+
+        async def open_and_call(*request: Any) -> Any:
+            await opened.wait()
+            return await call(*request)
+
+        played.call = open_and_call  # type: ignore[method-assign]
+        abandoned, queued = played.begin_write(1), asyncio.ensure_future(played.persister.read(KEY, 1))
+        await played.settle()
+        abandoned.cancel()
+        queued.cancel()
+        await played.settle()
+        opened.set()
+        await played.begin_write(2)
+
+    assert play(story).asked == [(OTHER, [2], -1)]
+
+
 def test_when_the_broker_stops_whoever_waits_is_told() -> None:
     async def story(played: Played) -> None:
         played.gate = asyncio.Event()

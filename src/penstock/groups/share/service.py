@@ -264,7 +264,7 @@ class ShareGroups:
         """Have the share coordinator forget partitions. Raises `CoordinatorError` when this broker no longer leads.
 
         Whoever coordinates the group next may have them initialized again, and nothing tells a late request from one
-        of its own: none is sent from then on.
+        of its own: `end` cancels the deletion, and the persister then sends none any more.
         """
         if not shard.leads:
             raise CoordinatorError(ErrorCode.NOT_COORDINATOR)

@@ -1,7 +1,9 @@
 """The state of share partitions, kept by whichever broker coordinates it: a `Persister` for the whole cluster.
 
 What concerns one share partition goes one by one, in the order in which it was asked for: a write that is tried again
-must not come behind a later one, whose start offset it would take back. Writes that gather meanwhile become one.
+must not come behind a later one, whose start offset it would take back. Writes that gather meanwhile become one. What
+nobody waits for any more is given up: a request of a coordinator that has lost its group must not come behind those of
+the next one.
 """
 
 import asyncio
@@ -39,26 +41,45 @@ T = TypeVar("T")
 
 
 class _Task(Generic[T]):
-    """What is to be done, and who waits for it."""
+    """What is to be done, and who waits for it. Once nobody does, nothing more is sent for it."""
 
     def __init__(self, perform: Callable[[], Awaitable[T]]) -> None:
         self.perform = perform
         self._waiters: list[asyncio.Future[T]] = []
+        self._worker: asyncio.Task[Any] | None = None  # while it performs this
 
     def wait(self) -> "asyncio.Future[T]":
         waiter: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        waiter.add_done_callback(self._on_waiter_done)
         self._waiters.append(waiter)
         return waiter
 
+    @property
+    def _is_abandoned(self) -> bool:
+        return all(waiter.cancelled() for waiter in self._waiters)
+
+    def _on_waiter_done(self, _: "asyncio.Future[T]") -> None:
+        if self._worker is not None and self._is_abandoned:
+            self._worker.cancel()  # a connection that is being opened must not send it, either
+
     async def run(self) -> None:
+        if self._is_abandoned:
+            return
+        worker = self._worker = asyncio.current_task()
+        assert worker is not None
         try:
             result = await self.perform()
         except PersisterError as error:
             self.fail(error)
+        except asyncio.CancelledError:
+            if not self._is_abandoned or worker.uncancel():  # it is the worker that is to end
+                raise
         else:
             for waiter in self._waiters:
                 if not waiter.done():
                     waiter.set_result(result)
+        finally:
+            self._worker = None
 
     def fail(self, error: PersisterError) -> None:
         for waiter in self._waiters:
