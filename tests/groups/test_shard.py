@@ -2,15 +2,18 @@
 
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.cluster.coordination.change import Change
+from penstock.groups import shard as shard_module
 from penstock.groups.classic.group import GroupSettings
 from penstock.groups.classic.states import State
 from penstock.groups.moment import Moment
 from penstock.groups.records import group_record
 from penstock.groups.shard import GroupShard
+from penstock.groups.share import records as share_records
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.consumer_protocol_subscription import ConsumerProtocolSubscription, encode
 from penstock.protocol.messages.group_metadata_record import GroupMetadataValue, MemberMetadata
@@ -35,7 +38,7 @@ def new_shard() -> GroupShard:
 def replayed(records: Sequence[NewRecord]) -> GroupShard:
     shard = new_shard()
     for offset, record in enumerate(records):
-        shard.replay(Record(offset, record.timestamp, record.key, record.value), -1)
+        shard.replay(Record(offset, record.timestamp, record.key, record.value, record.headers), -1)
     return shard
 
 
@@ -205,3 +208,40 @@ def test_a_group_with_members_is_not_deleted() -> None:
 
     assert shard.delete_group("g", at(0)) is ErrorCode.NON_EMPTY_GROUP
     assert shard.delete_group("other", at(0)) is ErrorCode.GROUP_ID_NOT_FOUND
+
+
+def new_share_group(shard: GroupShard) -> list[NewRecord]:
+    """Make the share group "s" in a shard, in the next epoch; gives its records."""
+    group = shard.new_share_group("s")
+    group.bump_epoch(0)
+    shard.shares["s"] = group
+    return [share_records.encode(each, 0) for each in group.take_outbox()]
+
+
+def test_the_epochs_of_a_share_group_that_is_made_again_are_above_those_of_the_deleted_one() -> None:
+    shard = new_shard()
+    records = new_share_group(shard)
+    before = shard.shares["s"].epoch
+    deletion = shard.delete_group("s", at(0))
+    assert isinstance(deletion, Change)
+    records += made(deletion)
+    assert "s" not in shard.shares
+
+    for another in (shard, replayed(records), replayed(records[-1:])):  # the last one is compacted
+        again = new_share_group(another)
+        assert another.shares["s"].epoch > before
+        assert replayed(again).shares["s"].epoch == another.shares["s"].epoch
+
+
+def test_the_epochs_of_deleted_share_groups_do_not_gather_without_bounds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(shard_module, "_ENDED_SHARES_MAX", 2)
+    shard = new_shard()
+    for name in ("a", "b", "a", "c"):
+        shard.shares[name] = shard.new_share_group(name)
+        deletion = shard.delete_group(name, at(0))
+        assert isinstance(deletion, Change)
+        made(deletion)
+
+    assert list(shard._ended_shares) == ["a", "c"]

@@ -88,7 +88,10 @@ class FakePersister:
         self.state = ShareState(1, start_offset, tuple(batches))
 
     async def summary(self, key: SharePartitionKey) -> ShareSummary:
-        raise NotImplementedError
+        assert key == KEY
+        self._refuse()
+        self.done.append("summary")
+        return ShareSummary(self.state.state_epoch, 0, self.state.start_offset)
 
     async def delete(self, key: SharePartitionKey) -> None:
         raise NotImplementedError

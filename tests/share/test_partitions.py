@@ -203,6 +203,19 @@ def test_a_write_that_is_fenced_ends_the_share_partition(code: ErrorCode) -> Non
     play(story)
 
 
+def test_a_write_to_a_state_that_was_deleted_ends_the_share_partition() -> None:
+    async def story(scene: Scene) -> None:
+        led = await scene.led()
+        scene.acquire(led)
+        scene.persister.refusal = PersisterError(ErrorCode.INVALID_REQUEST)
+        assert (await scene.accept(0, 9)).code is ErrorCode.UNKNOWN_SERVER_ERROR
+        assert led.failure is ErrorCode.UNKNOWN_SERVER_ERROR
+        scene.persister.refusal = None
+        assert await scene.led() is not led
+
+    play(story)
+
+
 def test_what_is_not_there_cannot_be_acknowledged() -> None:
     async def story(scene: Scene) -> None:
         assert (await scene.accept(0, 0)).code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -249,6 +262,48 @@ def test_what_a_member_holds_is_released_and_the_rest_is_not() -> None:
 
 
 # -- the end
+
+
+@pytest.mark.parametrize("state_epoch", [0, 2])
+def test_a_share_partition_ends_when_it_is_found_that_its_group_has_begun_anew(state_epoch: int) -> None:
+    async def story(scene: Scene) -> None:
+        led = await scene.led()
+        scene.persister.state = ShareState(state_epoch, 0)
+        scene.partitions.verify(led)
+        await turns()
+        assert led.failure is ErrorCode.NOT_LEADER_OR_FOLLOWER
+        again = await scene.led()
+        assert again.state is not None
+        assert again.state.state_epoch == state_epoch
+
+    play(story)
+
+
+def test_a_share_partition_goes_on_when_its_state_is_found_unchanged_or_nobody_can_say() -> None:
+    async def story(scene: Scene) -> None:
+        led = await scene.led()
+        scene.partitions.verify(led)
+        await turns()
+        scene.persister.refusal = PersisterError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        scene.partitions.verify(led)
+        await turns()
+        assert led.state is not None
+        assert await scene.led() is led
+
+    play(story)
+
+
+def test_sessions_that_begin_at_once_have_a_share_partition_verified_once() -> None:
+    async def story(scene: Scene) -> None:
+        led = await scene.led()
+        for _ in range(3):
+            scene.partitions.verify(led)
+        await turns()
+        scene.partitions.verify(led)
+        await turns()
+        assert scene.persister.done[1:] == ["summary", "summary"]
+
+    play(story)
 
 
 def delta_of(*, leader_epoch: int | None) -> MetadataDelta:

@@ -153,6 +153,20 @@ def test_a_session_does_not_grow_beyond_what_one_request_could_name(
     assert len(session.partitions) == SESSION_PARTITIONS_MAX
 
 
+def test_partitions_that_are_new_to_a_session_are_to_be_verified(
+    sessions: ShareSessions, session: ShareSession
+) -> None:
+    assert session.unverified == {P0, P1}
+    session.unverified.clear()
+
+    sessions.update(session, [P0, P2], [])
+    assert session.unverified == {P2}
+    sessions.update(session, [], [P0, P2])
+    assert session.unverified == set()
+    sessions.update(session, [P0], [])
+    assert session.unverified == {P0}
+
+
 def test_all_sessions_together_have_a_limited_number_of_partitions() -> None:
     sessions = ShareSessions(slots_max=100)
     full = many(SESSION_PARTITIONS_MAX)

@@ -5,6 +5,7 @@ instruction. `replay` is how all of it comes back from the log.
 """
 
 import logging
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 
 from penstock.cluster.coordination.change import Change, together
@@ -28,16 +29,21 @@ from penstock.protocol.records.record import Record
 
 log = logging.getLogger(__name__)
 
+_ENDED_SHARES_MAX = 10_000
+
 
 class GroupShard:
     """A group id belongs to one of `groups`, `consumers` and `shares`."""
 
-    __slots__ = ("_order", "_settings", "consumers", "groups", "offsets", "shares")
+    __slots__ = ("_ended_shares", "_order", "_settings", "consumers", "groups", "offsets", "shares")
 
     def __init__(self, settings: GroupSettings) -> None:
         self.groups: dict[str, ClassicGroup] = {}
         self.consumers: dict[str, ConsumerGroup] = {}  # of KIP-848
         self.shares: dict[str, ShareGroup] = {}
+        self._ended_shares: OrderedDict[str, int] = (
+            OrderedDict()
+        )  # the last epochs of those that were deleted
         self.offsets = CommittedOffsets()
         self._settings = settings
         self._order = 0
@@ -49,12 +55,12 @@ class GroupShard:
         if record.key is None:
             return
         try:
-            self._replay(record.key, record.value, producer_id)
+            self._replay(record, record.key, producer_id)
         except ProtocolError as error:
             log.warning("the record at offset %d is passed over: %s", record.offset, error)
 
-    def _replay(self, key: bytes, value: bytes | None, producer_id: int) -> None:
-        stored = decode_key(key)
+    def _replay(self, record: Record, key: bytes, producer_id: int) -> None:
+        stored, value = decode_key(key), record.value
         if isinstance(stored, OffsetCommitKey):
             if value is None:
                 self.offsets.remove(stored)
@@ -70,6 +76,9 @@ class GroupShard:
             self._replay_consumer(*change)
         elif (share_change := share_records.decode(key, value)) is not None:
             self._replay_share(*share_change)
+            epoch = share_records.last_epoch(record.headers)
+            if value is None and epoch is not None:
+                self._share_ended(share_change[0].group_id, epoch)
 
     def _replay_consumer(self, key: consumer_records.Key, value: consumer_records.Value | None) -> None:
         group = self.consumers.get(key.group_id)
@@ -91,6 +100,12 @@ class GroupShard:
             group.apply(key, value)
             if value is None and isinstance(key, ShareGroupMetadataKey):
                 del self.shares[key.group_id]
+
+    def _share_ended(self, group_id: str, epoch: int) -> None:
+        self._ended_shares[group_id] = epoch
+        self._ended_shares.move_to_end(group_id)
+        if len(self._ended_shares) > _ENDED_SHARES_MAX:
+            self._ended_shares.popitem(last=False)
 
     def end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
         self.offsets.end_transaction(producer_id, is_commit=is_commit)
@@ -118,6 +133,13 @@ class GroupShard:
     def new_group(self, group_id: str) -> ClassicGroup:
         """One that is not part of the shard yet."""
         return ClassicGroup(group_id, self._settings)
+
+    def new_share_group(self, group_id: str) -> ShareGroup:
+        """One that is not part of the shard yet."""
+        group = ShareGroup(group_id)
+        if group_id in self._ended_shares:
+            group.go_on_from(self._ended_shares[group_id])
+        return group
 
     def delete_group(self, group_id: str, moment: Moment) -> ErrorCode | Change:
         share = self.shares.get(group_id)
@@ -156,8 +178,11 @@ class GroupShard:
     def _forget_share_group(self, group: ShareGroup, moment: Moment) -> Change:
         def apply() -> None:
             del self.shares[group.group_id]
+            self._share_ended(group.group_id, group.epoch)
 
-        return Change([share_records.encode(each, moment.wall_ms) for each in group.tombstones()], apply)
+        records = [share_records.encode(each, moment.wall_ms) for each in group.tombstones()]
+        records[-1] = share_records.with_epoch(records[-1], group.epoch)
+        return Change(records, apply)
 
     # -- offsets --------------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ class LedPartition:
         "_kept_out",
         "_waiting",
         "failure",
+        "is_unverified",
         "key",
         "leader_epoch",
         "state",
@@ -30,6 +31,9 @@ class LedPartition:
         self.state: SharePartition | None = None
         self.was_loaded = False
         self.failure = ErrorCode.NONE
+        self.is_unverified = (
+            False  # the persister is about to be asked whether this is still the group's state
+        )
         self._is_read = False
         self._kept_out: _Queue = {}
         self._waiting: _Queue = {}

@@ -4,13 +4,16 @@ One is made when a group first fetches of a partition: its state is read from th
 and from then on kept here, every change written back before it counts. It ends when the leadership moves on, the topic
 or the group goes, nobody of the group is connected any more, or the persister knows of a newer leader or state; the
 next fetch makes it anew.
+
+Nobody tells a leader that a group was deleted and made again, or that its offsets were set: a member that is gone may
+still have its connection. So the persister is asked for the state's epoch when a session begins to read a partition.
 """
 
 import asyncio
 import logging
 import math
-from collections.abc import Awaitable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Awaitable, Coroutine, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from penstock.cluster.coordination.deadlines import Deadlines
 from penstock.cluster.metadata.delta import MetadataDelta
@@ -84,7 +87,7 @@ class SharePartitions:
         self._persister = persister
         self._clock = clock
         self._groups: dict[str, dict[tuple[bytes, int], LedPartition]] = {}
-        self._loads: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()  # that load and verify
         self._writes: dict[SharePartitionKey, set[asyncio.Task[Outcome]]] = {}
         self._is_stopped = False
         self._expiries: Deadlines[SharePartitionKey] = Deadlines(clock, self._expire)
@@ -118,10 +121,30 @@ class SharePartitions:
             self.end(known, ErrorCode.NOT_LEADER_OR_FOLLOWER)
         made = LedPartition(key, leader.leader_epoch)
         self._groups.setdefault(key.group_id, {})[key.topic_id, key.partition] = made
-        task = asyncio.get_running_loop().create_task(self._load(made, leader, settings), name=f"load {key}")
-        self._loads.add(task)
-        task.add_done_callback(self._loads.discard)
+        self._begin(self._load(made, leader, settings), f"load {key}")
         return made
+
+    def _begin(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        task = asyncio.get_running_loop().create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def verify(self, led: LedPartition) -> None:
+        """See to it that a share partition ends whose state is not the group's any more."""
+        if led.state is not None and not led.is_unverified:
+            led.is_unverified = True
+            self._begin(self._verify(led, led.state), f"verify {led.key}")
+
+    async def _verify(self, led: LedPartition, state: SharePartition) -> None:
+        led.is_unverified = False  # a session that begins from now on must ask again
+        try:
+            kept = await self._persister.summary(led.key)
+        except PersisterError as error:
+            log.info("Cannot verify share partition %s: %s", led.key, error)
+            return
+        if kept.state_epoch != state.state_epoch:
+            log.info("Ended share partition %s: its group has begun anew", led.key)
+            self.end(led, ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
     # -- what becomes of records ----------------------------------------------------------------------
 
@@ -179,6 +202,7 @@ class SharePartitions:
 
     async def _write(self, led: LedPartition, state: SharePartition, change: Change) -> Outcome:
         outcome = Outcome()
+        is_deleted = False
         try:
             await self._persister.write(
                 led.key,
@@ -190,13 +214,14 @@ class SharePartitions:
             )
         except PersisterError as error:
             outcome = Outcome(_told(error), str(error))
+            is_deleted = error.code is ErrorCode.INVALID_REQUEST
         except asyncio.CancelledError:  # only `stop` does that
             outcome = Outcome(ErrorCode.COORDINATOR_NOT_AVAILABLE, "this broker is stopping")
         except Exception:
             log.exception("a change of share partition %s could not be written", led.key)
             outcome = Outcome(ErrorCode.UNKNOWN_SERVER_ERROR)
         has_news = change.roll_back() if outcome.code else change.commit()
-        if outcome.code in ENDING:
+        if outcome.code in ENDING or is_deleted:
             self.end(led, outcome.code)
             return outcome
         self.acquired(led)
@@ -320,14 +345,14 @@ class SharePartitions:
         self._is_stopped = True
         self._expiries.stop()
         self.end_all()
-        for load in self._loads:
-            load.cancel()
+        for task in self._tasks:
+            task.cancel()
         writes = [task for each in self._writes.values() for task in each]
         if writes:
             _, late = await asyncio.wait(writes, timeout=_WRITE_S_MAX)
-            for task in late:
-                task.cancel()
-        await asyncio.gather(*self._loads, *writes, return_exceptions=True)
+            for write in late:
+                write.cancel()
+        await asyncio.gather(*self._tasks, *writes, return_exceptions=True)
 
 
 def _told(error: PersisterError) -> ErrorCode:

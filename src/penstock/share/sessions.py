@@ -46,7 +46,7 @@ class SessionError(Exception):
 class ShareSession:
     """The partitions of one member, in the order in which they are read next."""
 
-    __slots__ = ("_must_tell", "epoch", "key", "owner", "partitions")
+    __slots__ = ("_must_tell", "epoch", "key", "owner", "partitions", "unverified")
 
     def __init__(self, key: MemberKey, partitions: Iterable[TopicPartition], owner: Hashable) -> None:
         self.key = key
@@ -54,6 +54,8 @@ class ShareSession:
         self.epoch = 1
         self.partitions = dict.fromkeys(partitions)
         self._must_tell: set[TopicPartition] = set()
+        self.unverified = set(self.partitions)
+        """What is new to the session: it has yet to be asked whether the leader's state of it is the group's."""
 
     def update(self, wanted: Iterable[TopicPartition], forgotten: Iterable[TopicPartition]) -> None:
         """A partition may be in both: then it was only acknowledged, and is not fetched."""
@@ -61,9 +63,11 @@ class ShareSession:
             if partition not in self.partitions:
                 self.partitions[partition] = None
                 self._must_tell.add(partition)
+                self.unverified.add(partition)
         for partition in forgotten:
             self.partitions.pop(partition, None)
             self._must_tell.discard(partition)
+            self.unverified.discard(partition)
 
     def is_worth_telling(self, partition: TopicPartition, *, has_records: bool, has_failed: bool) -> bool:
         """Whether an answer, but for the first, carries this partition; remembers what the client is told.

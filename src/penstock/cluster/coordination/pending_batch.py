@@ -11,6 +11,7 @@ from penstock.protocol.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from penstock.protocol.records.builder import BatchBuilder, NewRecord
 
 RECORD_OVERHEAD_BYTES = 96  # the record's own lengths, and the batch header of one that stands alone
+_HEADER_OVERHEAD_BYTES = 10  # the lengths of a record header's name and value
 
 
 class PendingBatch:
@@ -35,7 +36,7 @@ class PendingBatch:
                 self.size_bytes += builder.size_bytes
                 builder = BatchBuilder()
                 self._builders.append(builder)
-            builder.append(record.key, record.value, timestamp=record.timestamp)
+            builder.append(record.key, record.value, timestamp=record.timestamp, headers=record.headers)
         self.size_bytes += builder.size_bytes
 
     def build(
@@ -84,4 +85,7 @@ class PendingBatch:
 
 def size_of(record: NewRecord) -> int:
     """How much room a record needs at most, also in a batch of its own."""
-    return RECORD_OVERHEAD_BYTES + len(record.key or b"") + len(record.value or b"")
+    size = RECORD_OVERHEAD_BYTES + len(record.key or b"") + len(record.value or b"")
+    for name, value in record.headers:
+        size += _HEADER_OVERHEAD_BYTES + len(name.encode()) + len(value or b"")
+    return size

@@ -76,9 +76,19 @@ class ShareGroup(RecordedGroup[Key, Value]):
     # -- changes --------------------------------------------------------------------------------------
 
     def bump_epoch(self, metadata_hash: int) -> None:
+        self._put_epoch(self.epoch + 1, metadata_hash)
+
+    def go_on_from(self, epoch: int) -> None:
+        """A group of this name was deleted in this epoch.
+
+        Leaders of partitions may still have its state, or write to it: none of its epochs must come again.
+        """
+        self._put_epoch(epoch + 1, self.metadata_hash)
+
+    def _put_epoch(self, epoch: int, metadata_hash: int) -> None:
         self.record(
             ShareGroupMetadataKey(group_id=self.group_id),
-            ShareGroupMetadataValue(epoch=self.epoch + 1, metadata_hash=metadata_hash),
+            ShareGroupMetadataValue(epoch=epoch, metadata_hash=metadata_hash),
         )
 
     def put_member(self, member: ShareMember) -> None:

@@ -244,10 +244,12 @@ async def _condemn(
 ) -> dict[bytes, PersisterError]:
     """Have the share coordinator forget partitions, which the log says first. Gives what failed, by topic.
 
-    Whoever joins meanwhile has them initialized again, but not before they are forgotten.
+    Whoever joins meanwhile has them initialized again, but not before they are forgotten, and in an epoch of their own:
+    leaders that still have what is deleted must not write to it.
     """
     if not partitions:
         return {}
+    group.bump_epoch(group.metadata_hash)
     group.put_ledger(group.ledger.condemned(partitions.keys()))
     with _refusing():
         written = shares.write(shard, group)

@@ -6,9 +6,16 @@
 13  ShareGroupTargetAssignmentMember    a member's part of the target
 14  ShareGroupCurrentMemberAssignment   what a member was told, and in which epoch
 15  ShareGroupStatePartitionMetadata    the share partitions that the share coordinator has, gets and loses
+
+The tombstone of 11 has a header `epoch`, an i32: the last epoch of the deleted group. One that is made under its name
+goes on from there. Kafka passes headers over.
 """
 
+import struct
+from collections.abc import Iterable
 from typing import Final
+
+import msgspec
 
 from penstock.groups.record_kinds import RecordKinds
 from penstock.protocol.messages import (
@@ -43,6 +50,7 @@ from penstock.protocol.messages.share_group_target_assignment_metadata_record im
     ShareGroupTargetAssignmentMetadataKey,
     ShareGroupTargetAssignmentMetadataValue,
 )
+from penstock.protocol.records.builder import NewRecord
 
 Key = (
     ShareGroupMemberMetadataKey
@@ -75,3 +83,19 @@ _KINDS: Final[RecordKinds[Key, Value]] = RecordKinds(
 )
 encode = _KINDS.encode
 decode = _KINDS.decode
+
+_EPOCH_HEADER: Final = "epoch"
+_EPOCH: Final = struct.Struct(">i")
+
+
+def with_epoch(tombstone: NewRecord, epoch: int) -> NewRecord:
+    return msgspec.structs.replace(tombstone, headers=((_EPOCH_HEADER, _EPOCH.pack(epoch)),))
+
+
+def last_epoch(headers: Iterable[tuple[str, bytes | None]]) -> int | None:
+    """That of a tombstone, None when it was written without."""
+    for name, value in headers:
+        if name == _EPOCH_HEADER and value is not None and len(value) == _EPOCH.size:
+            epoch: int = _EPOCH.unpack(value)[0]
+            return epoch
+    return None

@@ -360,7 +360,7 @@ def find_or_make_share_group(state: GroupShard, group_id: str) -> ShareGroup:
     """The share group of this name; a new one is not part of the shard yet."""
     is_free = group_id not in state.groups and group_id not in state.consumers
     if is_free and group_id not in state.shares:
-        return ShareGroup(group_id)
+        return state.new_share_group(group_id)
     return find_share_group(state, group_id)
 
 

@@ -7,7 +7,7 @@ the member still holds goes back to the group; so it is when its connection ends
 """
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable
 
 import msgspec
 
@@ -140,7 +140,7 @@ async def _respond(
     answers: Answers = {}
     wait_ms = 0
     if epoch != FINAL_EPOCH and not request.is_renew_ack:
-        answers, wait_ms = await _fetch(ctx, request, list(session.partitions))
+        answers, wait_ms = await _fetch(ctx, request, session)
     told = {n: data for n, data in answers.items() if _is_told(session, n, data) or epoch == INITIAL_EPOCH}
     results = await settled(outcomes)
     if epoch == FINAL_EPOCH:
@@ -163,12 +163,13 @@ def _is_told(session: ShareSession, name: TopicPartition, data: PartitionData) -
 
 
 async def _fetch(
-    ctx: RequestContext, request: ShareFetchRequest, partitions: Sequence[TopicPartition]
+    ctx: RequestContext, request: ShareFetchRequest, session: ShareSession
 ) -> tuple[Answers, int]:
     """What the partitions answer, and how long the client must wait for having exceeded its quota."""
     image, shares = ctx.broker.controller.image, ctx.broker.shares
     group_id = request.group_id or ""
     settings = shares.settings(group_id)
+    partitions = list(session.partitions)
     denied = denied_topics(ctx, Operation.READ, (name.topic_id for name in partitions))
     answers: Answers = {}
     led: dict[TopicPartition, LedPartition] = {}
@@ -184,6 +185,9 @@ async def _fetch(
             found = shares.partitions.led(SharePartitionKey(group_id, *name), settings)
             if isinstance(found, LedPartition):
                 led[name] = found
+                if name in session.unverified:
+                    session.unverified.discard(name)
+                    shares.partitions.verify(found)
             else:
                 answers[name] = failed(name, found)
     if not led or request.max_records < 0 or request.max_bytes <= 0:
