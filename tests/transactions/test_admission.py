@@ -66,7 +66,7 @@ class Desk:
     async def _go(self, admission: Admission, sequence: int, adds: bool) -> ErrorCode:
         try:
             question = Question.ADD if adds else Question.VERIFY
-            verdict = (await admission.outcome(self.coordinator, "app", question))[self.target]
+            verdict = (await admission.outcome(self.coordinator, "app", question))[self.leader]
             if isinstance(verdict, ErrorCode):
                 return verdict
             self.append(sequence, verdict)
@@ -272,7 +272,7 @@ def test_a_partition_that_a_request_names_twice_does_not_wait_for_itself(tmp_pat
         desk.coordinator.answers[0].set_result(ErrorCode.NONE)
         async with asyncio.timeout(20):
             verdicts = await asked
-        assert not isinstance(verdicts[desk.target], ErrorCode)
+        assert not isinstance(verdicts[desk.leader], ErrorCode)
         admission.close()
 
     at_a_desk(tmp_path, scenario)

@@ -16,9 +16,9 @@ from penstock.protocol.records.batch import (
 )
 from penstock.server.context import RequestContext
 from penstock.transactions.admission import PRODUCE_ADDS_FROM, Admission, Question, Verdict, told_to_producer
-from penstock.transactions.state import Producer, TopicPartition
+from penstock.transactions.state import Producer
 
-Verdicts = dict[TopicPartition, Verdict]
+Verdicts = dict[Replica, Verdict]
 
 BY_ID_FROM = 13
 
@@ -74,10 +74,7 @@ def pending_in(ctx: RequestContext, topics: Sequence[TopicProduceData]) -> Pendi
             if isinstance(leader, Replica):
                 firsts.append((leader, header.base_sequence))
     if len(producers) > 1:
-        return {
-            TopicPartition(leader.topic, leader.partition): ErrorCode.INVALID_PRODUCER_ID_MAPPING
-            for leader, _ in firsts
-        }
+        return {leader: ErrorCode.INVALID_PRODUCER_ID_MAPPING for leader, _ in firsts}
     if not firsts:
         return {}
     producer = producers.pop()
@@ -87,7 +84,7 @@ def pending_in(ctx: RequestContext, topics: Sequence[TopicProduceData]) -> Pendi
         permit = admissions.permit(leader, producer)
         if permit is None:
             return Pending(admissions.enter(producer, firsts), _question(ctx))
-        permits[TopicPartition(leader.topic, leader.partition)] = permit
+        permits[leader] = permit
     return permits
 
 
@@ -104,6 +101,6 @@ async def verdicts(ctx: RequestContext, request: ProduceRequest, pending: Pendin
         ctx.broker.admissions.verifier, request.transactional_id or "", pending.question
     )
     return {
-        target: told_to_producer(verdict, ctx.version) if isinstance(verdict, ErrorCode) else verdict
-        for target, verdict in found.items()
+        leader: told_to_producer(verdict, ctx.version) if isinstance(verdict, ErrorCode) else verdict
+        for leader, verdict in found.items()
     }

@@ -85,8 +85,12 @@ class Admission:
 
     async def outcome(
         self, verifier: Verifier, transactional_id: str, question: Question
-    ) -> dict[TopicPartition, Verdict]:
-        """The verdict on each partition, once the coordinator has answered and every earlier request is in."""
+    ) -> dict[Replica, Verdict]:
+        """The verdict on each partition, once the coordinator has answered and every earlier request is in.
+
+        It holds for the replica that was there when the request came: a topic that is made again under its name has
+        others.
+        """
         targets = list(self._held)
         if question is Question.ADD:
             code = await verifier.add_partitions(transactional_id, self._producer, targets)
@@ -100,7 +104,9 @@ class Admission:
         for target, (guard, sequence) in self._held.items():
             if not self._codes[target]:
                 self._codes[target] = self._check(target, guard, sequence, is_new=question is Question.ADD)
-        return {target: self._codes[target] or guard for target, (guard, _) in self._held.items()}
+        return {
+            self._leaders[target]: self._codes[target] or guard for target, (guard, _) in self._held.items()
+        }
 
     def _check(self, target: TopicPartition, guard: Guard, sequence: int, *, is_new: bool) -> ErrorCode:
         if guard.is_revoked:

@@ -1,9 +1,13 @@
 """What happens to transactions by itself: late ones are aborted, quiet ids forgotten, and restarts change nothing."""
 
+import asyncio
+from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from penstock.cluster.replica import Replica
 from penstock.observability.clock import ManualClock
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
@@ -43,6 +47,49 @@ async def test_a_transaction_is_aborted_when_its_time_is_over_and_not_before(
         assert await slow.end(commit=True) is ErrorCode.PRODUCER_FENCED
         assert await slow.produce(topic, b"later still") is ErrorCode.INVALID_PRODUCER_EPOCH
         await client.close()
+
+
+@pytest.mark.parametrize("is_v2", [False, True], ids=["version-1", "version-2"])
+async def test_a_batch_whose_transaction_has_ended_does_not_get_into_a_topic_that_was_made_again_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_v2: bool
+) -> None:
+    clock, is_asked, may_answer = ManualClock(), asyncio.Event(), asyncio.Event()
+
+    def held_back(ask: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+        async def ask_and_wait(*question: Any) -> Any:
+            answer = await ask(*question)
+            is_asked.set()
+            await may_answer.wait()
+            return answer
+
+        return ask_and_wait
+
+    async with running_broker(tmp_path, SETTINGS, clock=clock) as live:
+        client, other = await live.connect(), await live.connect()
+        topic = await client.create_topic()
+        mine = LiveProducer(client, "mine", is_v2=is_v2, clock=clock)
+        await mine.init(timeout_ms=30_000)
+        for name in ("verify", "add_partitions"):
+            verifier = live.services.admissions.verifier
+            monkeypatch.setattr(verifier, name, held_back(getattr(verifier, name)))
+        if not is_v2:
+            assert await mine.add(topic, 0) is ErrorCode.NONE
+        by_name = 12 if is_v2 else 11  # from 13 on a request names the id of its topic
+        late = asyncio.ensure_future(mine.produce(topic, b"late", version=by_name))
+        await is_asked.wait()
+        await other.send(DeleteTopicsRequest(topics=[DeleteTopicState(name=topic.name)], timeout_ms=1000))
+        clock.advance(40_000)
+        await until(lambda: state_of(live, "mine") is State.COMPLETE_ABORT)
+        await other.create_topic(name=topic.name)
+
+        may_answer.set()
+        assert await late is ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+        leader = live.services.replicas.leader_of(topic.name, 0)
+        assert isinstance(leader, Replica)
+        assert leader.log.log_end_offset == 0
+        await client.close()
+        await other.close()
 
 
 async def test_a_two_phase_transaction_has_all_the_time_it_wants(tmp_path: Path) -> None:

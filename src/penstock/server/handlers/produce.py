@@ -46,7 +46,6 @@ from penstock.server.transactional_produce import (
 )
 from penstock.storage.log_errors import AppendRejected, LogError
 from penstock.storage.transaction_permit import TransactionPermit
-from penstock.transactions.state import TopicPartition
 
 _LOOK_INTERVAL_S = 1.0  # how often a wait for other replicas asks whether they can still be heard of
 ADMIN_CLIENT = "__admin_client"  # Kafka's name for the only client that may write to internal topics
@@ -241,8 +240,8 @@ def _judge(
     if attributes & TRANSACTIONAL_FLAG:
         if request.transactional_id is None:
             return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-        # A partition that was not led here when the request came was not asked about.
-        return found.get(TopicPartition(leader.topic, leader.partition), ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        # A partition that was not led here when the request came, or is another topic's now, was not asked about.
+        return found.get(leader, ErrorCode.NOT_LEADER_OR_FOLLOWER)
     return None
 
 

@@ -125,7 +125,7 @@ async def _commit(ctx: RequestContext, request: TxnOffsetCommitRequest, commits:
         admission = admissions.enter(producer, [(leader, 0)])
         try:
             found = await admission.outcome(admissions.verifier, request.transactional_id, question)
-            verdict = found[home]
+            verdict = found[leader]
             if isinstance(verdict, ErrorCode):
                 return verdict
             outcome = commit(ctx.broker.groups, committer, commits, InTransaction(*producer, verdict))
