@@ -147,8 +147,33 @@ def test_a_leader_that_syncs_twice_is_answered_once_for_each() -> None:
     first, second = driver.sync("a", {"a": b"0"}), driver.sync("a", {"a": b"0"})
 
     driver.store_next()
-    driver.store_next()
 
     assert driver.error(first) is ErrorCode.REBALANCE_IN_PROGRESS
     assert driver.synced(second).assignment == b"0"
     assert driver.group.state is State.STABLE
+
+
+def test_a_leader_that_assigns_otherwise_when_it_asks_again_gets_what_the_log_has() -> None:
+    driver = completing("a", "b", stores_at_once=False)
+    driver.sync("b")
+    driver.sync("a", {"a": b"0", "b": b"1"})
+    again = driver.sync("a", {"a": b"1", "b": b"0"})
+    while driver.stores:
+        driver.store_next()
+
+    assert driver.group.state is State.STABLE
+    assert driver.synced(again).assignment == b"0"
+    logged = {each.member_id: each.assignment for each in driver.log[-1].members}
+    assert logged == {each.member_id: each.assignment for each in driver.group.members.values()}
+
+
+def test_a_leader_assigns_anew_after_its_assignment_could_not_be_stored() -> None:
+    driver = completing("a", stores_at_once=False)
+    driver.sync("a", {"a": b"0"})
+    driver.store_next(ErrorCode.NOT_COORDINATOR)
+    driver.join("a")
+
+    again = driver.sync("a", {"a": b"1"})
+    driver.store_next()
+
+    assert driver.synced(again).assignment == b"1"

@@ -41,6 +41,7 @@ class ClassicGroup:
         "_joining_count",
         "_known_by",
         "generation",
+        "generation_assigned",
         "group_id",
         "initial_delay",
         "is_joined_by_others",
@@ -67,6 +68,9 @@ class ClassicGroup:
         self.state = State.EMPTY
         self.state_since_ms = state_since_ms
         self.generation = 0
+        self.generation_assigned = (
+            -1
+        )  # the last one whose leader has brought an assignment, which is being written
         self.protocol_type: str | None = None
         self.protocol_name: str | None = None
         self.leader_id: str | None = None

@@ -24,7 +24,10 @@ def sync(group: ClassicGroup, request: SyncGroupRequest, ticket: int) -> None:
         return
     group.answer_sync(member, SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS))
     member.sync_ticket = ticket
-    if member.member_id == group.leader_id:
+    # A leader that asks again gets the answer to its first request: were another assignment written behind it, members
+    # would have the first and the log the second. (Kafka writes both.)
+    if member.member_id == group.leader_id and group.generation_assigned != group.generation:
+        group.generation_assigned = group.generation
         given = {each.member_id: each.assignment for each in request.assignments}
         assignments = {member_id: given.get(member_id, b"") for member_id in group.members}
         group.outbox.append(Store(group.record(assignments), AssignmentOf(group.generation, assignments)))
