@@ -197,3 +197,33 @@ async def test_a_leader_that_is_replaced_while_it_reads_gives_no_aborted_records
         [],
         [],
     )
+
+
+async def test_aborted_records_are_not_given_though_the_log_has_deleted_them_since_they_were_read(
+    live: Live, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = await client.create_topic()
+    group_id = await prepared(live, topic)
+    await set_for(client, group_id, {"share.isolation.level": "read_committed"})
+    member = Member(client, group_id, topic)
+    await member.fetch()
+    await until(lambda: led(live, group_id, topic).state)
+    producer = LiveProducer(client, "deleted")
+    await producer.init()
+    await producer.write(topic, b"aborted")
+    await producer.end(commit=False)
+    leader = live.services.replicas.leader_of(topic.name, 0)
+    assert isinstance(leader, Replica)
+    await until(lambda: leader.last_stable_offset == 2)
+    leader.log.roll(now_ms=live.services.clock.now_ms())
+    await live.broker.parts.store.checkpoint()
+    read = FetchRead.from_disk
+
+    async def read_while_segments_are_deleted(self: FetchRead) -> None:
+        await read(self)  # of another partition, which this one waits for
+        if self.size:
+            leader.log.delete_oldest(1, now_ms=0)
+
+    monkeypatch.setattr(FetchRead, "from_disk", read_while_segments_are_deleted)
+    part = partitions_of(await member.fetch(max_wait_ms=500))[0]
+    assert acquired(part) == [(1, 1, 1)], "the marker is acknowledged as a gap"

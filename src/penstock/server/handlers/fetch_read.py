@@ -22,6 +22,7 @@ from penstock.protocol.messages.fetch import AbortedTransaction, EpochEndOffset,
 from penstock.server.context import RequestContext
 from penstock.server.fetch_sessions import FetchPartition, TopicKey
 from penstock.server.read_pace import SMALL_BYTES
+from penstock.storage import transaction_index
 from penstock.storage.log import Cold, LogSlice
 from penstock.storage.log_errors import LogCorrupt, LogError
 
@@ -75,6 +76,7 @@ class FetchRead:
         "_refused",
         "_size",
         "_wanted",
+        "aborted",
         "has_begun",
         "results",
     )
@@ -102,6 +104,8 @@ class FetchRead:
         self.has_begun = False
         self.results: list[PartitionData] = []
         """For each of the partitions, in their order, as far as they are read."""
+        self.aborted: dict[int, Sequence[transaction_index.AbortedTransaction]] = {}
+        """The aborted transactions of results that have any, as they were when the records were read, by place."""
 
     @property
     def is_complete(self) -> bool:
@@ -134,6 +138,7 @@ class FetchRead:
         if self.results:
             self._is_first = False
             self.results = []
+            self.aborted = {}
         self._size = self._available = 0
         self._bytes_left = self._bytes_max
 
@@ -317,12 +322,12 @@ class FetchRead:
     ) -> PartitionData:
         aborted: list[AbortedTransaction] | None = None
         if self._read_committed:
-            aborted = [
-                AbortedTransaction(producer_id=t.producer_id, first_offset=t.first_offset)
-                for t in (
-                    leader.log.aborted_transactions(wanted.fetch_offset, found.next_offset) if found else ()
-                )
-            ]
+            aborted = []
+            if found and (known := leader.log.aborted_transactions(wanted.fetch_offset, found.next_offset)):
+                self.aborted[len(self.results)] = known
+                aborted = [
+                    AbortedTransaction(producer_id=t.producer_id, first_offset=t.first_offset) for t in known
+                ]
         return PartitionData(
             partition_index=wanted.index,
             error_code=0,

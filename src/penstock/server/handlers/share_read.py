@@ -32,6 +32,7 @@ from penstock.share.partition.aborted import aborted_ranges
 from penstock.share.partition.values import Acquired, AcquireMode, OffsetRange
 from penstock.share.partitions import ENDING
 from penstock.share.sessions import TopicPartition
+from penstock.storage.transaction_index import AbortedTransaction
 
 Answers = dict[TopicPartition, PartitionData]
 _BATCH_HEAD = struct.Struct(
@@ -155,8 +156,9 @@ class ShareRead:
         answers: Answers = {}
         records_left = self._request.max_records
         sent_bytes = 0
-        for name, asked, data in zip(names, wanted, read.results, strict=True):
-            answer, count = self._acquire(self._led[name], name, asked, data, records_left)
+        for place, (name, asked, data) in enumerate(zip(names, wanted, read.results, strict=True)):
+            aborted = read.aborted.get(place, ())
+            answer, count = self._acquire(name, asked, data, aborted, records_left)
             answers[name] = answer
             records_left -= count
             if answer.records:
@@ -177,13 +179,14 @@ class ShareRead:
 
     def _acquire(
         self,
-        led: LedPartition,
         name: TopicPartition,
         asked: FetchPartition,
         data: fetch.PartitionData,
+        aborted: Sequence[AbortedTransaction],
         records_max: int,
     ) -> tuple[PartitionData, int]:
         """What one partition gives, and how many records that is."""
+        led = self._led[name]
         leader = self._leader_for(led, name)
         code = ErrorCode(data.error_code) or (leader if isinstance(leader, ErrorCode) else ErrorCode.NONE)
         if code == ErrorCode.OFFSET_OUT_OF_RANGE:
@@ -204,7 +207,7 @@ class ShareRead:
             batch_size=max(1, self._request.batch_size),
             now_ms=int(self._ctx.broker.clock.monotonic_ms()),
             mode=self._mode,
-            aborted=_aborted(leader, batches, memoryview(data.records)[: positions[-1]], data),
+            aborted=_aborted(batches, memoryview(data.records)[: positions[-1]], aborted),
         )
         self._ctx.broker.shares.partitions.acquired(led)
         if not acquired:
@@ -234,12 +237,14 @@ def _log_start_moved(led: LedPartition, leader: Replica | ErrorCode) -> None:
 
 
 def _aborted(
-    leader: Replica, batches: Sequence[OffsetRange], records: memoryview, data: fetch.PartitionData
+    batches: Sequence[OffsetRange], records: memoryview, aborted: Sequence[AbortedTransaction]
 ) -> list[OffsetRange]:
-    """Those of the batches that read_committed must not see."""
-    if not data.aborted_transactions:
+    """Those of the batches that read_committed must not see.
+
+    The log is not asked: it may have deleted the records since they were read, and what it knew of them.
+    """
+    if not aborted:
         return []
-    aborted = leader.log.aborted_transactions(batches[0].first_offset, batches[-1].last_offset + 1)
     found = aborted_ranges((header for _, header in iter_batches(records)), aborted)
     first_offsets = {each.first_offset for each in found}
     return [each for each in batches if each.first_offset in first_offsets]
