@@ -66,7 +66,7 @@ def test_there_are_no_more_sessions_than_there_may_be(sessions: ShareSessions) -
     with refused(ErrorCode.SHARE_SESSION_LIMIT_REACHED):
         sessions.begin(ANNE, [], "late")
     sessions.begin(MemberKey("crew", "0"), [], 0)  # in the place of its own
-    sessions.end(MemberKey("crew", "1"))
+    sessions.end(sessions.get(MemberKey("crew", "1")))
     sessions.begin(ANNE, [], "late")
 
 
@@ -102,28 +102,37 @@ def test_who_was_served_goes_to_the_end(session: ShareSession) -> None:
 
 
 def test_sessions_belong_to_the_connection_that_began_them(sessions: ShareSessions) -> None:
-    for key, connection in ((ANNE, 1), (BOB, 2), (CARL, 1)):
-        sessions.begin(key, [P0], connection)
-    assert sessions.owned_by(1) == [ANNE, CARL]
-    assert sessions.end(ANNE)
-    assert not sessions.end(ANNE)
-    assert sessions.owned_by(1) == [CARL]
+    anne, _, carl = (sessions.begin(key, [P0], owner) for key, owner in ((ANNE, 1), (BOB, 2), (CARL, 1)))
+    assert sessions.owned_by(1) == [anne, carl]
+    assert sessions.end(anne)
+    assert not sessions.end(anne)
+    assert sessions.owned_by(1) == [carl]
     assert sessions.partition_count == 2
 
 
 def test_a_session_may_move_to_another_connection(sessions: ShareSessions) -> None:
     sessions.begin(ANNE, [P0], 1)
-    sessions.begin(ANNE, [P0], 2)
-    assert (sessions.owned_by(1), sessions.owned_by(2)) == ([], [ANNE])
+    moved = sessions.begin(ANNE, [P0], 2)
+    assert (sessions.owned_by(1), sessions.owned_by(2)) == ([], [moved])
+
+
+def test_the_end_of_a_session_leaves_the_next_one_of_its_member_alone(
+    sessions: ShareSessions, session: ShareSession
+) -> None:
+    again = sessions.begin(ANNE, [P0], "another connection")
+    assert not sessions.is_open(session)
+    assert not sessions.end(session)
+    assert sessions.is_open(again)
+    assert sessions.get(ANNE) is again
 
 
 def test_a_group_has_members_until_its_last_session_ends(sessions: ShareSessions) -> None:
     sessions.begin(ANNE, [P0], 1)
-    sessions.begin(BOB, [P0], 2)
-    sessions.begin(ANNE, [P0], 1)
-    sessions.end(ANNE)
+    bob = sessions.begin(BOB, [P0], 2)
+    anne = sessions.begin(ANNE, [P0], 1)
+    sessions.end(anne)
     assert sessions.has_members("crew")
-    sessions.end(BOB)
+    sessions.end(bob)
     assert not sessions.has_members("crew")
 
 
@@ -174,7 +183,7 @@ def test_all_sessions_together_have_a_limited_number_of_partitions() -> None:
         sessions.begin(MemberKey("crew", str(number)), full, number)
     with refused(ErrorCode.SHARE_SESSION_LIMIT_REACHED):
         sessions.begin(ANNE, [P0], "late")
-    sessions.end(MemberKey("crew", "0"))
+    sessions.end(sessions.get(MemberKey("crew", "0")))
     session = sessions.begin(ANNE, [P0], "late")
     with refused(ErrorCode.SHARE_SESSION_LIMIT_REACHED):
         sessions.update(session, full, [])

@@ -118,7 +118,9 @@ class ShareSessions:
 
     def begin(self, key: MemberKey, partitions: Collection[TopicPartition], owner: Hashable) -> ShareSession:
         """Begin anew, for the connection `owner`. Raises `SessionError`."""
-        self.end(key)
+        before = self._sessions.get(key)
+        if before is not None:
+            self.end(before)
         if len(self._sessions) >= self.slots_max:
             raise SessionError(ErrorCode.SHARE_SESSION_LIMIT_REACHED)
         self._check_room(0, len(partitions))
@@ -144,11 +146,16 @@ class ShareSessions:
         if before + added > SESSION_PARTITIONS_MAX or self.partition_count + added > PARTITIONS_MAX:
             raise SessionError(ErrorCode.SHARE_SESSION_LIMIT_REACHED)
 
-    def end(self, key: MemberKey) -> bool:
-        """Whether there was one."""
-        session = self._sessions.pop(key, None)
-        if session is None:
+    def is_open(self, session: ShareSession) -> bool:
+        """Whether it has neither ended nor been begun anew."""
+        return self._sessions.get(session.key) is session
+
+    def end(self, session: ShareSession) -> bool:
+        """Whether it was open: the next one of the same member is left alone."""
+        if not self.is_open(session):
             return False
+        key = session.key
+        del self._sessions[key]
         self._owned[session.owner].discard(key)
         if not self._owned[session.owner]:
             del self._owned[session.owner]
@@ -157,9 +164,9 @@ class ShareSessions:
             del self._groups[key.group_id]
         return True
 
-    def owned_by(self, owner: Hashable) -> list[MemberKey]:
-        """Whose sessions end with a connection: those that it has begun."""
-        return sorted(self._owned.get(owner, ()))
+    def owned_by(self, owner: Hashable) -> list[ShareSession]:
+        """The sessions that end with a connection: those that it has begun."""
+        return [self._sessions[key] for key in sorted(self._owned.get(owner, ()))]
 
     def has_members(self, group_id: str) -> bool:
         return group_id in self._groups

@@ -9,7 +9,7 @@ from penstock.cluster.replicas import Replicas
 from penstock.config.themes.coordinators import GROUP_SHARE_MAX_SHARE_SESSIONS
 from penstock.observability.clock import Clock
 from penstock.share.partitions import SharePartitions
-from penstock.share.sessions import MemberKey, ShareSessions
+from penstock.share.sessions import ShareSession, ShareSessions
 from penstock.share.settings import GroupSettings, settings_of
 from penstock.share.values import Persister
 
@@ -38,13 +38,14 @@ class Shares:
         self._owners.add(owner)
         return is_new
 
-    def end_session(self, key: MemberKey) -> None:
-        """The member is done: what it holds goes back to the group.
+    def end_session(self, session: ShareSession) -> None:
+        """The member is done, unless it has begun another session meanwhile: what it holds goes back to the group.
 
         A group without any session lets go of its partitions: others may change its offsets now.
         """
-        if not self.sessions.end(key):
+        if not self.sessions.end(session):
             return
+        key = session.key
         self.partitions.release(key.group_id, key.member_id)
         if not self.sessions.has_members(key.group_id):
             self.partitions.end_group(key.group_id)
@@ -52,8 +53,8 @@ class Shares:
     def disconnected(self, owner: Hashable) -> None:
         """A connection is gone, and the sessions that it has begun with it."""
         self._owners.discard(owner)
-        for key in self.sessions.owned_by(owner):
-            self.end_session(key)
+        for session in self.sessions.owned_by(owner):
+            self.end_session(session)
 
     def apply(self, delta: MetadataDelta) -> None:
         """Follow one change of the metadata, after `Replicas` has."""

@@ -14,6 +14,7 @@ from penstock.share.values import SharePartitionKey
 from penstock.storage.log import Cold, Log, LogSlice
 from penstock.storage.log_values import COLD
 from tests.server.handlers.share_support import (
+    ACCEPT,
     FOREVER_MS,
     RELEASE,
     RENEW,
@@ -183,3 +184,38 @@ async def test_records_that_are_on_disk_only_are_read_from_there(
 
     monkeypatch.setattr(type(log), "read", not_cached)
     assert acquired(await Member(client, await prepared(live, topic), topic).take()) == [(0, 0, 1)]
+
+
+@pytest.mark.parametrize("is_fetch", [False, True], ids=["acknowledge", "fetch"])
+async def test_the_last_request_of_a_session_that_waits_for_the_persister_does_not_end_the_next_session(
+    live: Live, client: Client, monkeypatch: pytest.MonkeyPatch, is_fetch: bool
+) -> None:
+    topic = await client.create_topic()
+    await client.produce(topic, batch(b"a", b"b"))
+    member = await begun(live, client, topic, await prepared(live, topic))
+    await member.take(max_records=1, batch_size=1, share_acquire_mode=1)
+    persister, may_write = live.services.persister, asyncio.Event()
+    write = persister.write
+
+    async def write_slowly(*what: Any, **how: Any) -> None:
+        await may_write.wait()
+        await write(*what, **how)
+
+    monkeypatch.setattr(persister, "write", write_slowly)
+    accepted = {0: [(0, 0, [ACCEPT])]}
+    last = asyncio.ensure_future(
+        member.fetch(acks=accepted, share_session_epoch=-1)
+        if is_fetch
+        else member.acknowledge(accepted, epoch=-1)
+    )
+    await until(lambda: live.services.shares.partitions._writes)
+    other = await live.connect()
+    again = Member(other, member.group_id, topic, member.name)
+    assert acquired(await again.take()) == [(1, 1, 1)]
+
+    may_write.set()
+    await last
+
+    assert code((await again.fetch()).error_code) == "NONE"
+    assert await again.done_with(1, 1) == 0
+    await other.close()

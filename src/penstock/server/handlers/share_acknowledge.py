@@ -24,7 +24,14 @@ from penstock.server.handlers.share_acknowledgements import (
     settled,
 )
 from penstock.share.partitions import Outcome
-from penstock.share.sessions import FINAL_EPOCH, INITIAL_EPOCH, MemberKey, SessionError, TopicPartition
+from penstock.share.sessions import (
+    FINAL_EPOCH,
+    INITIAL_EPOCH,
+    MemberKey,
+    SessionError,
+    ShareSession,
+    TopicPartition,
+)
 
 _LED_ELSEWHERE = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 _NO_LEADER = LeaderIdAndEpoch(leader_id=-1, leader_epoch=-1)  # see `share_read.NO_LEADER`
@@ -38,27 +45,28 @@ def handle(
         return ShareAcknowledgeResponse(error_code=code)
     member = MemberKey(request.group_id or "", request.member_id or "")
     try:
-        _proceed(ctx, member, request.share_session_epoch)
+        session = _proceed(ctx, member, request.share_session_epoch)
     except SessionError as error:
         return ShareAcknowledgeResponse(error_code=error.code)
     outcomes = acknowledge(ctx, member, request.topics, is_renewal=request.is_renew_ack)
-    return _respond(ctx, request, member, outcomes)
+    return _respond(ctx, request, session, outcomes)
 
 
-def _proceed(ctx: RequestContext, member: MemberKey, epoch: int) -> None:
+def _proceed(ctx: RequestContext, member: MemberKey, epoch: int) -> ShareSession:
     if epoch == INITIAL_EPOCH:
         raise SessionError(ErrorCode.INVALID_SHARE_SESSION_EPOCH)
     session = ctx.broker.shares.sessions.get(member)
     if epoch != FINAL_EPOCH:
         session.proceed(epoch)
+    return session
 
 
 async def _respond(
-    ctx: RequestContext, request: ShareAcknowledgeRequest, member: MemberKey, outcomes: Outcomes
+    ctx: RequestContext, request: ShareAcknowledgeRequest, session: ShareSession, outcomes: Outcomes
 ) -> ShareAcknowledgeResponse:
     results = await settled(outcomes)
     if request.share_session_epoch == FINAL_EPOCH:
-        ctx.broker.shares.end_session(member)
+        ctx.broker.shares.end_session(session)
     topics: dict[bytes, ShareAcknowledgeTopicResponse] = {}
     leaders: dict[int, NodeEndpoint] = {}
     for name, outcome in results.items():
@@ -68,8 +76,9 @@ async def _respond(
                 topic_id=name.topic_id, partitions=[]
             )
         topic.partitions.append(_partition_of(ctx, name, outcome, leaders))
+    settings = ctx.broker.shares.settings(session.key.group_id)
     return ShareAcknowledgeResponse(
-        acquisition_lock_timeout_ms=ctx.broker.shares.settings(member.group_id).partition.lock_duration_ms,
+        acquisition_lock_timeout_ms=settings.partition.lock_duration_ms,
         responses=list(topics.values()),
         node_endpoints=list(leaders.values()),
     )

@@ -144,7 +144,7 @@ async def _respond(
     told = {n: data for n, data in answers.items() if _is_told(session, n, data) or epoch == INITIAL_EPOCH}
     results = await settled(outcomes)
     if epoch == FINAL_EPOCH:
-        ctx.broker.shares.end_session(session.key)
+        ctx.broker.shares.end_session(session)
     topics, leaders = _told(ctx, told, results)
     return ShareFetchResponse(
         throttle_time_ms=wait_ms,
