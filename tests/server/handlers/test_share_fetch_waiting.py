@@ -10,6 +10,7 @@ from penstock.cluster.replica import Replica
 from penstock.observability.clock import ManualClock
 from penstock.protocol.messages.share_fetch import PartitionData
 from penstock.share.led_partition import LedPartition
+from penstock.share.sessions import MemberKey
 from penstock.share.values import SharePartitionKey
 from penstock.storage.log import Cold, Log, LogSlice
 from penstock.storage.log_values import COLD
@@ -218,4 +219,29 @@ async def test_the_last_request_of_a_session_that_waits_for_the_persister_does_n
 
     assert code((await again.fetch()).error_code) == "NONE"
     assert await again.done_with(1, 1) == 0
+    await other.close()
+
+
+@pytest.mark.parametrize("is_begun_anew", [False, True], ids=["ended", "begun anew"])
+async def test_a_fetch_that_waits_acquires_nothing_once_its_session_is_over(
+    live: Live, client: Client, is_begun_anew: bool
+) -> None:
+    topic = await client.create_topic()
+    member = await begun(live, client, topic, await prepared(live, topic))
+    polled = asyncio.ensure_future(member.fetch(max_wait_ms=FOREVER_MS))
+    await until(lambda: waiting(live, member.group_id, topic) == 1)
+    session = live.services.shares.sessions.get(MemberKey(member.group_id, member.name))
+    other = await live.connect()
+    stays = await begun(live, other, topic, member.group_id)
+    again = Member(other, member.group_id, topic, member.name)
+    over = asyncio.ensure_future(
+        again.fetch(max_records=0) if is_begun_anew else member.acknowledge({}, epoch=-1)
+    )
+    await until(lambda: not live.services.shares.sessions.is_open(session))
+
+    await other.produce(topic, batch(b"x"))
+
+    assert partitions_of(await polled) == {}
+    assert acquired(await stays.take()) == [(0, 0, 1)]
+    await over
     await other.close()

@@ -192,7 +192,7 @@ async def _fetch(
                 answers[name] = failed(name, found)
     if not led or request.max_records < 0 or request.max_bytes <= 0:
         return answers, 0
-    read = ShareRead(ctx, request, led, reads_committed=settings.reads_committed)
+    read = ShareRead(ctx, request, session, led, reads_committed=settings.reads_committed)
     return answers | await read.answers(), read.wait_ms
 
 

@@ -3,7 +3,8 @@
 Partitions are read like those of any fetch (`fetch_read`), each for an equal part of the bytes, and only while records
 can be acquired there. From the choice of an offset until the records are acquired nobody else reads of a share
 partition for its group, or both would find the same. Nothing is acquired before there is enough to answer with, nor for
-a client that is gone. Records go out by whole batches: those from the first to the last record that was acquired.
+a client that is gone or a session that has ended: nobody would acknowledge it. Records go out by whole batches: those
+from the first to the last record that was acquired.
 """
 
 import asyncio
@@ -31,7 +32,7 @@ from penstock.share.led_partition import LedPartition
 from penstock.share.partition.aborted import aborted_ranges
 from penstock.share.partition.values import Acquired, AcquireMode, OffsetRange
 from penstock.share.partitions import ENDING
-from penstock.share.sessions import TopicPartition
+from penstock.share.sessions import ShareSession, TopicPartition
 from penstock.storage.transaction_index import AbortedTransaction
 
 Answers = dict[TopicPartition, PartitionData]
@@ -44,18 +45,20 @@ NO_LEADER = LeaderIdAndEpoch(leader_id=-1, leader_epoch=-1)
 
 
 class ShareRead:
-    __slots__ = ("_ctx", "_led", "_mode", "_reader", "_request", "wait_ms")
+    __slots__ = ("_ctx", "_led", "_mode", "_reader", "_request", "_session", "wait_ms")
 
     def __init__(
         self,
         ctx: RequestContext,
         request: ShareFetchRequest,
+        session: ShareSession,
         led: Mapping[TopicPartition, LedPartition],
         *,
         reads_committed: bool,
     ) -> None:
         self._ctx = ctx
         self._request = request
+        self._session = session
         self._led = led
         self._mode = AcquireMode(request.share_acquire_mode)
         self._reader = Reader(isolation_level=_READ_COMMITTED if reads_committed else 0)
@@ -151,7 +154,8 @@ class ShareRead:
     def _acquired(
         self, names: Sequence[TopicPartition], wanted: Sequence[FetchPartition], read: FetchRead
     ) -> Answers:
-        if self._ctx.peer.is_leaving or self._exceeds_quota(read.size):
+        is_open = self._ctx.broker.shares.sessions.is_open(self._session)
+        if self._ctx.peer.is_leaving or not is_open or self._exceeds_quota(read.size):
             return {}
         answers: Answers = {}
         records_left = self._request.max_records
