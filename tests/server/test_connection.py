@@ -14,6 +14,7 @@ from penstock.observability.completion import Reply
 from penstock.protocol.errors import ProtocolError
 from penstock.server.connection import Connection
 from penstock.server.connection_host import Answer, ConnectionHost, Limits, Peer
+from penstock.server.listener_security import ListenerSecurity, asks_nothing
 from penstock.server.memory import MemoryBudget
 from penstock.server.metrics.requests import RequestCounts
 
@@ -49,6 +50,7 @@ async def serving(
     in_flight_max: int = 8,
     connections_max: int = 100,
     memory_bytes: int = 1 << 30,
+    security: ListenerSecurity | None = None,
 ) -> AsyncIterator[tuple[ScriptedDispatch, ConnectionHost, int]]:
     dispatch = ScriptedDispatch(answer)
     limits = Limits(
@@ -62,7 +64,7 @@ async def serving(
         dispatch, limits, SystemClock(), counts=RequestCounts(), memory=MemoryBudget(memory_bytes)
     )
     server = await asyncio.get_running_loop().create_server(
-        lambda: Connection(host, "PLAINTEXT"), "127.0.0.1", 0
+        lambda: Connection(host, "PLAINTEXT", security or asks_nothing()), "127.0.0.1", 0
     )
     try:
         yield dispatch, host, server.sockets[0].getsockname()[1]
@@ -395,5 +397,22 @@ def test_what_a_client_does_not_read_is_counted_until_it_is_gone() -> None:
             while host.connections:
                 await asyncio.sleep(0)
             assert host.memory.unsent_bytes == 0
+
+    asyncio.run(scenario())
+
+
+def test_who_was_accepted_just_before_the_listener_was_closed_is_turned_away() -> None:
+    async def scenario() -> None:
+        security = asks_nothing()
+        async with serving(echo, security=security) as (dispatch, host, port):
+            security.is_closed = True
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(framed(b"too late"))
+            with contextlib.suppress(ConnectionResetError):
+                assert await reader.read() == b""
+            assert dispatch.frames == []
+            writer.close()
+            while host.connections:
+                await asyncio.sleep(0)
 
     asyncio.run(scenario())

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from penstock.client.cluster import Client as ClusterClient
-from penstock.client.connection import Connection
+from penstock.client.connection import Connection, Disconnected
+from penstock.config.listeners import Endpoint
 from penstock.embedded import Cluster
 from penstock.protocol.messages.describe_cluster import DescribeClusterRequest
 from penstock.protocol.messages.incremental_alter_configs import (
@@ -19,6 +20,7 @@ from penstock.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
 )
 from penstock.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from penstock.server.network import ListenFailed
 from tests.server.live import Client, Live, code, one, running_broker, until
 from tests.support.certificates import authority
 
@@ -231,6 +233,51 @@ async def test_a_listener_with_tls_is_added_with_settings_of_its_own(tmp_path: P
         await secure.close()
         assert await change(client, dict.fromkeys(wanted)) == ("NONE", None)
         assert not await is_open(port)
+
+
+async def is_served_without_login(port: int) -> bool:
+    client = await connect(port)
+    try:
+        return bool(await client.send(DescribeClusterRequest()))
+    except Disconnected:
+        return False
+    finally:
+        await client.close()
+
+
+async def test_a_listener_with_logins_asks_for_them_though_its_opening_is_asked_for_twice_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it is when a broker starts and its settings are changed in the same moment."""
+
+    async def not_yet() -> None: ...
+
+    async with running_broker(tmp_path) as live:
+        port, changes = free_port(), live.broker.parts.listeners
+        wanted = {
+            "listeners": listeners(live, f"LOGIN://127.0.0.1:{port}"),
+            "listener.security.protocol.map": MAP,
+            "listener.name.login.sasl.enabled.mechanisms": "SCRAM-SHA-256",
+        }
+        with monkeypatch.context() as patched:
+            patched.setattr(changes, "follow", not_yet)
+            assert await change(await live.connect(), wanted) == ("NONE", None)
+
+        await asyncio.gather(changes.follow(), changes.follow())
+
+        assert await is_open(port)
+        assert not await is_served_without_login(port)
+        live.broker.parts.identity.forget("LOGIN")  # what is open goes by what it was opened with
+        assert not await is_served_without_login(port)
+
+
+async def test_a_listener_is_not_opened_before_it_is_known_what_it_asks_for(tmp_path: Path) -> None:
+    async with running_broker(tmp_path) as live:
+        for protocol in ("SASL_PLAINTEXT", "SSL", "SASL_SSL"):
+            endpoint = Endpoint(name="EXTRA", host="127.0.0.1", port=free_port(), security_protocol=protocol)
+            with pytest.raises(ListenFailed, match=f"the {protocol} of listener EXTRA"):
+                await live.broker.parts.server.open(endpoint)
+            assert not await is_open(endpoint.port)
 
 
 async def test_another_brokers_settings_are_to_be_sent_to_that_broker(tmp_path: Path) -> None:

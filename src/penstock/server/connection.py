@@ -28,13 +28,16 @@ from penstock.server.connection_host import (
     CloseConnection,
     ConnectionHost,
     Dialect,
+    Dispatch,
     Farewell,
     Peer,
 )
+from penstock.server.listener_security import ListenerSecurity
 from penstock.server.read_turns import ConnectionGone
 
 if TYPE_CHECKING:
     from penstock.security.sasl.listener import ListenerLogins
+    from penstock.security.sasl.login import Login
 
 log = logging.getLogger(__name__)
 
@@ -60,12 +63,14 @@ class Slot(msgspec.Struct, eq=False):
 
 
 class Connection(asyncio.BufferedProtocol):
-    """See the module's docstring. One is made for each accepted socket."""
+    """See the module's docstring. One is made for each accepted socket, with what its listener asks for."""
 
-    def __init__(self, host: ConnectionHost, listener: str) -> None:
+    def __init__(self, host: ConnectionHost, listener: str, security: ListenerSecurity) -> None:
         self._host = host
         self._limits = host.limits
-        self._dispatcher = host.dispatcher
+        self._security = security
+        self._dispatcher: Dispatch = host.dispatcher
+        self._login: Login | None = None
         self._clock = host.clock
         self._memory = host.memory
         self._listener = listener
@@ -87,6 +92,8 @@ class Connection(asyncio.BufferedProtocol):
         self._transport: asyncio.Transport
         self.peer: Peer
         self.last_active_ms = host.clock.monotonic_ms()
+        if security.logins is not None:
+            self._ask_for_login(security.logins)
 
     # -- life
 
@@ -96,17 +103,15 @@ class Connection(asyncio.BufferedProtocol):
         address = transport.get_extra_info("peername") or ("unknown", 0)
         self.peer = Peer(self._listener, str(address[0]), int(address[1]))
         self.peer.mute = self._mute
+        self.peer.login = self._login
+        self.peer.brokers = self._security.brokers
         self._host.connections.add(self)
-        refusal = self._host.admits(self.peer.host)
+        is_late = self._security.is_closed
+        refusal = "its listener was closed" if is_late else self._host.admits(self.peer.host)
         if refusal is not None:
             self.close(refusal)
         else:
             self._wait_for_turn()
-        security = self._host.security.get(self._listener)
-        if security is not None:
-            self.peer.brokers = security.brokers
-        if security is not None and security.logins is not None:
-            self._ask_for_login(security.logins)
 
     def _wait_for_turn(self) -> None:
         """Who connects too often is not listened to for a while, and closed after it if it is one address alone."""
@@ -122,12 +127,12 @@ class Connection(asyncio.BufferedProtocol):
         """Until it is done, requests are few and small."""
         from penstock.server.login_gate import LoginGate  # noqa: PLC0415  see connection_host
 
-        self.peer.login = logins.begin()
+        self._login = logins.begin()
         limits = self._limits
         self._limits = msgspec.structs.replace(limits, frame_bytes_max=logins.frame_bytes_max)
         self._dispatcher = LoginGate(
             self._dispatcher,
-            self.peer.login,
+            self._login,
             failed_delay_ms=logins.failed_delay_ms,
             seldom=logins.seldom,
             clock=self._clock,

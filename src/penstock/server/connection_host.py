@@ -12,13 +12,13 @@ from penstock.observability.completion import Reply
 from penstock.observability.seldom import Seldom
 from penstock.security.principal import ANONYMOUS, Principal
 from penstock.security.sasl.cluster import ServerProof
+from penstock.server.listener_security import ListenerSecurity
 from penstock.server.memory import MemoryBudget
 from penstock.server.metrics.requests import RequestCounts
 from penstock.server.read_turns import ReadTurns
 
 if TYPE_CHECKING:  # most brokers ask nobody who they are, and need not load what it takes
     from penstock.security.sasl.login import Login
-    from penstock.server.listener_security import ListenerSecurity
 
 Buffer = bytes | bytearray | memoryview
 Answer = Sequence[Buffer]  # an empty answer sends nothing (Produce with acks=0)
@@ -204,10 +204,10 @@ class ConnectionHost:
         memory: MemoryBudget,
         connections: Connections | None = None,
         dialects: Mapping[int, Dialect] | None = None,
-        security: "Mapping[str, ListenerSecurity] | None" = None,
+        security: Mapping[str, ListenerSecurity] | None = None,
         connection_wait: Callable[[str], tuple[float, bool]] = lambda _host: (0.0, False),
     ) -> None:
-        """`security` is what listeners ask of those who connect, by name; the others ask nothing.
+        """`security` is what listeners ask of those who connect, by name; those with PLAINTEXT are not in it.
 
         `connection_wait` tells how many milliseconds an address that connects now must wait, and whether it is closed
         after that.

@@ -13,10 +13,10 @@ from penstock.security.dialer import Dialer
 from penstock.security.identity_counts import IdentityCounts
 from penstock.security.principal import ANONYMOUS, Principal
 from penstock.security.scram_credentials import SCRAM_BY_NAME, ScramCredential
+from penstock.server.listener_security import ListenerSecurity
 
 if TYPE_CHECKING:
     from penstock.security.token_keys import TokenKeys
-    from penstock.server.listener_security import ListenerSecurity
 
 
 class Identity:
@@ -62,9 +62,9 @@ class Identity:
 
     def _secured(
         self, endpoints: Sequence[Endpoint], config: Callable[[], BrokerConfig], keys: "TokenKeys"
-    ) -> "dict[str, ListenerSecurity]":
+    ) -> dict[str, ListenerSecurity]:
         from penstock.security.scram_users import ScramUsers  # noqa: PLC0415  see connection_host
-        from penstock.server.listener_security import secure_listeners  # noqa: PLC0415
+        from penstock.server.secure_listeners import secure_listeners  # noqa: PLC0415
 
         settings = config()
         users = ScramUsers(self._credentials, lambda: config()[security.SCRAM_DECOY_SECRET])

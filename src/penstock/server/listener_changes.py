@@ -5,6 +5,7 @@ the metadata, new listeners are opened and others closed; those that stay keep t
 this broker is what it has said when it registered.
 """
 
+import asyncio
 import logging
 from collections.abc import Callable
 
@@ -36,9 +37,14 @@ class ListenerChanges:
         self._config = config
         self._bound = bound
         self._registered = tuple(each.name for each in config().listeners)
+        self._turn = asyncio.Lock()
 
     async def follow(self) -> None:
-        """Open and close what the settings say now."""
+        """Open and close what the settings say now. One at a time: two would open the same listener."""
+        async with self._turn:
+            await self._follow()
+
+    async def _follow(self) -> None:
         settings = self._config()
         kept = {*self._registered, *(each.name for each in settings.listeners)}
         removed = [name for name in self._bound if name not in kept]

@@ -1,32 +1,25 @@
-"""What each listener asks of those who connect: TLS, a certificate, a login."""
+"""What a listener asks of those who connect. Every connection is made with it: none is open to all by omission."""
 
-import logging
-import ssl
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
-from penstock.config.broker import BrokerConfig
-from penstock.config.listeners import Endpoint
-from penstock.config.themes import security
-from penstock.observability.clock import Clock
 from penstock.security.identity_counts import IdentityCounts
-from penstock.security.principal import ANONYMOUS, Principal
-from penstock.security.principal_rules import PrincipalRules, subject_name
-from penstock.security.sasl.listener import ListenerLogins
-from penstock.security.scram_users import ScramUsers
-from penstock.security.tls.contexts import FollowedContext, server_context
-from penstock.security.token_keys import TokenKeys
+from penstock.security.principal import Principal
 
-log = logging.getLogger(__name__)
+if TYPE_CHECKING:  # most brokers ask nobody who they are, and need not load what it takes
+    from penstock.security.sasl.listener import ListenerLogins
+    from penstock.server.secure_listeners import ListenerTls
 
 
 class ListenerSecurity:
-    """`tls` and `logins` are None where the listener's protocol has them not. `brokers` are who is a broker on it."""
+    """Of one listener from the time it is opened. `tls` and `logins` are None where its protocol has them not.
+
+    `brokers` are who is a broker on it.
+    """
 
     def __init__(
         self,
         tls: "ListenerTls | None",
-        logins: ListenerLogins | None,
+        logins: "ListenerLogins | None",
         counts: IdentityCounts,
         brokers: frozenset[Principal] = frozenset(),
     ) -> None:
@@ -34,72 +27,10 @@ class ListenerSecurity:
         self.logins = logins
         self.counts = counts
         self.brokers = brokers
+        self.is_closed = False
+        """Whoever was accepted just before the listener was closed is turned away."""
 
 
-class ListenerTls:
-    def __init__(self, listener: str, config: Callable[[], BrokerConfig], clock: Clock) -> None:
-        """Raises `ConfigError`."""
-        self._context = FollowedContext(listener, config, server_context, clock)
-        self._rules = PrincipalRules(config().for_listener(listener, security.SSL_PRINCIPAL_MAPPING_RULES))
-
-    def context(self) -> ssl.SSLContext:
-        """The one for a connection that comes now."""
-        return self._context.current()
-
-    def look(self) -> None:
-        self._context.look()
-
-    def principal_of(self, tls: Any) -> Principal:
-        """Who the certificate names, if one was shown and checked. Raises `NoRuleFits`."""
-        certificate = tls.getpeercert()
-        if not certificate:
-            return ANONYMOUS
-        return Principal(self._rules.name_of(subject_name(certificate["subject"])))
-
-
-_READABLE = ("PLAIN", "OAUTHBEARER")
-_LOOPBACK = ("127.", "localhost", "::1")
-
-
-def _warn_if_readable(endpoint: Endpoint, config: BrokerConfig) -> None:
-    """Whoever sees the packets of such a login can log in too."""
-    mechanisms = config.for_listener(endpoint.name, security.SASL_ENABLED_MECHANISMS)
-    readable = [each for each in mechanisms if each in _READABLE]
-    if (
-        readable
-        and endpoint.security_protocol == "SASL_PLAINTEXT"
-        and not endpoint.host.startswith(_LOOPBACK)
-    ):
-        log.warning(
-            "listener %s takes logins by %s without encryption, where they can be read on their way: use SASL_SSL",
-            endpoint.name,
-            " and ".join(readable),
-        )
-
-
-def secure_listeners(
-    endpoints: Sequence[Endpoint],
-    config: Callable[[], BrokerConfig],
-    users: ScramUsers,
-    keys: TokenKeys,
-    clock: Clock,
-    *,
-    brokers: Mapping[str, frozenset[Principal]] | None = None,
-) -> dict[str, ListenerSecurity]:
-    """By the name of the listener. Raises `ConfigError`, which says what is missing."""
-    secured = {}
-    for endpoint in endpoints:
-        protocol, name = endpoint.security_protocol, endpoint.name
-        if protocol == "PLAINTEXT":
-            continue
-        _warn_if_readable(endpoint, config())
-        counts = IdentityCounts()
-        secured[name] = ListenerSecurity(
-            ListenerTls(name, config, clock) if protocol.endswith("SSL") else None,
-            ListenerLogins(name, config, users, keys, counts=counts, clock=clock)
-            if protocol.startswith("SASL_")
-            else None,
-            counts,
-            (brokers or {}).get(name, frozenset()),
-        )
-    return secured
+def asks_nothing() -> ListenerSecurity:
+    """Of a listener whose security protocol is PLAINTEXT."""
+    return ListenerSecurity(None, None, IdentityCounts())

@@ -10,7 +10,8 @@ from penstock.config.listeners import Endpoint
 from penstock.observability.clock import Clock
 from penstock.server.connection import Connection
 from penstock.server.connection_host import ConnectionHost, Tracked
-from penstock.server.network import Bound, Listener, Network
+from penstock.server.listener_security import ListenerSecurity, asks_nothing
+from penstock.server.network import Bound, Listener, ListenFailed, Network
 from penstock.server.socket_options import SocketOptions
 
 log = logging.getLogger(__name__)
@@ -34,6 +35,7 @@ class Server:
         self._idle_ms_max = idle_ms_max
         self._sockets = sockets
         self._servers: dict[str, Listener] = {}  # by the name of the listener
+        self._opened: dict[str, ListenerSecurity] = {}  # likewise
         self._closing: set[asyncio.Task[None]] = set()
         self._sweeper: asyncio.Task[None] | None = None
 
@@ -42,9 +44,22 @@ class Server:
         return [await self._listen(endpoint) for endpoint in endpoints]
 
     async def _listen(self, endpoint: Endpoint) -> Endpoint:
+        security = self._security_of(endpoint)
         bound = await self._network.bind(endpoint, self._sockets)
-        self._servers[endpoint.name] = await self._listener(bound)
+        self._servers[endpoint.name] = await self._listener(bound, security)
+        self._opened[endpoint.name] = security
         return bound.endpoint
+
+    def _security_of(self, endpoint: Endpoint) -> ListenerSecurity:
+        """What its protocol asks of all who connect to a listener. Raises `ListenFailed` if nobody has made it."""
+        if endpoint.security_protocol == "PLAINTEXT":
+            return asks_nothing()
+        security = self._host.security.get(endpoint.name)
+        if security is None:
+            raise ListenFailed(
+                f"nothing is known of the {endpoint.security_protocol} of listener {endpoint.name}"
+            )
+        return security
 
     async def open(self, endpoint: Endpoint) -> Endpoint:
         """Begin to serve another listener, while others are served."""
@@ -56,6 +71,7 @@ class Server:
         """Accept nobody on a listener any more, and end its connections when they have been answered."""
         server = self._servers.pop(listener)
         server.close()
+        self._opened.pop(listener).is_closed = True
         its_own = {each for each in self._host.connections if each.peer.listener == listener}
         task = asyncio.get_running_loop().create_task(
             self._end([server], its_own.__contains__, drain_ms_max), name=f"close-{listener}"
@@ -63,14 +79,13 @@ class Server:
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
 
-    async def _listener(self, bound: Bound) -> Listener:
+    async def _listener(self, bound: Bound, security: ListenerSecurity) -> Listener:
         name = bound.endpoint.name
-        security = self._host.security.get(name)
-        if security is not None and security.tls is not None:
+        if security.tls is not None:
             from penstock.server.tls_listener import TlsListener  # noqa: PLC0415  see connection_host
 
             return TlsListener(self._host, name, security, bound.socket())
-        return await bound.listener(partial(Connection, self._host, name))
+        return await bound.listener(partial(Connection, self._host, name, security))
 
     async def start(self) -> None:
         for server in self._servers.values():

@@ -15,7 +15,8 @@ from penstock.observability.seldom import Seldom
 from penstock.security.principal_rules import NoRuleFits
 from penstock.server.connection import Connection
 from penstock.server.connection_host import ConnectionHost, Peer
-from penstock.server.listener_security import ListenerSecurity, ListenerTls
+from penstock.server.listener_security import ListenerSecurity
+from penstock.server.secure_listeners import ListenerTls
 
 log = logging.getLogger(__name__)
 
@@ -138,9 +139,8 @@ class _TlsConnection(Connection):
     """Takes the place of its handshake."""
 
     def __init__(self, host: ConnectionHost, handshake: _Handshake, security: ListenerSecurity) -> None:
-        super().__init__(host, handshake.peer.listener)
+        super().__init__(host, handshake.peer.listener, security)
         self._handshake = handshake
-        self._security = security
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._host.connections.discard(self._handshake)

@@ -22,9 +22,9 @@ from penstock.security.principal import Principal
 from penstock.security.scram_users import ScramUsers
 from penstock.security.token_keys import TokenKeys
 from penstock.server.broker import Broker
-from penstock.server.listener_security import secure_listeners
 from penstock.server.metrics.scrape import scrape
 from penstock.server.ports import real_ports
+from penstock.server.secure_listeners import secure_listeners
 from tests.server.raw import frame_of, read_answer
 from tests.server.secured_listeners.secured import (
     RECEIVE_BYTES_MAX,
