@@ -4,7 +4,7 @@
 this broker and for the WriteTxnMarkers requests of others.
 """
 
-from collections.abc import Awaitable, Collection
+from collections.abc import Awaitable, Collection, Mapping
 from typing import Any, Protocol
 
 import msgspec
@@ -46,6 +46,17 @@ class MarkerSender(Protocol):
         ...
 
 
+Begun = Mapping[TopicPartition, ErrorCode | Awaitable[None]]
+"""Of each partition why it has not got the marker, or what to wait for."""
+
+
+async def outcomes(begun: Begun) -> dict[TopicPartition, ErrorCode]:
+    return {
+        each: outcome if isinstance(outcome, ErrorCode) else await _outcome(outcome)
+        for each, outcome in begun.items()
+    }
+
+
 class LocalMarkers:
     """The partitions of `coordinated` are written through their coordinator, which must learn of the end too."""
 
@@ -64,11 +75,11 @@ class LocalMarkers:
     async def send(
         self, marker: Marker, partitions: Collection[TopicPartition]
     ) -> dict[TopicPartition, ErrorCode]:
-        begun = {each: self._begin(marker, each) for each in partitions}
-        return {
-            each: outcome if isinstance(outcome, ErrorCode) else await _outcome(outcome)
-            for each, outcome in begun.items()
-        }
+        return await outcomes(self.begin(marker, partitions))
+
+    def begin(self, marker: Marker, partitions: Collection[TopicPartition]) -> Begun:
+        """Append the marker to every partition now; `outcomes` waits until it is committed."""
+        return {each: self._begin(marker, each) for each in partitions}
 
     def _begin(self, marker: Marker, target: TopicPartition) -> ErrorCode | Awaitable[None]:
         """Append the marker; what is given back is its outcome, or what to wait for."""

@@ -1,11 +1,12 @@
 """DescribeTransactions, ListTransactions, and what brokers ask each other: AddPartitionsToTxn v4+, WriteTxnMarkers."""
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
+from penstock.cluster.replica import Replica
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
@@ -19,7 +20,8 @@ from penstock.protocol.messages.write_txn_markers import (
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,
 )
-from tests.server.live import Client, TopicHandle, one
+from penstock.transactions import markers
+from tests.server.live import Client, Live, TopicHandle, one
 from tests.transactions.live_producer import READ_COMMITTED, LiveProducer
 
 _numbers = itertools.count()
@@ -250,3 +252,52 @@ async def test_a_client_ends_a_transaction_as_it_stands_and_only_by_aborting_it(
     assert await write_marker(client, mine, topic, 0, epoch=0, is_commit=False) == ["NONE"]
     assert (await client.fetch(topic, isolation_level=READ_COMMITTED)).last_stable_offset == 2
     assert await write_marker(client, mine, topic, 0, epoch=0, is_commit=False) == ["INVALID_PRODUCER_EPOCH"]
+
+
+async def test_the_markers_of_a_request_are_all_appended_before_one_of_them_is_waited_for(
+    live: Live,
+    other_broker: Client,
+    producer: Callable[..., LiveProducer],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    topic = await other_broker.create_topic()
+    both = producer(), producer()
+    for each in both:
+        await each.init()
+        await each.write(topic, b"x")
+    leader = live.services.replicas.leader_of(topic.name, 0)
+    assert isinstance(leader, Replica)
+    end_offsets: list[int] = []
+    wait = markers._outcome
+
+    async def note_and_wait(written: Awaitable[None]) -> ErrorCode:
+        leader.write_queued()
+        end_offsets.append(leader.log.log_end_offset)
+        return await wait(written)
+
+    monkeypatch.setattr(markers, "_outcome", note_and_wait)
+    where = [WritableTxnMarkerTopic(name=topic.name, partition_indexes=[0])]
+    answer = await other_broker.send(
+        WriteTxnMarkersRequest(
+            markers=[
+                WritableTxnMarker(producer_id=each.producer_id, producer_epoch=0, topics=where)
+                for each in both
+            ]
+        )
+    )
+    assert [one(one(each.topics).partitions).error_code for each in answer.markers] == [0, 0]
+    assert end_offsets[0] == 4, "two records and two markers"
+
+
+async def test_a_client_cannot_abort_a_transaction_twice_in_one_request(
+    client: Client, producer: Callable[..., LiveProducer]
+) -> None:
+    topic = await client.create_topic()
+    mine = producer()
+    await mine.init()
+    await mine.write(topic, b"x")
+    where = [WritableTxnMarkerTopic(name=topic.name, partition_indexes=[0])]
+    marker = WritableTxnMarker(producer_id=mine.producer_id, producer_epoch=0, topics=where)
+    answer = await client.send(WriteTxnMarkersRequest(markers=[marker, marker]))
+    codes = [ErrorCode(one(one(each.topics).partitions).error_code) for each in answer.markers]
+    assert codes == [ErrorCode.NONE, ErrorCode.INVALID_PRODUCER_EPOCH]

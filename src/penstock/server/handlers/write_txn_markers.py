@@ -4,9 +4,12 @@ v2 says under which transaction version, so that a late marker is told from a ri
 
 Administrators abort a hanging transaction with it. They name its producer and epochs as DescribeProducers shows them:
 with others they could lock the producer or the coordinator out. What commits is for brokers only (`broker_apis`).
+
+Stage one appends all markers of a request; stage two waits until they are committed. One that was written only when
+those before it are committed could come so late that it ends the producer's next transaction.
 """
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 
 from penstock.cluster.replica import Replica
 from penstock.protocol.errors import ErrorCode
@@ -20,20 +23,30 @@ from penstock.protocol.messages.write_txn_markers import (
 )
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.transactions.markers import Marker
+from penstock.transactions.markers import Begun, Marker, outcomes
 from penstock.transactions.state import TopicPartition
 
 
-async def handle(ctx: RequestContext, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
+def handle(
+    ctx: RequestContext, request: WriteTxnMarkersRequest
+) -> WriteTxnMarkersResponse | Awaitable[WriteTxnMarkersResponse]:
     if ctx.may_in_cluster(Operation.ALTER):
-        return WriteTxnMarkersResponse(markers=[await _write(ctx, marker) for marker in request.markers])
+        return _respond(request.markers, [_begin(ctx, marker) for marker in request.markers])
     refusal = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
     return WriteTxnMarkersResponse(
         markers=[_result(each, dict.fromkeys(_targets(each), refusal)) for each in request.markers]
     )
 
 
-async def _write(ctx: RequestContext, wanted: WritableTxnMarker) -> WritableTxnMarkerResult:
+async def _respond(markers: Sequence[WritableTxnMarker], begun: Sequence[Begun]) -> WriteTxnMarkersResponse:
+    return WriteTxnMarkersResponse(
+        markers=[
+            _result(wanted, await outcomes(its_own)) for wanted, its_own in zip(markers, begun, strict=True)
+        ]
+    )
+
+
+def _begin(ctx: RequestContext, wanted: WritableTxnMarker) -> Begun:
     marker = Marker(
         producer_id=wanted.producer_id,
         producer_epoch=wanted.producer_epoch,
@@ -43,8 +56,8 @@ async def _write(ctx: RequestContext, wanted: WritableTxnMarker) -> WritableTxnM
     )
     targets = _targets(wanted)
     strange = [] if ctx.peer.is_broker else [each for each in targets if not _is_hanging(ctx, wanted, each)]
-    codes = await ctx.broker.markers.send(marker, [each for each in targets if each not in strange])
-    return _result(wanted, {**codes, **dict.fromkeys(strange, ErrorCode.INVALID_PRODUCER_EPOCH)})
+    begun = ctx.broker.markers.begin(marker, [each for each in targets if each not in strange])
+    return {**begun, **dict.fromkeys(strange, ErrorCode.INVALID_PRODUCER_EPOCH)}
 
 
 def _is_hanging(ctx: RequestContext, wanted: WritableTxnMarker, target: TopicPartition) -> bool:
@@ -52,6 +65,7 @@ def _is_hanging(ctx: RequestContext, wanted: WritableTxnMarker, target: TopicPar
     leader = ctx.broker.replicas.leader_of(target.topic, target.partition)
     if not isinstance(leader, Replica):
         return True
+    leader.write_queued()  # a marker before this one in the request has ended it
     known = leader.log.producers.get(wanted.producer_id)
     return (
         known is not None
