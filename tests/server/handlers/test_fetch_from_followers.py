@@ -26,8 +26,9 @@ def follow_other(replica: Replica) -> int:
     return epoch
 
 
-async def test_a_record_of_the_next_leader_that_is_not_committed_is_not_given_instead_of_a_committed_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("is_replaced", [True, False], ids=["next-leader", "same-leader"])
+async def test_a_record_that_is_not_committed_is_not_given_instead_of_a_committed_one_that_was_truncated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_replaced: bool
 ) -> None:
     async with running_broker(tmp_path) as live:
         client = await live.connect()
@@ -35,12 +36,12 @@ async def test_a_record_of_the_next_leader_that_is_not_committed_is_not_given_in
         await client.produce(topic, batch(b"committed"))
         replica = live.services.replicas.leader_of(topic.name, 0)
         assert isinstance(replica, Replica)
-        follow_other(replica)
+        first_epoch = follow_other(replica)
         read_cold = Log.read_cold
 
         async def read_when_truncated(log: Log, *args: Any, **limits: Any) -> LogSlice:
             """A read looks at the log again, with the same limits, when it was truncated meanwhile."""
-            epoch = follow_other(replica)
+            epoch = follow_other(replica) if is_replaced else first_epoch
             await replica.truncate(live.broker.parts.store, 0, leader_epoch=epoch)
             records = bytearray(batch(b"not committed"))
             set_base_offset_and_epoch(records, 0, 0, epoch)

@@ -229,7 +229,7 @@ class FetchRead:
         leader = self._leader(wanted)
         if not isinstance(leader, Replica):
             return _failed(wanted.index, leader)
-        limit, leader_epoch = self._limit(leader), leader.leader_epoch
+        limit, leader_epoch, generation = self._limit(leader), leader.leader_epoch, leader.log.generation
         try:
             found = await leader.log.read_cold(
                 wanted.fetch_offset,
@@ -239,7 +239,8 @@ class FetchRead:
             )
         except (LogError, OSError) as error:
             return _failed(wanted.index, _code(leader, error))
-        if leader.leader_epoch != leader_epoch:  # the log may have been truncated and written to since
+        if (leader.leader_epoch, leader.log.generation) != (leader_epoch, generation):
+            # The log may have been truncated and written to since: what was below the limit may not be committed.
             return _failed(wanted.index, ErrorCode.NOT_LEADER_OR_FOLLOWER)
         self._note_cut(wanted, found, limit)
         return self._found(leader, wanted, found)
