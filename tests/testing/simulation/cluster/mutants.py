@@ -30,7 +30,7 @@ from penstock.protocol.messages.fetch import FetchResponse
 from penstock.server import route
 from penstock.server.broker_apis import BROKER_APIS
 from penstock.server.handlers import produce
-from penstock.server.transactional_produce import Pending, Verdicts, verdicts
+from penstock.server.handlers.produce_transactions import Pending, Verdicts, verdicts
 from penstock.storage import log_producers
 from penstock.storage.log_errors import LogError
 from penstock.storage.log_values import Origin
