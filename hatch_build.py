@@ -14,6 +14,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 COMPILED = (
+    "cluster/append_queue.py",
     "cluster/commit.py",
     "cluster/replica.py",
     "cluster/replicas.py",

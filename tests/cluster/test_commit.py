@@ -3,7 +3,8 @@
 import gc
 import weakref
 
-from penstock.cluster.commit import Commit, CommitQueue
+from penstock.cluster.append_queue import CommitQueue
+from penstock.cluster.commit import Commit
 from penstock.observability.completion import Completion
 from penstock.storage.log_errors import LogError, StorageError
 

@@ -87,9 +87,7 @@ def decode_request(buf: memoryview, version: int, position: int) -> ProduceReque
     return produce.decode_request(buf, version, body)
 
 
-def encode_response(
-    message: ProduceResponse | None, version: int, correlation_id: int
-) -> tuple[()] | tuple[Buffer]:
+def encode_response(message: ProduceResponse | None, version: int, correlation_id: int) -> tuple[Buffer, ...]:
     """The whole frame of an answer; nothing where the client wants no acknowledgement. Raises `ProtocolError`."""
     if message is None:
         return ()
