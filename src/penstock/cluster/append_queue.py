@@ -29,28 +29,24 @@ QUEUED_BYTES_MAX: Final = 16_384
 """So many appends are written at once at most: the loop is held meanwhile. A larger batch does not wait for others."""
 
 
-class CommitQueue(list[Commit]):
-    """Commits that wait until all below an offset is safe, in the order of their appends."""
+def resolve_below(waiting: list[Commit], end_offset: int) -> None:
+    """All below `end_offset` is safe now: resolve the commits that waited for that, in the order of their appends."""
+    count = 0
+    for commit in waiting:
+        if commit.last_offset >= end_offset:
+            break
+        count += 1
+    done = waiting[:count]
+    del waiting[:count]
+    for commit in done:
+        commit.resolve(None)
 
-    __slots__ = ()
 
-    def reached(self, end_offset: int) -> None:
-        """All below `end_offset` is safe now."""
-        count = 0
-        for commit in self:
-            if commit.last_offset >= end_offset:
-                break
-            count += 1
-        done = self[:count]
-        del self[:count]
-        for commit in done:
-            commit.resolve(None)
-
-    def fail(self, error: LogError) -> None:
-        failed = self[:]
-        self.clear()
-        for commit in failed:
-            commit.fail(error)
+def fail_all(waiting: list[Commit], error: LogError) -> None:
+    failed = waiting[:]
+    waiting.clear()
+    for commit in failed:
+        commit.fail(error)
 
 
 class AppendQueue:
@@ -61,8 +57,8 @@ class AppendQueue:
     def __init__(self, replica: "Replica") -> None:
         self._replica = replica
         self._queued: list[Commit] = []  # to be written at the end of the turn
-        self.uncommitted = CommitQueue()
-        self.undurable = CommitQueue()  # which wait for this broker's disk alone
+        self.uncommitted: list[Commit] = []
+        self.undurable: list[Commit] = []  # which wait for this broker's disk alone
 
     def add(self, commit: Commit, records: Buffer, log: Log, checked: Checked | None = None) -> bool:
         """Give the commit its place in the order of appends, or refuse it; False if it is to be checked before."""
@@ -160,7 +156,7 @@ class AppendQueue:
                 deps.on_storage_error(failure)
             commit.fail(failure)
 
-    def _safety(self, acks: int, log: Log) -> tuple[int, CommitQueue]:
+    def _safety(self, acks: int, log: Log) -> tuple[int, list[Commit]]:
         """The offset below which all is as safe as `acks` ask for, and where commits wait that are not below it."""
         if acks == ALL:
             return self._replica.high_watermark, self.uncommitted
@@ -178,8 +174,5 @@ class AppendQueue:
 
     def fail(self, failure: LogError) -> None:
         """None of them will be safe."""
-        queued, self._queued = self._queued, []
-        for commit in queued:
-            commit.fail(failure)
-        self.uncommitted.fail(failure)
-        self.undurable.fail(failure)
+        for waiting in (self._queued, self.uncommitted, self.undurable):
+            fail_all(waiting, failure)

@@ -2,7 +2,7 @@
 
 The high watermark is the offset below which records are committed: synced here (unless the topic waives that)
 and held by every in-sync replica. Producers wait for it, consumers never see beyond it. A leader works it out from its
-own disk and from what its followers ask for; a follower is told by its leader.
+own disk and from what its followers ask for; a follower takes over its leader's.
 
 Who writes to a replica names the leader epoch in which it decided to, because it may have waited since: for the disk,
 for a thread, for another broker. A write of another epoch is refused here, whatever the caller has checked before.
@@ -14,7 +14,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from penstock.cluster.append_queue import AppendQueue
+from penstock.cluster.append_queue import AppendQueue, fail_all, resolve_below
 from penstock.cluster.commit import ALL, Commit
 from penstock.cluster.in_sync import Followers, WantedSet
 from penstock.cluster.metadata.state import NO_LEADER, Partition
@@ -30,7 +30,6 @@ from penstock.cluster.waiting import WaitingReaders
 from penstock.config.topic import TopicConfig
 from penstock.protocol.errors import ErrorCode
 from penstock.storage.checkpoints import PartitionName
-from penstock.storage.damage import Damage
 from penstock.storage.files import Buffer
 from penstock.storage.log import Log, Origin
 from penstock.storage.log_errors import LogCorrupt, LogError
@@ -148,22 +147,6 @@ class Replica:
 
     def _suspect(self) -> None:
         self.deps.on_suspicion(self)
-
-    def mend(self, damage: Damage, batches: Buffer) -> bool:
-        """Take another replica's batches for damaged ones, if they are the same. Raises `OSError`."""
-        is_mended = self.log.mend(damage, batches)
-        if is_mended:
-            self.deps.flusher.sync(self.log)
-            self.wake_readers()
-        return is_mended
-
-    async def settle_doubt(self) -> None:
-        """What recovery could not tell of producers is told anew, when what it had to pass over is mended."""
-        if not self.is_replicated:
-            self.log.producers.trust()
-        if await self.log.settle_doubt(now_ms=self.deps.clock.now_ms()):
-            self.log.producers.advance_high_watermark(self.high_watermark)
-            self.wake_readers()
 
     def configure(self, config: TopicConfig) -> None:
         """Take new settings of the topic. What they allow to commit, or do not any more, is settled at once."""
@@ -348,7 +331,7 @@ class Replica:
 
     def truncated(self, high_watermark: int) -> None:
         """The log was truncated; all that it has below `high_watermark` is committed."""
-        self.appends.undurable.fail(NotFollower(f"{self.topic}-{self.partition} was truncated"))
+        fail_all(self.appends.undurable, NotFollower(f"{self.topic}-{self.partition} was truncated"))
         self.high_watermark = high_watermark
         self.log.producers.advance_high_watermark(high_watermark)  # the markers were replayed
 
@@ -367,7 +350,7 @@ class Replica:
         else:
             self.wake_readers()  # a follower waits for its own disk before it asks for more
         if self.appends.undurable:
-            self.appends.undurable.reached(log.committed_offset)
+            resolve_below(self.appends.undurable, log.committed_offset)
 
     def _advance(self) -> None:
         log = self._log
@@ -391,12 +374,12 @@ class Replica:
         self.high_watermark = high_watermark
         log.producers.advance_high_watermark(high_watermark)
         if self.appends.uncommitted:
-            self.appends.uncommitted.reached(high_watermark)
+            resolve_below(self.appends.uncommitted, high_watermark)
         if self._readers:
             self._readers.wake()
 
     def _refuse_if_too_few(self) -> None:
-        """Whoever waits for all in-sync replicas is told at once that they have become too few."""
+        """Fail the commits that wait for all in-sync replicas, once those have become too few."""
         followers, log = self.followers, self._log
         if followers is None or log is None or not self.appends.uncommitted:
             return
@@ -404,7 +387,7 @@ class Replica:
             error = NotEnoughReplicasAfterAppend(
                 f"too few replicas of {self.topic}-{self.partition} are in sync to commit"
             )
-            self.appends.uncommitted.fail(error)
+            fail_all(self.appends.uncommitted, error)
 
     # -- reading --------------------------------------------------------------------------------------
 

@@ -392,7 +392,7 @@ class Connection(asyncio.BufferedProtocol):
             self.close(failure)
         if not slots:
             self._resolve_drained()
-        self._tell_readers()
+        self._notify_readers()
         if self._is_paused:
             self._resume_if_room()
 
@@ -414,16 +414,16 @@ class Connection(asyncio.BufferedProtocol):
     def pause_writing(self) -> None:
         self._memory.left_unsent(self, self.unsent_now(), self._clock.monotonic_ms())
         self._is_peer_slow = True
-        self._tell_readers()
+        self._notify_readers()
         self._pause()
 
     def resume_writing(self) -> None:
         self._memory.sent(self)
         self._is_peer_slow = False
-        self._tell_readers()
+        self._notify_readers()
         self._resume_if_room()
 
-    def _tell_readers(self) -> None:
+    def _notify_readers(self) -> None:
         turns = self.peer.turns
         turns.is_slow = self._is_peer_slow
         turns.is_full = self._unwritten_bytes >= _WRITE_HIGH_WATER_BYTES

@@ -5,7 +5,8 @@ Which seed does depends on every time that the code takes: so a few are tried.
 
 import pytest
 
-from penstock.cluster.append_queue import AppendQueue, CommitQueue
+from penstock.cluster.append_queue import AppendQueue
+from penstock.cluster.commit import Commit
 from penstock.cluster.fetching import position
 from penstock.cluster.fetching.position import LogView
 from penstock.cluster.in_sync import Followers, WantedSet
@@ -98,7 +99,7 @@ def test_a_queued_append_is_lost_if_it_is_acknowledged_before_it_is_synced(
 ) -> None:
     safety = AppendQueue._safety
 
-    def safe_at_once(queue: AppendQueue, acks: int, log: Log) -> tuple[int, CommitQueue]:
+    def safe_at_once(queue: AppendQueue, acks: int, log: Log) -> tuple[int, list[Commit]]:
         safe_offset, waiting = safety(queue, acks, log)
         return safe_offset if queue._replica.is_replicated else log.log_end_offset, waiting
 
