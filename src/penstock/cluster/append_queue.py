@@ -92,7 +92,7 @@ class AppendQueue:
         self._replica.deps.checks.call(check, partial(self._checked, commit, records))
 
     def _checked(
-        self, commit: Commit, records: Buffer, checked: Checked, error: BaseException | None
+        self, commit: Commit, records: Buffer, checked: Checked | None, error: BaseException | None
     ) -> None:
         replica = self._replica
         if isinstance(error, AppendRejected):
