@@ -9,7 +9,7 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from penstock.cluster.mending import Mender
+from penstock.cluster.mending import Mender, rebuild_producer_state
 from penstock.cluster.peers import Peers
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.fetch import (
@@ -229,7 +229,7 @@ def test_what_a_lone_replica_knows_of_producers_has_to_do(tmp_path: Path) -> Non
         alone = Rotting(tmp_path, replicas=(NODE,))
         alone.replica.log.producers.doubt(2)
         assert alone.replica.last_stable_offset == 2
-        await alone.replica.settle_doubt()
+        await rebuild_producer_state(alone.replica)
         assert alone.replica.last_stable_offset == COUNT
         await alone.store.close()
 

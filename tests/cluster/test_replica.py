@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from penstock.cluster.metadata.state import Partition
-from penstock.cluster.replica import Replica, Surroundings
+from penstock.cluster.replica import Replica
+from penstock.cluster.replica_deps import ReplicaDeps
 from penstock.cluster.replica_errors import NotEnoughReplicasAfterAppend
 from penstock.observability.clock import ManualClock
 from penstock.observability.offload import InlineOffload
@@ -31,7 +32,7 @@ def led(state: Partition, **settings: Any) -> Replica:
         return Log("t", 0, "/t-0", config, loaded=create_log(cache, "/t-0", config))
 
     clock = ManualClock()
-    replica = Replica("t", bytes(16), 0, open_log, Surroundings(1, clock, Flusher(InlineOffload(), clock)))
+    replica = Replica("t", bytes(16), 0, open_log, ReplicaDeps(1, clock, Flusher(InlineOffload(), clock)))
     replica.follow(state)
     return replica
 

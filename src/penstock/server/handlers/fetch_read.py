@@ -278,7 +278,7 @@ class FetchRead:
         here = brokers.get(broker.node_id)
         if here is None or here.rack == self._reader.rack:
             return None
-        for each in leader.in_sync_followers_at(offset):
+        for each in leader.followers.reaching(offset) if leader.followers is not None else ():
             if each in brokers and brokers[each].is_active and brokers[each].rack == self._reader.rack:
                 return each
         return None

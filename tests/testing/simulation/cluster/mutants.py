@@ -30,7 +30,7 @@ from penstock.protocol.messages.fetch import FetchResponse
 from penstock.server import route
 from penstock.server.broker_apis import BROKER_APIS
 from penstock.server.handlers import produce
-from penstock.server.transactional_produce import Pending, Verdicts, verdicts
+from penstock.server.handlers.produce_transactions import Pending, Verdicts, verdicts
 from penstock.storage import log_producers
 from penstock.storage.log_errors import LogError
 from penstock.storage.log_values import Origin
@@ -97,7 +97,7 @@ def _append_to_a_follower(stack: contextlib.ExitStack) -> None:
             return append(replica, records, now_ms, **how)
         commit = Commit(replica.leader_epoch, now_ms=now_ms, permit=how.get("permit"))
         commit.batches = replica.log.prepare(records, now_ms, is_from_client=False)
-        replica._write([commit])
+        replica.appends._write([commit], replica.log)
         return commit
 
     _set(stack, Replica, "append", append_in_any_epoch)
@@ -108,7 +108,7 @@ def _append_to_a_follower(stack: contextlib.ExitStack) -> None:
 
 
 def _follow_any_leader(stack: contextlib.ExitStack) -> None:
-    _set(stack, Replica, "_require_follower", lambda _replica, _leader_epoch: None)
+    _set(stack, Replica, "require_follower", lambda _replica, _leader_epoch: None)
 
 
 def _take_answers_for_the_present_entry(stack: contextlib.ExitStack) -> None:

@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from penstock.cluster.append_queue import AppendQueue
 from penstock.cluster.commit import Commit
 from penstock.cluster.metadata.state import Partition
 from penstock.cluster.quorum import Quorum
@@ -77,7 +78,7 @@ def _applying(history: History) -> Callable[..., Any]:
 
 def _of_replicas(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
     checker = history.replicas
-    follow, begin, advance = Replica.follow, Replica._begin_epoch, Replica._set_high_watermark  # noqa: SLF001
+    follow, begin, advance = Replica.follow, Replica._begin_epoch, Replica.advance_high_watermark  # noqa: SLF001
 
     def follows(replica: Replica, state: Partition) -> None:
         follow(replica, state)
@@ -93,12 +94,12 @@ def _of_replicas(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
         if replica.high_watermark > before:
             checker.commits(replica)
 
-    write = Replica._write  # noqa: SLF001
+    write = AppendQueue._write  # noqa: SLF001
 
-    def writes(replica: Replica, commits: list[Commit]) -> None:
+    def writes(queue: AppendQueue, commits: list[Commit], log: Log) -> None:
         if len(commits) > 1:
             checker.groups.append(len(commits))
-        write(replica, commits)
+        write(queue, commits, log)
 
     delete = Replicas.delete_records
 
@@ -110,8 +111,8 @@ def _of_replicas(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
         (Replicas, "delete_records", deletes),
         (Replica, "follow", follows),
         (Replica, "_begin_epoch", begins),
-        (Replica, "_set_high_watermark", advances),
-        (Replica, "_write", writes),
+        (Replica, "advance_high_watermark", advances),
+        (AppendQueue, "_write", writes),
     ]
 
 

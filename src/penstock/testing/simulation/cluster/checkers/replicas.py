@@ -243,7 +243,7 @@ def _key(replica: Replica) -> PartitionId:
 
 
 def node_of(replica: Replica) -> int:
-    return replica._surroundings.node_id  # noqa: SLF001 - nobody else wants to know
+    return replica.deps.node_id
 
 
 def batches_of(replica: Replica, offset: int, end_offset: int | None = None) -> Iterator[Batch]:
