@@ -5,7 +5,7 @@ import weakref
 
 from penstock.cluster.commit import Commit, CommitQueue
 from penstock.observability.completion import Completion
-from penstock.storage.log_errors import LogError, StorageError
+from penstock.storage.log.errors import LogError, StorageError
 
 
 class Producers:

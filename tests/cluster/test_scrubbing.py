@@ -7,7 +7,7 @@ import pytest
 
 from penstock.cluster.replica import Replica
 from penstock.cluster.scrubbing import Scrubber
-from penstock.storage.log_errors import LogCorrupt
+from penstock.storage.log.errors import LogCorrupt
 from tests.cluster.rotting import COUNT, Rotting
 
 INTERVAL_MS = 60_000

@@ -17,9 +17,9 @@ from penstock.protocol.records.record import Record, decode_records
 from penstock.storage.cleaner import Cleaner, CleanerSettings
 from penstock.storage.cleaner_passes import CleanerPasses
 from penstock.storage.compaction_worker import OffloadedCompactor
-from penstock.storage.log import Log
+from penstock.storage.log.log import Log
+from penstock.storage.log.values import Appended, LogSlice, Origin
 from penstock.storage.log_store import LogStore
-from penstock.storage.log_values import Appended, LogSlice, Origin
 from penstock.testing.disk import FaultyDisk, Keep
 from tests.storage.logs import AnyTransaction
 

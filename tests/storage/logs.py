@@ -11,8 +11,8 @@ from penstock.protocol.records.builder import NewRecord, build_batch
 from penstock.protocol.records.record import decode_records
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import RealFileSystem
-from penstock.storage.log import Log
-from penstock.storage.log_values import Appended, Cold, LogSlice, Origin
+from penstock.storage.log.log import Log
+from penstock.storage.log.values import Appended, Cold, LogSlice, Origin
 from penstock.storage.producer_state import ProducerStates
 from penstock.storage.recovery import Checkpointed, create_log, load_log
 

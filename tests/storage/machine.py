@@ -11,8 +11,8 @@ from penstock.protocol.records.batch import iter_batches_strict
 from penstock.protocol.records.builder import NewRecord, build_batch
 from penstock.protocol.records.record import Record, decode_records
 from penstock.storage.file_cache import FileCache
-from penstock.storage.log import Log
-from penstock.storage.log_values import Appended, LoadedLog, LogSlice
+from penstock.storage.log.log import Log
+from penstock.storage.log.values import Appended, LoadedLog, LogSlice
 from penstock.storage.recovery import Checkpointed, create_log, load_log
 from penstock.testing.disk import FaultyDisk, Keep
 

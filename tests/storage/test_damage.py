@@ -10,9 +10,9 @@ from penstock.storage.damage import Damage, SegmentCheck, mends
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import RealFileSystem
 from penstock.storage.leader_epochs import EpochEntry, LeaderEpochs
-from penstock.storage.log import Log
-from penstock.storage.log_errors import LogCorrupt
-from penstock.storage.log_values import LogSlice
+from penstock.storage.log.errors import LogCorrupt
+from penstock.storage.log.log import Log
+from penstock.storage.log.values import LogSlice
 from penstock.storage.recovery import Checkpointed, load_log
 from tests.storage.logs import (
     NOW_MS,

@@ -5,7 +5,7 @@ import errno
 import pytest
 
 from penstock.protocol.errors import ErrorCode
-from penstock.storage.log_errors import LogError, StorageError, StorageFailure
+from penstock.storage.log.errors import LogError, StorageError, StorageFailure
 from penstock.testing.disk import Keep
 from tests.storage.machine import Machine
 

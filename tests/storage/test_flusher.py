@@ -15,8 +15,8 @@ from penstock.storage.directory_files import write_topic_id
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import File, RealFile, RealFileSystem
 from penstock.storage.flusher import Flusher
-from penstock.storage.log import Log
-from penstock.storage.log_errors import StorageFailure
+from penstock.storage.log.errors import StorageFailure
+from penstock.storage.log.log import Log
 from penstock.storage.recovery import create_log
 from penstock.storage.ring import Ended, SyncRing, open_ring
 from penstock.testing.disk import FaultyDisk

@@ -13,9 +13,9 @@ from penstock.protocol.records.batch import iter_batches_strict
 from penstock.protocol.records.control import EndTxnMarker, build_end_txn_batch
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import RealFileSystem
-from penstock.storage.log import Log, LogSlice
-from penstock.storage.log_errors import AppendRejected
-from penstock.storage.log_values import Origin
+from penstock.storage.log.errors import AppendRejected
+from penstock.storage.log.log import Log, LogSlice
+from penstock.storage.log.values import Origin
 from penstock.storage.producer_snapshot import encode_snapshot
 from penstock.storage.recovery import Checkpointed, load_log
 from penstock.storage.transaction_index import AbortedTransaction

@@ -8,8 +8,8 @@ import pytest
 from penstock.protocol.records.control import EndTxnMarker, build_end_txn_batch
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import File, RealFile, RealFileSystem
-from penstock.storage.log import Log, Origin
-from penstock.storage.log_errors import LogCorrupt
+from penstock.storage.log.errors import LogCorrupt
+from penstock.storage.log.log import Log, Origin
 from penstock.storage.recovery import Checkpointed, load_log
 from tests.storage.logs import (
     NOW_MS,

@@ -13,8 +13,8 @@ import pytest
 from penstock.observability.clock import ManualClock
 from penstock.observability.offload import Offload, ThreadOffload
 from penstock.storage.files import read_whole
-from penstock.storage.log import Log
-from penstock.storage.log_errors import LogError, is_disk_failure
+from penstock.storage.log.errors import LogError, is_disk_failure
+from penstock.storage.log.log import Log
 from penstock.storage.log_store import LogStore
 from penstock.testing.disk import FaultyDisk
 from tests.storage.held_disk import HeldDisk, turns

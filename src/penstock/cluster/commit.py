@@ -13,8 +13,8 @@ There are thousands of partitions and most of them are idle, so an empty queue m
 import msgspec
 
 from penstock.observability.completion import Completion
-from penstock.storage.log_errors import LogError
-from penstock.storage.log_values import Appended
+from penstock.storage.log.errors import LogError
+from penstock.storage.log.values import Appended
 from penstock.storage.storable_batch import StorableBatch
 from penstock.storage.transaction_permit import TransactionPermit
 

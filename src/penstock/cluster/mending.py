@@ -21,7 +21,7 @@ from penstock.protocol.messages.fetch import FetchPartition, FetchRequest, Fetch
 from penstock.protocol.records.batch import iter_batches
 from penstock.protocol.records.errors import CorruptRecords
 from penstock.storage.damage import Damage
-from penstock.storage.log_errors import LogError
+from penstock.storage.log.errors import LogError
 
 log = logging.getLogger(__name__)
 

@@ -34,14 +34,13 @@ from penstock.observability.completion import Completion
 from penstock.observability.offload import InlineOffload, Offload
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.rules import CheckElsewhere
-from penstock.storage.append import Checked
 from penstock.storage.checkpoints import PartitionName
 from penstock.storage.damage import Damage
 from penstock.storage.disk_space import DiskSpace
 from penstock.storage.files import Buffer
 from penstock.storage.flusher import Flusher
-from penstock.storage.log import Log, Origin
-from penstock.storage.log_errors import (
+from penstock.storage.log.append import Checked
+from penstock.storage.log.errors import (
     AppendRejected,
     LogCorrupt,
     LogError,
@@ -50,6 +49,7 @@ from penstock.storage.log_errors import (
     is_disk_failure,
     is_out_of_space,
 )
+from penstock.storage.log.log import Log, Origin
 from penstock.storage.log_store import LogStore
 from penstock.storage.missing import report
 from penstock.storage.transaction_permit import TransactionPermit

@@ -27,7 +27,7 @@ from penstock.storage.directory_usage import DirectoryUsage
 from penstock.storage.disk_space import DiskSpace
 from penstock.storage.flusher import Flusher
 from penstock.storage.journal.reading import PartitionId
-from penstock.storage.log_errors import LogError, StorageError, is_disk_failure, is_out_of_space
+from penstock.storage.log.errors import LogError, StorageError, is_disk_failure, is_out_of_space
 from penstock.storage.log_store import LogStore
 
 log = logging.getLogger(__name__)

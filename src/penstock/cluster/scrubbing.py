@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable, Iterable
 
 from penstock.cluster.replica import Replica
 from penstock.observability.clock import Clock, sleep_or
-from penstock.storage.log import Log
-from penstock.storage.log_errors import LogError
+from penstock.storage.log.errors import LogError
+from penstock.storage.log.log import Log
 
 log = logging.getLogger(__name__)
 

@@ -15,8 +15,8 @@ from collections import OrderedDict
 from collections.abc import Iterable
 
 from penstock.storage.files import File, FileSystem
-from penstock.storage.log_errors import LogClosed
-from penstock.storage.log_files import LogFiles
+from penstock.storage.log.errors import LogClosed
+from penstock.storage.log.files import LogFiles
 
 _NO_MORE_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
 

@@ -22,11 +22,11 @@ from penstock.config.topic import LONG_MAX
 from penstock.observability.clock import Clock
 from penstock.observability.exposition import Histogram
 from penstock.observability.offload import Offload
-from penstock.storage.durable_log import JournalJob
 from penstock.storage.journal.journal import Journal, Records
-from penstock.storage.log import Log
-from penstock.storage.log_errors import StorageFailure
-from penstock.storage.log_sync import SyncJob
+from penstock.storage.log.durable_log import JournalJob
+from penstock.storage.log.errors import StorageFailure
+from penstock.storage.log.log import Log
+from penstock.storage.log.sync import SyncJob
 from penstock.storage.ring import Ended, SyncRing
 
 _log = logging.getLogger(__name__)

@@ -40,9 +40,9 @@ from penstock.storage.inventory import LogInventory, SegmentInventory
 from penstock.storage.journal.entries import Kind
 from penstock.storage.journal.journal import Journal
 from penstock.storage.journal.reading import PartitionId, Piece, read_journal
-from penstock.storage.log import Log
-from penstock.storage.log_errors import DirectoryInUse, DirectoryMismatch, LogCorrupt, StorageError
-from penstock.storage.log_values import LoadedLog
+from penstock.storage.log.errors import DirectoryInUse, DirectoryMismatch, LogCorrupt, StorageError
+from penstock.storage.log.log import Log
+from penstock.storage.log.values import LoadedLog
 from penstock.storage.offset_checkpoints import OffsetCheckpoints
 from penstock.storage.producer_state import EXPIRATION_MS_DEFAULT
 from penstock.storage.recovery import Checkpointed, create_log, load_log

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from penstock.storage.confirmed_scan import sound_batches
 from penstock.storage.damage import Read
-from penstock.storage.log_producers import marker_or_none
+from penstock.storage.log.producers import marker_or_none
 from penstock.storage.producer_state import CompletedTransaction, ProducerStates
 from penstock.storage.segment import Segment
 from penstock.storage.transaction_index import AbortedTransaction

@@ -29,8 +29,8 @@ from penstock.storage.file_cache import FileCache, LogFileCache
 from penstock.storage.files import FileSystem, read_whole
 from penstock.storage.inventory import LogInventory
 from penstock.storage.leader_epochs import CorruptCheckpoint, LeaderEpochs, decode_checkpoint
-from penstock.storage.log_errors import LogCorrupt
-from penstock.storage.log_values import LEADER_EPOCHS, LoadedLog
+from penstock.storage.log.errors import LogCorrupt
+from penstock.storage.log.values import LEADER_EPOCHS, LoadedLog
 from penstock.storage.missing import find_gaps, find_shortfall, find_shortfall_before, restore_shape
 from penstock.storage.producer_state import EXPIRATION_MS_DEFAULT, ProducerStates
 from penstock.storage.segment import LOG, Segment, is_segment

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import Buffer, File
-from penstock.storage.log_errors import StorageError, StorageFailure
+from penstock.storage.log.errors import StorageError, StorageFailure
 from penstock.storage.segment_indexes import (
     INDEX_SUFFIXES,
     IndexSource,

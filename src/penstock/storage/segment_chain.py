@@ -10,11 +10,11 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 
 from penstock.config.topic import LONG_MAX, TopicConfig
-from penstock.storage.append import split_by_record_count
 from penstock.storage.confirmed_scan import find_cut, sound_batches
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import Buffer
-from penstock.storage.log_errors import LogError, StorageError, StorageFailure
+from penstock.storage.log.append import split_by_record_count
+from penstock.storage.log.errors import LogError, StorageError, StorageFailure
 from penstock.storage.offset_index import RELATIVE_OFFSET_MAX
 from penstock.storage.segment import LOG, Segment
 from penstock.storage.segment_read import Cut, IndexInDoubt, NotCached, cut_batches, sound

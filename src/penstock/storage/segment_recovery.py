@@ -11,7 +11,7 @@ from penstock.storage.confirmed_scan import Confirmed, ConfirmedScan
 from penstock.storage.damage import Damage, Loss, next_sound_batch, sound_header
 from penstock.storage.files import FileSystem, end_of_data
 from penstock.storage.leader_epochs import LeaderEpochs
-from penstock.storage.log_producers import marker_or_none
+from penstock.storage.log.producers import marker_or_none
 from penstock.storage.producer_state import ProducerStates
 from penstock.storage.segment import Segment
 from penstock.storage.segment_indexes import SegmentIndexes, load_indexes, read_waiting

@@ -16,7 +16,7 @@ from penstock.cluster.topic_names import CONSUMER_OFFSETS
 from penstock.groups.shard import GroupShard
 from penstock.observability.clock import ManualClock
 from penstock.protocol.errors import ErrorCode
-from penstock.storage.log_errors import StorageError, StorageFailure
+from penstock.storage.log.errors import StorageError, StorageFailure
 from tests.server.handlers.groups_support import SETTINGS, GroupClient
 from tests.server.live import Live, running_broker, until, within
 

@@ -18,7 +18,7 @@ from penstock.protocol.records.control import ControlType, control_type
 from penstock.protocol.records.record import Record, iter_records
 from penstock.protocol.wire import Buffer
 from penstock.storage.damage import Damage
-from penstock.storage.log_errors import LogCorrupt, OffsetOutOfRange
+from penstock.storage.log.errors import LogCorrupt, OffsetOutOfRange
 from penstock.storage.segment import LOG
 
 _READ_BYTES: Final = 64 * 1024  # what is replayed, in some 6 ms, before others get their turn

@@ -20,8 +20,8 @@ from penstock.protocol.records.batch import iter_batches
 from penstock.protocol.wire import Buffer
 from penstock.storage.files import FileSystem
 from penstock.storage.flusher import Flusher
-from penstock.storage.log import Cold, Log
-from penstock.storage.log_errors import LogCorrupt
+from penstock.storage.log.errors import LogCorrupt
+from penstock.storage.log.log import Cold, Log
 from penstock.storage.log_store import LogStore
 
 METADATA_TOPIC_ID = bytes(15) + b"\x01"

@@ -44,7 +44,7 @@ from penstock.server.transactional_produce import (
     pending_in,
     verdicts,
 )
-from penstock.storage.log_errors import AppendRejected, LogError
+from penstock.storage.log.errors import AppendRejected, LogError
 from penstock.storage.transaction_permit import TransactionPermit
 from penstock.transactions.state import TopicPartition
 

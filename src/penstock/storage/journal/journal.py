@@ -34,8 +34,8 @@ from penstock.storage.journal.entries import (
 )
 from penstock.storage.journal.journal_file import JournaledLog, JournalFile, JournalFiles
 from penstock.storage.journal.reading import FoundJournal, PartitionId, Piece
-from penstock.storage.log_errors import StorageError, StorageFailure
-from penstock.storage.log_sync import SyncJob
+from penstock.storage.log.errors import StorageError, StorageFailure
+from penstock.storage.log.sync import SyncJob
 from penstock.storage.ring import Ended, SyncRing
 
 _log = logging.getLogger(__name__)

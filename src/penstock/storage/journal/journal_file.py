@@ -8,8 +8,8 @@ from typing import Protocol
 from penstock.storage.files import File, FileSystem
 from penstock.storage.journal.entries import encode_header
 from penstock.storage.journal.reading import PREFIX, TEMPORARY, FoundJournal, PartitionId
-from penstock.storage.log_errors import StorageFailure
-from penstock.storage.log_sync import SyncJob
+from penstock.storage.log.errors import StorageFailure
+from penstock.storage.log.sync import SyncJob
 
 _ZEROS = bytes(1 << 20)
 _FREE_PART = 10

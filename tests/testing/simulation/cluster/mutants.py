@@ -31,10 +31,10 @@ from penstock.server import route
 from penstock.server.broker_apis import BROKER_APIS
 from penstock.server.handlers import produce
 from penstock.server.transactional_produce import Pending, Verdicts, verdicts
-from penstock.storage import log_producers
-from penstock.storage.log_errors import LogError
-from penstock.storage.log_values import Origin
-from penstock.storage.readable_log import ReadableLog
+from penstock.storage.log import producers
+from penstock.storage.log.errors import LogError
+from penstock.storage.log.readable_log import ReadableLog
+from penstock.storage.log.values import Origin
 from penstock.testing.simulation.__main__ import parse_seeds
 from penstock.testing.simulation.cluster.checkers import strangers
 from penstock.testing.simulation.cluster.world import run_cluster
@@ -72,7 +72,7 @@ def _keep_eligible_replicas(stack: contextlib.ExitStack) -> None:
 
 
 def _append_without_permit(stack: contextlib.ExitStack) -> None:
-    _set(stack, log_producers, "_require_permit", lambda *_: None)
+    _set(stack, producers, "_require_permit", lambda *_: None)
 
 
 def _let_the_next_request_in_before_the_append(stack: contextlib.ExitStack) -> None:

@@ -16,7 +16,7 @@ from penstock.server import route
 from penstock.share.state.persister import ClusterPersister
 from penstock.share.values import SharePartitionKey
 from penstock.storage.files import TEMPORARY, FileSystem, write_temporary
-from penstock.storage.log import Log
+from penstock.storage.log.log import Log
 from penstock.testing.simulation.cluster.checkers import strangers
 from penstock.testing.simulation.cluster.world import run_cluster
 from penstock.testing.simulation.raft.checker import Violation

@@ -17,7 +17,7 @@ from penstock.cluster.replicas import Replicas
 from penstock.groups.consumer.service import ConsumerGroups
 from penstock.groups.vigil import Shard
 from penstock.protocol.wire import Buffer
-from penstock.storage.log import Log
+from penstock.storage.log.log import Log
 from penstock.storage.log_store import LogStore
 from penstock.testing.simulation.cluster.history import History
 from penstock.testing.simulation.nodes import current_node

@@ -9,7 +9,7 @@ from penstock.protocol.records.control import ControlType, EndTxnMarker, control
 from penstock.protocol.records.errors import CorruptRecords
 from penstock.protocol.records.record import iter_records
 from penstock.storage.files import Buffer
-from penstock.storage.log_errors import AppendRejected
+from penstock.storage.log.errors import AppendRejected
 from penstock.storage.producer_state import CompletedTransaction, Duplicate, ProducerStates, Refusal
 from penstock.storage.storable_batch import StorableBatch
 from penstock.storage.transaction_permit import TransactionPermit

@@ -16,8 +16,8 @@ from penstock.protocol.records.errors import CorruptRecords
 from penstock.protocol.records.rules import InvalidBatch, Rewrite, ValidationRules
 from penstock.protocol.records.validation import rewrite_batch, validate_batch
 from penstock.storage.files import Buffer
-from penstock.storage.log_errors import AppendRejected, LogError
-from penstock.storage.log_values import Appended
+from penstock.storage.log.errors import AppendRejected, LogError
+from penstock.storage.log.values import Appended
 from penstock.storage.storable_batch import StorableBatch
 from penstock.storage.transaction_permit import TransactionPermit
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.storage.log import Log
-from penstock.storage.log_errors import OffsetOutOfRange
+from penstock.storage.log.errors import OffsetOutOfRange
+from penstock.storage.log.log import Log
 from tests.storage.logs import (
     NOW_MS,
     all_values,

@@ -22,7 +22,11 @@ from penstock.protocol.records.batch import (
     iter_batches,
 )
 from penstock.protocol.records.rules import CheckElsewhere, ValidationRules, rules_for
-from penstock.storage.append import (
+from penstock.storage.files import Buffer
+from penstock.storage.journal.entries import Kind
+from penstock.storage.journal.journal import Journal
+from penstock.storage.journal.reading import Piece
+from penstock.storage.log.append import (
     HERE_BYTES_MAX,
     LEADER_EPOCH_MAX,
     Append,
@@ -34,11 +38,7 @@ from penstock.storage.append import (
     prepare_produced,
     prepare_replicated,
 )
-from penstock.storage.files import Buffer
-from penstock.storage.journal.entries import Kind
-from penstock.storage.journal.journal import Journal
-from penstock.storage.journal.reading import Piece
-from penstock.storage.log_errors import (
+from penstock.storage.log.errors import (
     AppendRejected,
     LogClosed,
     LogError,
@@ -46,10 +46,10 @@ from penstock.storage.log_errors import (
     StorageError,
     StorageFailure,
 )
-from penstock.storage.log_producers import check_producers, note_stored
-from penstock.storage.log_sync import CheckpointJob
-from penstock.storage.log_values import Appended, Cold, LoadedLog, LogSlice, Origin
-from penstock.storage.mendable_log import MendableLog
+from penstock.storage.log.mendable_log import MendableLog
+from penstock.storage.log.producers import check_producers, note_stored
+from penstock.storage.log.sync import CheckpointJob
+from penstock.storage.log.values import Appended, Cold, LoadedLog, LogSlice, Origin
 from penstock.storage.producer_state import Duplicate
 from penstock.storage.segment_chain import Discard, SegmentChain
 from penstock.storage.storable_batch import StorableBatch

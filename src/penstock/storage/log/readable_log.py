@@ -5,12 +5,12 @@ from functools import partial
 
 from penstock.config.topic import TopicConfig
 from penstock.observability.offload import Offload
-from penstock.storage.cold_read import ColdRead
 from penstock.storage.damaged_ranges import DamagedRanges
 from penstock.storage.files import FileSystem
 from penstock.storage.leader_epochs import EpochEntry
-from penstock.storage.log_errors import LogCorrupt, OffsetOutOfRange, StorageFailure
-from penstock.storage.log_values import COLD, Cold, LoadedLog, LogSlice, TimestampOffset
+from penstock.storage.log.cold_read import ColdRead
+from penstock.storage.log.errors import LogCorrupt, OffsetOutOfRange, StorageFailure
+from penstock.storage.log.values import COLD, Cold, LoadedLog, LogSlice, TimestampOffset
 from penstock.storage.segment import Segment
 from penstock.storage.segment_chain import SegmentChain
 from penstock.storage.segment_read import NotCached

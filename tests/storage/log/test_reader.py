@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from penstock.protocol.records.control import EndTxnMarker, build_end_txn_batch
-from penstock.storage.log import Log, Origin
-from penstock.storage.log_errors import OffsetOutOfRange
-from penstock.storage.log_values import TimestampOffset
+from penstock.storage.log.errors import OffsetOutOfRange
+from penstock.storage.log.log import Log, Origin
+from penstock.storage.log.values import TimestampOffset
 from tests.storage.logs import (
     NOW_MS,
     append,

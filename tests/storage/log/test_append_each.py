@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from penstock.protocol.errors import ErrorCode
-from penstock.storage.append import PreparedAppend
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import Buffer
-from penstock.storage.log import Log
-from penstock.storage.log_errors import AppendRejected, LogError, StorageError, StorageFailure
-from penstock.storage.log_values import Appended
+from penstock.storage.log.append import PreparedAppend
+from penstock.storage.log.errors import AppendRejected, LogError, StorageError, StorageFailure
+from penstock.storage.log.log import Log
+from penstock.storage.log.values import Appended
 from penstock.storage.recovery import create_log
 from penstock.testing.disk import FaultyDisk, FaultyFile
 from tests.storage.logs import NOW_MS, all_values, append, batch_of, config_of, new_log

@@ -15,11 +15,11 @@ from penstock.storage.files import Buffer
 from penstock.storage.journal.journal import Journal, Records
 from penstock.storage.journal.reading import PartitionId
 from penstock.storage.leader_epochs import encode_checkpoint
-from penstock.storage.log_errors import StorageFailure
-from penstock.storage.log_sync import CheckpointJob, Encode, SyncJob
-from penstock.storage.log_values import LEADER_EPOCHS, LoadedLog
+from penstock.storage.log.errors import StorageFailure
+from penstock.storage.log.readable_log import ReadableLog
+from penstock.storage.log.sync import CheckpointJob, Encode, SyncJob
+from penstock.storage.log.values import LEADER_EPOCHS, LoadedLog
 from penstock.storage.producer_snapshot import encode_snapshot
-from penstock.storage.readable_log import ReadableLog
 from penstock.storage.segment_chain import SegmentChain
 from penstock.storage.storable_batch import StorableBatch
 

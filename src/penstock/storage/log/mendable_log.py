@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable
 
 from penstock.protocol.records.batch import MAGIC_POSITION, iter_batches_strict
 from penstock.storage.damage import Damage, SegmentCheck, mends
-from penstock.storage.durable_log import DurableLog
 from penstock.storage.files import Buffer
 from penstock.storage.leader_epochs import LeaderEpochs
+from penstock.storage.log.durable_log import DurableLog
 from penstock.storage.producer_replay import AbortedSince, SegmentReplay, replay
 from penstock.storage.producer_state import ProducerStates
 from penstock.storage.segment import Segment

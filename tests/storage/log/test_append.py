@@ -3,14 +3,14 @@ import pytest
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.batch import set_base_offset_and_epoch
 from penstock.protocol.records.rules import rules_for
-from penstock.storage.append import (
+from penstock.storage.log.append import (
     assign_offsets,
     prepare_own,
     prepare_produced,
     prepare_replicated,
     split_by_record_count,
 )
-from penstock.storage.log_errors import AppendRejected
+from penstock.storage.log.errors import AppendRejected
 from penstock.storage.storable_batch import StorableBatch
 from tests.storage.logs import NOW_MS, batch_of, config_of
 

@@ -7,8 +7,8 @@ import pytest
 
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.batch import HEADER_SIZE, parse_header
-from penstock.storage.log import Log
-from penstock.storage.log_errors import AppendRejected, StorageFailure
+from penstock.storage.log.errors import AppendRejected, StorageFailure
+from penstock.storage.log.log import Log
 from tests.storage.logs import (
     NOW_MS,
     all_values,
