@@ -19,6 +19,7 @@ from penstock.protocol.messages.fetch import (
     PartitionData,
 )
 from penstock.storage.damage import Damage
+from penstock.storage.log.repair import LogRepair
 from tests.cluster.rotting import COUNT, NODE, SIZE, TOPIC_ID, Rotting
 from tests.storage.logs import batch_of
 
@@ -63,7 +64,7 @@ class Stage(Rotting):
         async def rest() -> None:
             pass
 
-        await self.replica.log.check(self.replica.log.segments[0], rest)
+        await LogRepair(self.replica.log).check(self.replica.log.segments[0], rest)
         self.mender.note(self.replica)
         await self.pass_time(0)
 
@@ -229,7 +230,7 @@ def test_what_a_lone_replica_knows_of_producers_has_to_do(tmp_path: Path) -> Non
         alone = Rotting(tmp_path, replicas=(NODE,))
         alone.replica.log.producers.doubt(2)
         assert alone.replica.last_stable_offset == 2
-        await alone.replica.settle_doubt()
+        await alone.replica.rebuild_producer_state()
         assert alone.replica.last_stable_offset == COUNT
         await alone.store.close()
 

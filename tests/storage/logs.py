@@ -78,6 +78,15 @@ def checkpoint(log: Log) -> None:
         log.finish_checkpoint(job)
 
 
+def close(log: Log) -> None:
+    """As a broker does that stops cleanly."""
+    job = log.begin_close()
+    if job is not None:
+        job.run()
+        log.finish_checkpoint(job)
+    log.abandon("it was closed")
+
+
 def read(log: Log, offset: int, size_bytes_max: int = 1 << 20, limit: int | None = None) -> LogSlice:
     """From memory or, when that does not do, from the disk."""
     end = log.log_end_offset if limit is None else limit

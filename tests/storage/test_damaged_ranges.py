@@ -40,8 +40,7 @@ def test_a_change_leaves_these_and_is_noticed(
     change: Callable[[DamagedRanges], None], left: list[Damage]
 ) -> None:
     changes = []
-    ranges = DamagedRanges([THIRD, FIRST, SECOND])
-    ranges.on_change = lambda: changes.append(list(ranges))
+    ranges = DamagedRanges([THIRD, FIRST, SECOND], lambda: changes.append(list(ranges)))
     change(ranges)
     assert list(ranges) == left
     assert changes == ([] if left == [FIRST, SECOND, THIRD] else [left])

@@ -14,12 +14,13 @@ from penstock.protocol.records.control import EndTxnMarker, build_end_txn_batch
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import RealFileSystem
 from penstock.storage.log.errors import AppendRejected
-from penstock.storage.log.log import Log, LogSlice
-from penstock.storage.log.values import Origin
+from penstock.storage.log.log import Log
+from penstock.storage.log.repair import LogRepair
+from penstock.storage.log.values import LogSlice, Origin
 from penstock.storage.producer_snapshot import encode_snapshot
 from penstock.storage.recovery import Checkpointed, load_log
 from penstock.storage.transaction_index import AbortedTransaction
-from tests.storage.logs import NOW_MS, append, checkpoint, new_log, sync
+from tests.storage.logs import NOW_MS, append, checkpoint, close, new_log, sync
 
 T = TypeVar("T")
 
@@ -109,12 +110,12 @@ def aborted(log: Log) -> list[AbortedTransaction]:
 
 
 def settle_doubt(log: Log) -> bool:
-    return asyncio.run(log.settle_doubt(now_ms=NOW_MS))
+    return asyncio.run(LogRepair(log).rebuild_producer_state(now_ms=NOW_MS))
 
 
 def mend(log: Log, batch: bytes) -> None:
     [damage] = log.damaged
-    assert log.mend(damage, batch)
+    assert LogRepair(log).repair(damage, batch)
     assert settle_doubt(log)
     log.producers.advance_high_watermark(log.log_end_offset)
 
@@ -153,7 +154,7 @@ def test_doubts_are_not_written_down_for_facts(log: Log) -> None:
     batch = rot(log, MARKER_OF_5)
     doubtful = recovered(log)
     append(doubtful, "plain")
-    doubtful.close()
+    close(doubtful)
     assert doubtful.recovery_point == CHECKPOINT
     again = recovered(doubtful)
     assert again.first_unstable_offset == 2
@@ -260,7 +261,7 @@ def test_a_truncation_between_the_mending_and_the_settling_hides_no_abort(log: L
     batch = rot(log, MARKER_OF_5)
     again = recovered(log)
     [damage] = again.damaged
-    assert again.mend(damage, batch)
+    assert LogRepair(again).repair(damage, batch)
     again.truncate_to(7, now_ms=NOW_MS)
     assert again.producers.doubtful_from is not None
     assert settle_doubt(again)
@@ -311,7 +312,7 @@ def test_a_log_that_is_closed_while_a_thread_replays_stays_in_doubt(log: Log) ->
     offload = Meanwhile()
     again = recovered(log, offload)
     [damage] = again.damaged
-    assert again.mend(damage, batch)
+    assert LogRepair(again).repair(damage, batch)
     offload.events = [lambda: again.abandon("of the test")]
     assert not settle_doubt(again)
     assert again.producers.doubtful_from is not None

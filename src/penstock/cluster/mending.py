@@ -84,7 +84,7 @@ class Mender:
                     break
             else:
                 self._report(replica, damage)
-        await replica.settle_doubt()
+        await replica.rebuild_producer_state()
 
     def _others(self, replica: Replica) -> list[int]:
         """The other replicas, the leader first, then who holds all that is committed."""
@@ -97,7 +97,7 @@ class Mender:
     async def _mend(self, replica: Replica, damage: Damage, broker_id: int) -> bool:
         try:
             batches = await self._fetch(replica, damage, broker_id)
-            return replica.mend(damage, batches)
+            return replica.repair(damage, batches)
         except (OSError, TimeoutError, ProtocolError, LogError, CorruptRecords) as error:
             log.debug("broker %d does not help: %s", broker_id, error)
             return False

@@ -49,7 +49,9 @@ from penstock.storage.log.errors import (
     is_disk_failure,
     is_out_of_space,
 )
-from penstock.storage.log.log import Log, Origin
+from penstock.storage.log.log import Log
+from penstock.storage.log.repair import LogRepair
+from penstock.storage.log.values import Origin
 from penstock.storage.log_store import LogStore
 from penstock.storage.missing import report
 from penstock.storage.transaction_permit import TransactionPermit
@@ -219,19 +221,19 @@ class Replica:
     def _suspect(self) -> None:
         self._surroundings.on_suspicion(self)
 
-    def mend(self, damage: Damage, batches: Buffer) -> bool:
+    def repair(self, damage: Damage, batches: Buffer) -> bool:
         """Take another replica's batches for damaged ones, if they are the same. Raises `OSError`."""
-        is_mended = self.log.mend(damage, batches)
-        if is_mended:
+        is_repaired = LogRepair(self.log).repair(damage, batches)
+        if is_repaired:
             self._surroundings.flusher.sync(self.log)
             self.wake_readers()
-        return is_mended
+        return is_repaired
 
-    async def settle_doubt(self) -> None:
-        """What recovery could not tell of producers is told anew, when what it had to pass over is mended."""
+    async def rebuild_producer_state(self) -> None:
+        """Read anew what recovery could not find out about producers, when what it had to pass over is repaired."""
         if not self.is_replicated:
             self.log.producers.trust()
-        if await self.log.settle_doubt(now_ms=self._surroundings.clock.now_ms()):
+        if await LogRepair(self.log).rebuild_producer_state(now_ms=self._surroundings.clock.now_ms()):
             self.log.producers.advance_high_watermark(self.high_watermark)
             self.wake_readers()
 

@@ -12,6 +12,7 @@ from penstock.cluster.replica import Replica
 from penstock.observability.clock import Clock, sleep_or
 from penstock.storage.log.errors import LogError
 from penstock.storage.log.log import Log
+from penstock.storage.log.repair import LogRepair
 
 log = logging.getLogger(__name__)
 
@@ -124,7 +125,7 @@ class Scrubber:
         rest = self._rest(rest_factor)
         for segment in list(checked.segments):
             if checked.failure is None and segment in checked.segments:
-                await checked.check(segment, rest)
+                await LogRepair(checked).check(segment, rest)
 
     def _rest(self, factor: int) -> Callable[[], Awaitable[None]]:
         """What to await after each slice of work."""

@@ -32,11 +32,12 @@ class EpochEntry(NamedTuple):
 class LeaderEpochs:
     """Epochs with the offsets they start at, both ascending. Whoever changes it writes the checkpoint."""
 
-    __slots__ = ("_epochs", "_starts")
+    __slots__ = ("_epochs", "_starts", "latest_epoch")
 
     def __init__(self, entries: Iterable[EpochEntry] = ()) -> None:
         self._epochs: list[int] = []
         self._starts: list[int] = []
+        self.latest_epoch: int | None = None
         for entry in entries:
             self.assign(entry.epoch, entry.start_offset)
 
@@ -46,10 +47,6 @@ class LeaderEpochs:
     @property
     def entries(self) -> list[EpochEntry]:
         return [EpochEntry(e, s) for e, s in zip(self._epochs, self._starts, strict=True)]
-
-    @property
-    def latest_epoch(self) -> int | None:
-        return self._epochs[-1] if self._epochs else None
 
     @property
     def earliest(self) -> EpochEntry | None:
@@ -69,6 +66,7 @@ class LeaderEpochs:
             self._starts.pop()
         self._epochs.append(epoch)
         self._starts.append(start_offset)
+        self.latest_epoch = epoch
         return True
 
     def learn(self, epoch: int, start_offset: int) -> bool:
@@ -81,6 +79,7 @@ class LeaderEpochs:
         else:
             self._epochs.insert(at, epoch)
             self._starts.insert(at, start_offset)
+            self.latest_epoch = self._epochs[-1]
         return True
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> EpochEntry:
@@ -114,6 +113,7 @@ class LeaderEpochs:
             keep -= 1
         changed = keep < len(self._starts)
         del self._epochs[keep:], self._starts[keep:]
+        self.latest_epoch = self._epochs[-1] if keep else None
         return changed
 
     def truncate_from_start(self, start_offset: int) -> bool:
@@ -131,6 +131,7 @@ class LeaderEpochs:
     def clear(self) -> None:
         self._epochs.clear()
         self._starts.clear()
+        self.latest_epoch = None
 
 
 def encode_checkpoint(entries: Iterable[EpochEntry]) -> bytes:

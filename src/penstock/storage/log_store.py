@@ -42,6 +42,8 @@ from penstock.storage.journal.journal import Journal
 from penstock.storage.journal.reading import PartitionId, Piece, read_journal
 from penstock.storage.log.errors import DirectoryInUse, DirectoryMismatch, LogCorrupt, StorageError
 from penstock.storage.log.log import Log
+from penstock.storage.log.repair import LogRepair
+from penstock.storage.log.replay import replay_journal
 from penstock.storage.log.values import LoadedLog
 from penstock.storage.offset_checkpoints import OffsetCheckpoints
 from penstock.storage.producer_state import EXPIRATION_MS_DEFAULT
@@ -257,7 +259,6 @@ class LogStore:
         )
         self._unopened.discard(name)
         self._logs[name] = log
-        log.on_checkpoint_due = partial(self._note_due, log)
         return log
 
     @property
@@ -424,9 +425,11 @@ class LogStore:
         is_new = loaded.log_end_offset == 0 or not (self.was_clean or checkpointed.recovery_point)
         log = self._log(name, topic_id, config, loaded, is_new=is_new)
         pieces = self._pieces_of(topic_id, name.partition)
-        is_replayed = log.replay(pieces, now_ms=self._clock.now_ms(), is_intact=loaded.is_intact)
+        is_replayed = replay_journal(log, pieces, now_ms=self._clock.now_ms(), is_intact=loaded.is_intact)
         if is_replayed and log.durable_offset < log.log_end_offset and not self._leaves_syncs:
-            log.sync_here()
+            job = log.begin_direct_sync()
+            job.run()
+            log.finish_sync(job)
         return log, is_replayed
 
     async def find_changed(self) -> set[PartitionName]:
@@ -442,7 +445,7 @@ class LogStore:
     ) -> bool:
         """Whether a log that was not used since a clean stop has damage, or cannot be checked without being opened.
 
-        It stays closed. `rest` as in `Log.check`. Raises `OSError`.
+        It stays closed. `rest` as in `LogRepair.check`. Raises `OSError`.
         """
         name = PartitionName(topic, partition)
         end_offset = self._offsets.recovery_points.get(name)
@@ -519,17 +522,17 @@ class LogStore:
             is_new=is_new,
             topic_id=topic_id,
             journal=self.journal,
+            observer=self,
         )
         sizes = {segment.base_offset: segment.size_bytes for segment in log.segments}
-        known = [each for each in self.damage.get(name, ()) if not log.is_whole(each)]
+        known = [each for each in self.damage.get(name, ()) if not LogRepair(log).is_sound(each)]
         log.damaged.remember(known, sizes, log.log_start_offset, log.log_end_offset)
-        log.damaged.on_change = partial(self._note_damage, name, log)
-        self._note_damage(name, log)
+        self.on_damage_change(log)
         return log
 
-    def _note_damage(self, name: PartitionName, log: Log) -> None:
+    def on_damage_change(self, log: Log) -> None:
         """New damage is written down at once, the end of old damage with the next checkpoint."""
-        if self._damage.note(name, log.damaged):
+        if self._damage.note(PartitionName(log.topic, log.partition), log.damaged):
             self._in_background(self._damage.prepare(self._is_unsynced))
 
     def _is_unsynced(self, name: PartitionName) -> bool:
@@ -578,7 +581,7 @@ class LogStore:
 
     # -- keeping recovery short, and memory small -----------------------------------------------------
 
-    def _note_due(self, log: Log) -> None:
+    def on_checkpoint_due(self, log: Log) -> None:
         """A log has something to write down. Without a loop it waits for the next checkpoint or the close."""
         self._due[log] = None
         with contextlib.suppress(RuntimeError):
@@ -717,7 +720,7 @@ class LogStore:
             if self.journal is not None:
                 await self.journal.close(is_clean=is_clean)
             for log in logs:
-                log.finish_close(None)
+                log.abandon("it was closed")
             self._cache.close()
             self._lock.close()
 

@@ -103,4 +103,4 @@ def replay(
             )
             while not part.is_complete:
                 part.run()
-    producers.advance_end_offset(end_offset)
+    producers.end_offset = end_offset

@@ -12,7 +12,7 @@ The rules are Kafka's (KIP-98, KIP-360):
   is in the log and the marker is below the high watermark.
 
 Where a batch that was to be replayed has rotted, nobody knows what it said of its producer: all that follows from it is
-in doubt until it is mended. Meanwhile nothing is read as stable from there on, and no producer's batch is taken.
+in doubt until it is repaired. Meanwhile nothing is read as stable from there on, and no producer's batch is taken.
 """
 
 from collections.abc import Iterable, Iterator
@@ -267,10 +267,6 @@ class ProducerStates:
                 self.update(header, header.base_offset, header.max_timestamp)
         self.end_offset = header.next_offset
         return completed
-
-    def advance_end_offset(self, end_offset: int) -> None:
-        """Batches without a producer id were appended up to here."""
-        self.end_offset = end_offset
 
     # The last stable offset.
 

@@ -420,7 +420,7 @@ class _Loader:
             Segment.create(self._cache, self._directory, log_start, self._config.index_interval_bytes)
         )
         self._files.sync_dir(self._directory)
-        self._producers.advance_end_offset(log_start)
+        self._producers.end_offset = log_start
 
     def _write_again(self, first: int, recovery: SegmentRecovery) -> None:
         """Write what lies above the recovery point once more, to be synced: a kill may have left it in memory only."""

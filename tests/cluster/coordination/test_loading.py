@@ -79,7 +79,7 @@ def test_a_load_waits_until_another_replica_has_repaired_the_log(tmp_path: Path)
         await stage.pass_time(5_000)
         assert (stage.state.seen, loading.done()) == ([0, 1], False)
         (damage,) = stage.replica.log.damaged
-        assert stage.replica.mend(damage, stage.sound[2 * SIZE : 3 * SIZE])
+        assert stage.replica.repair(damage, stage.sound[2 * SIZE : 3 * SIZE])
         await stage.pass_time(100)
         await loading
         assert (stage.state.seen, stage.load.gaps) == (list(range(COUNT)), [])

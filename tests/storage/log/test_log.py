@@ -16,6 +16,7 @@ from tests.storage.logs import (
     append_all,
     bases,
     batch_of,
+    close,
     new_log,
     read,
     reopened,
@@ -217,7 +218,7 @@ def test_records_are_durable_after_a_sync_and_not_before(log: Log) -> None:
     append(log, "b")
     job.run()
     assert log.finish_sync(job)
-    log.tell_durable()
+    log.notify_durable()
     assert (log.durable_offset, told) == (1, [1])
 
 
@@ -244,7 +245,7 @@ def test_a_log_that_was_deleted_meanwhile_is_not_reported_as_failed(log: Log) ->
     job.run()
     assert log.finish_sync(job)
     log.abandon("its topic was deleted")
-    log.tell_durable()
+    log.notify_durable()
     assert told == []
 
 
@@ -284,14 +285,14 @@ def test_a_released_log_holds_no_open_file_and_goes_on_when_used(log: Log) -> No
     append(log, "a")
     sync(log)
     log.release()
-    assert len(log._cache) == 0
+    assert len(log.cache) == 0
     append(log, "b")
     assert all_values(log) == ["a", "b"]
 
 
 def test_a_closed_log_takes_nothing_and_opens_again_without_recovery(log: Log) -> None:
     append(log, "a", producer_id=5, producer_epoch=0, base_sequence=0)
-    log.close()
+    close(log)
     with pytest.raises(Exception, match="closed"):
         append(log, "b")
     again = reopened(log, was_clean=True)
@@ -304,7 +305,7 @@ def test_a_closed_log_takes_nothing_and_opens_again_without_recovery(log: Log) -
 def test_files_are_as_kafka_names_them(log: Log) -> None:
     for number in range(3):
         append(log, str(number) * 3_000)
-    log.close()
+    close(log)
     assert sorted(os.listdir(log.directory)) == [
         "00000000000000000000.index",
         "00000000000000000000.log",

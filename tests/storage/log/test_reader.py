@@ -7,8 +7,8 @@ import pytest
 
 from penstock.protocol.records.control import EndTxnMarker, build_end_txn_batch
 from penstock.storage.log.errors import OffsetOutOfRange
-from penstock.storage.log.log import Log, Origin
-from penstock.storage.log.values import TimestampOffset
+from penstock.storage.log.log import Log
+from penstock.storage.log.values import Origin, TimestampOffset
 from tests.storage.logs import (
     NOW_MS,
     append,

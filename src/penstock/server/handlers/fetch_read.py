@@ -23,7 +23,7 @@ from penstock.server.context import RequestContext
 from penstock.server.fetch_sessions import FetchPartition, TopicKey
 from penstock.server.read_pace import SMALL_BYTES
 from penstock.storage.log.errors import LogCorrupt, LogError
-from penstock.storage.log.log import Cold, LogSlice
+from penstock.storage.log.values import Cold, LogSlice
 
 _READ_COMMITTED = 1
 _RACK_AWARE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"

@@ -4,28 +4,33 @@
 
 Everything below `durable_offset` survives a power cut; everything below `recovery_point` need not be looked at
 after one. Only the event loop calls a log, and no call waits for the disk longer than a write to the page cache
-takes, but for the rare ones that say so. What blocks is handed out as a job (`begin_sync`, `begin_checkpoint`,
-`read_cold`) to be run on a thread.
+takes, but for the rare ones that say so. What blocks is handed out as a job (`begin_sync`, `begin_checkpoint`), to be
+run on a thread and given back (`finish_sync`, `finish_checkpoint`), or is awaited (`read_cold`).
+
+Its parts: `segment_chain` has the records, `reader` reads them, `journal.records` collects what is to become durable by
+the journal, `checkpoints` writes what shortens a recovery. `repair` and `replay` are clients of a log.
 """
 
+import logging
+import os
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Protocol
 
 import msgspec
 
 from penstock.config.topic import TopicConfig
 from penstock.observability.offload import InlineOffload, Offload
-from penstock.protocol.records.batch import (
-    ATTRIBUTES_POSITION,
-    LOG_APPEND_TIME_FLAG,
-    NO_PRODUCER_ID,
-    iter_batches,
-)
+from penstock.protocol.records.batch import ATTRIBUTES_POSITION, LOG_APPEND_TIME_FLAG, NO_PRODUCER_ID
 from penstock.protocol.records.rules import CheckElsewhere, ValidationRules, rules_for
-from penstock.storage.files import Buffer
+from penstock.storage.damaged_ranges import DamagedRanges
+from penstock.storage.directory_files import PARTITION_METADATA
+from penstock.storage.files import Buffer, FileSystem
 from penstock.storage.journal.entries import Kind
 from penstock.storage.journal.journal import Journal
-from penstock.storage.journal.reading import Piece
+from penstock.storage.journal.reading import PartitionId
+from penstock.storage.journal.records import JournalRecords
+from penstock.storage.leader_epochs import EpochEntry
 from penstock.storage.log.append import (
     HERE_BYTES_MAX,
     LEADER_EPOCH_MAX,
@@ -38,31 +43,85 @@ from penstock.storage.log.append import (
     prepare_produced,
     prepare_replicated,
 )
+from penstock.storage.log.checkpoints import LogCheckpoints
 from penstock.storage.log.errors import (
     AppendRejected,
     LogClosed,
+    LogCorrupt,
     LogError,
     OffsetOutOfRange,
     StorageError,
     StorageFailure,
 )
-from penstock.storage.log.mendable_log import MendableLog
 from penstock.storage.log.producers import check_producers, note_stored
-from penstock.storage.log.sync import CheckpointJob
-from penstock.storage.log.values import Appended, Cold, LoadedLog, LogSlice, Origin
+from penstock.storage.log.reader import LogReader, SegmentsChanged
+from penstock.storage.log.sync import CheckpointJob, SyncJob
+from penstock.storage.log.values import Appended, Cold, LoadedLog, LogSlice, Origin, TimestampOffset
 from penstock.storage.producer_state import Duplicate
+from penstock.storage.segment import Segment
 from penstock.storage.segment_chain import Discard, SegmentChain
 from penstock.storage.storable_batch import StorableBatch
+from penstock.storage.timestamp_search import TimestampSearch
 from penstock.storage.transaction_index import AbortedTransaction
 from penstock.storage.transaction_permit import TransactionPermit
 
-__all__ = ["Appended", "Cold", "Log", "LogSlice", "Origin"]
-
 NO_TOPIC_ID = bytes(16)
 
+_log = logging.getLogger(__name__)
 
-class Log(MendableLog):
-    __slots__ = ("_rules", "_rules_here")
+
+def _ignore() -> None:
+    pass
+
+
+class LogObserver(Protocol):
+    """Notified of what has to be written outside of the log's directory."""
+
+    def on_checkpoint_due(self, log: "Log") -> None:
+        """So much was appended that a checkpoint is worthwhile, or an offset in a checkpoint file is no longer true."""
+        ...
+
+    def on_damage_change(self, log: "Log") -> None:
+        """`Log.damaged` has changed."""
+        ...
+
+
+class Log:
+    __slots__ = (
+        "_is_new",
+        "_journal",
+        "_observer",
+        "_pending",
+        "_reader",
+        "_rules",
+        "_rules_here",
+        "cache",
+        "chain",
+        "checkpoints",
+        "clean_offset",
+        "config",
+        "damage",
+        "damaged",
+        "directory",
+        "durable_offset",
+        "epochs",
+        "failure",
+        "generation",
+        "idle_sweeps",
+        "is_journaling",
+        "log_start_offset",
+        "losses",
+        "offload",
+        "on_durable",
+        "on_suspicion",
+        "partition",
+        "partition_id",
+        "producers",
+        "recovery_point",
+        "segments_durable_offset",
+        "syncing",
+        "topic",
+    )
 
     def __init__(
         self,
@@ -77,12 +136,20 @@ class Log(MendableLog):
         is_new: bool = False,
         topic_id: bytes = NO_TOPIC_ID,
         journal: Journal | None = None,
+        observer: LogObserver | None = None,
     ) -> None:
         """`offload` is where reads from the disk wait; without one they wait where they are.
 
         `discard` gets the files of deleted segments, already renamed, to remove them where it may take its time.
         """
-        chain = SegmentChain(
+        self.topic = topic
+        self.partition = partition
+        self.partition_id = PartitionId(topic_id, partition)
+        self.directory = directory
+        self.config = config
+        self.cache = loaded.cache
+        self.offload = offload or InlineOffload()
+        self.chain = chain = SegmentChain(
             directory,
             config,
             loaded.cache,
@@ -90,31 +157,111 @@ class Log(MendableLog):
             end_offset=loaded.log_end_offset,
             discard=discard or self._remove_at_once,
         )
-        super().__init__(
-            topic,
-            partition,
-            chain,
-            config,
-            loaded=loaded,
-            offload=offload or InlineOffload(),
-            is_new=is_new,
-            topic_id=topic_id,
-            journal=journal,
-        )
+        chain.names_unsynced = is_new or not loaded.names_are_synced
+        chain.unsynced = list(loaded.unsynced)
+        self.log_start_offset = loaded.log_start_offset
+        self.recovery_point = loaded.recovery_point
+        self.durable_offset = loaded.durable_offset
+        self.segments_durable_offset = loaded.durable_offset
+        """All below survives a power cut without the journal."""
+        self.producers = loaded.producers
+        self.epochs = loaded.epochs
+        self.clean_offset = loaded.clean_offset
+        """Where the last compaction ended: the next begins there. None until the cleaner has looked it up."""
+        self.damage = loaded.damage
+        self.damaged = DamagedRanges(loaded.damaged, self._damage_changed)
+        self.losses = loaded.losses
+        """What was missing when the log was opened."""
+        self.checkpoints = LogCheckpoints(chain, loaded.snapshots, epochs_are_saved=loaded.epochs_are_saved)
+        self._reader = LogReader(chain, loaded.cache, self.offload, self.damaged)
+        self.failure: StorageFailure | None = None
+        self.generation = 0
+        """Changes when records at the end are dropped: other records may have their offsets by now."""
+        self.idle_sweeps = 0
+        """How often `LogStore.release_idle` has come by since the log was last read or written."""
+        self.on_durable: Callable[[], None] = _ignore
+        """Called when `durable_offset` has grown, or the log has failed."""
+        self.on_suspicion: Callable[[], None] = _ignore
+        """Called when a read has found bytes that are not what was written."""
+        self.is_journaling = False
+        """Whether a round of the journal is on its way that holds records of this log."""
+        self._observer = observer
+        self._journal = journal
+        self._is_new = is_new
+        self.syncing: SyncJob | None = None
+        """The latest sync, while it has not ended."""
+        self._pending: JournalRecords | None = None
+        """What the journal is to make durable next; None when only a sync of the segments can: too much was appended,
+        or something before it is not durable.
+        """
+        if self.durable_offset == chain.end_offset:
+            self._pending = JournalRecords(self, chain.end_offset)
         self._rules: ValidationRules | None = None
         self._rules_here: ValidationRules | None = None
 
+    def __repr__(self) -> str:
+        return f"Log({self.topic}-{self.partition}, {self.log_start_offset} to {self.log_end_offset})"
+
     def configure(self, config: TopicConfig) -> None:
         """Take new settings; they apply from the next append on."""
-        self._config = config
+        self.config = config
         self._rules = self._rules_here = None
         self.chain.configure(config)
 
     def _rules_now(self) -> ValidationRules:
         rules = self._rules
         if rules is None:
-            rules = self._rules = rules_for(self._config)
+            rules = self._rules = rules_for(self.config)
         return rules
+
+    @property
+    def log_end_offset(self) -> int:
+        return self.chain.end_offset
+
+    @property
+    def committed_offset(self) -> int:
+        """All below may be acknowledged and shown: what is durable, unless the topic waives that."""
+        return self.durable_offset if self.config.flush_messages == 1 else self.chain.end_offset
+
+    @property
+    def first_unstable_offset(self) -> int | None:
+        """Where the oldest transaction begins that is open, or whose end is not committed yet.
+
+        Never below the log start: records there are deleted, and nobody can be sent to read them.
+        """
+        unstable = self.producers.first_unstable_offset
+        return None if unstable is None else max(unstable, self.log_start_offset)
+
+    @property
+    def first_missing_offset(self) -> int | None:
+        """The first record that was missing when the log was opened, and still is."""
+        missing = (loss.damage.base_offset for loss in self.losses if loss.damage in self.damaged)
+        return next(missing, None)
+
+    @property
+    def segments(self) -> Sequence[Segment]:
+        """Ascending; the last is active."""
+        return self.chain.segments
+
+    @property
+    def size_bytes(self) -> int:
+        return self.chain.size_bytes
+
+    @property
+    def files(self) -> FileSystem:
+        """The file system, for paths of this log. Raises `LogClosed` once the log is closed."""
+        return self.cache.files
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was closed or deleted: then it cannot even be read. After a failure of the disk it can be."""
+        return self.cache.refusal is not None
+
+    def require_open(self) -> None:
+        """Raises `LogClosed`."""
+        refusal = self.cache.refusal
+        if refusal is not None:
+            raise refusal.with_traceback(None)
 
     # -- appending ------------------------------------------------------------------------------------
 
@@ -274,13 +421,18 @@ class Log(MendableLog):
             self.fail(failure)
             raise
         except StorageError:
-            self._distrust_length()
+            self.distrust_length()
             raise
-        self._add_pending(batches)
-        for completed in note_stored(self.producers, batches):
-            if completed.is_aborted:
-                segment = self.chain.segments[self.chain.number_of(completed.last_offset)]
-                segment.note_aborted(AbortedTransaction.of(completed))
+        pending = self._pending
+        if pending is not None and (not pending.add(batches) or self.config.flush_messages != 1):
+            self._pending = None
+        producers = self.producers
+        for batch in batches:
+            if batch.header.producer_id != NO_PRODUCER_ID:
+                aborted = note_stored(producers, batch)
+                if aborted is not None:
+                    self.chain.segments[self.chain.number_of(aborted.last_offset)].note_aborted(aborted)
+        producers.end_offset = batches[-1].last_offset + 1
 
     def begin_epoch(self, epoch: int) -> None:
         """From here on the leader of this epoch writes; known before its first record, as Kafka has it."""
@@ -288,39 +440,278 @@ class Log(MendableLog):
 
     def _assign_epoch(self, epoch: int, start_offset: int) -> None:
         if self.epochs.assign(epoch, start_offset):
-            self._epochs_are_saved = False
+            self.checkpoints.epochs_are_saved = False
 
-    def replay(self, pieces: Sequence[Piece], *, now_ms: int, is_intact: bool) -> bool:
-        """Append what the journal has and the segments have lost in a crash. Raises `LogError`.
+    def learn_epoch(self, epoch: int, start_offset: int) -> None:
+        """A batch of `epoch` stands at `start_offset`, in the middle of the log."""
+        if epoch >= 0 and self.epochs.learn(epoch, start_offset):
+            self.checkpoints.epochs_are_saved = False
 
-        False when the journal has records behind the end of the log and lacks those in between: it stops there.
+    # -- reading --------------------------------------------------------------------------------------
 
-        `is_intact`: recovery has cut nothing off. Else the segments must be synced before the journal is relied on:
-        what was cut could come back, and stand behind other records.
+    def read(
+        self,
+        offset: int,
+        size_bytes_max: int,
+        *,
+        offset_limit: int,
+        at_least_one: bool = True,
+        check_crc: bool = False,
+    ) -> LogSlice | Cold:
+        """Whole batches of one segment, from the one that contains `offset`, all below `offset_limit`.
+
+        Never waits: gives `COLD` when the records are not in memory. Empty when nothing lies below the limit, or
+        the first batch is larger than `size_bytes_max` and `at_least_one` is off. Raises `OffsetOutOfRange`, and
+        `LogCorrupt` for what is known to be damaged or, with `check_crc`, found to be.
         """
-        durable_offset = max(
-            self.durable_offset, *(each.end_offset for each in pieces if not each.records), 0
+        limit = self._read_limit(offset, offset_limit)
+        try:
+            return self._reader.read(
+                offset, limit, size_bytes_max, at_least_one=at_least_one, check_crc=check_crc
+            )
+        except LogCorrupt:
+            self.on_suspicion()
+            raise
+
+    async def read_cold(
+        self, offset: int, size_bytes_max: int, *, offset_limit: int, at_least_one: bool = True
+    ) -> LogSlice:
+        """Like `read`, but off the loop: for records that must come from the disk, whose checksums are checked."""
+        while True:
+            limit = self._read_limit(offset, offset_limit)
+            try:
+                return await self._reader.read_cold(offset, limit, size_bytes_max, at_least_one=at_least_one)
+            except SegmentsChanged:
+                continue
+            except LogCorrupt:
+                self.on_suspicion()
+                raise
+
+    def _read_limit(self, offset: int, offset_limit: int) -> int:
+        """Where a read ends at the latest, after a failed sync at what is known to be durable."""
+        end_offset = self.chain.end_offset
+        if not self.log_start_offset <= offset <= end_offset:
+            raise OffsetOutOfRange(offset, self.log_start_offset, end_offset)
+        self.idle_sweeps = 0
+        if self.failure is not None:
+            self.require_open()
+            end_offset = self.durable_offset
+        limit = min(offset_limit, end_offset)
+        return self._reader.before_damage(offset, limit) if self.damaged else limit
+
+    async def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
+        """The first record whose timestamp is `timestamp` or later."""
+        return await self._search(lambda search: search.first_at_or_after(timestamp))
+
+    async def offset_of_max_timestamp(self) -> TimestampOffset | None:
+        """The first record that has the greatest timestamp of all."""
+        return await self._search(lambda search: search.first_with_greatest())
+
+    async def _search(
+        self, find: Callable[[TimestampSearch], TimestampOffset | None]
+    ) -> TimestampOffset | None:
+        while True:
+            self.require_open()
+            self.idle_sweeps = 0
+            try:
+                return await self._reader.search(find, self.log_start_offset)
+            except SegmentsChanged:
+                continue
+
+    def aborted_transactions(self, begin: int, end: int) -> list[AbortedTransaction]:
+        """Transactions with records in [begin, end) that were aborted. May wait for a small file."""
+        return self._reader.aborted_transactions(begin, end)
+
+    def epoch_of(self, offset: int) -> int:
+        """The leader epoch in which the record at `offset` was written, -1 when it is not known."""
+        epoch = self.epochs.epoch_for(offset)
+        return -1 if epoch is None else epoch
+
+    def epoch_end_offset(self, epoch: int) -> EpochEntry:
+        """The greatest known epoch at or below `epoch` and where it ends; (-1, -1) when there is none (KIP-101)."""
+        return self.epochs.end_offset_for(epoch, self.chain.end_offset)
+
+    # -- durability -----------------------------------------------------------------------------------
+
+    def fail(self, failure: StorageFailure) -> None:
+        """Take no more writes: what is on the disk is no longer known. What is known to be durable stays readable."""
+        if self.failure is None:
+            _log.error("%s-%d is offline for writes: %s", self.topic, self.partition, failure)
+            self.failure = failure
+            self.on_durable()
+
+    def require_segment_sync(self) -> None:
+        """Put nothing into the journal before a sync of the segments."""
+        self._pending = None
+
+    def distrust_length(self) -> None:
+        """Put nothing into the journal before a sync of the segments: a truncation may be in memory only.
+
+        A kill may have left one, and a write that the disk refused after it had taken a part of it. Else a power cut
+        puts the truncated records in the place of later ones.
+        """
+        self._pending = None
+        self.chain.note_unsynced(self.chain.active)
+
+    def rely_on_journal(self) -> None:
+        """By the journal, all that the log has survives a power cut, its names included."""
+        self.durable_offset = self.chain.end_offset
+        self.chain.names_unsynced = self._is_new = False
+        self._pending = JournalRecords(self, self.chain.end_offset)
+
+    @property
+    def may_journal(self) -> bool:
+        return self._pending is not None and not self._is_new and not self.chain.names_unsynced
+
+    def begin_journal(self, size_bytes_max: int) -> JournalRecords | None:
+        """What to put into the next round of the journal; None when the segments are to be synced instead."""
+        records = self._pending
+        if records is None or not self.may_journal:
+            return None
+        if not records.buffers or records.size_bytes > size_bytes_max:
+            return None
+        records.end_offset = self.chain.end_offset
+        records.leader_epoch = self.epochs.latest_epoch or 0
+        records.generation = self.generation
+        self._pending = JournalRecords(self, records.end_offset)
+        self.is_journaling = True
+        return records
+
+    def finish_journal(self, records: JournalRecords, error: StorageFailure | None) -> bool:
+        """The round has ended. As `finish_sync`."""
+        self.is_journaling = False
+        if error is not None:
+            self.fail(error)
+        elif (
+            self.failure is None
+            and records.generation == self.generation
+            and records.end_offset > self.durable_offset
+        ):
+            self.durable_offset = records.end_offset
+            return True
+        return False
+
+    @property
+    def has_unsynced(self) -> bool:
+        chain = self.chain
+        is_incomplete = self.durable_offset < chain.end_offset or chain.names_unsynced
+        return is_incomplete or (self._pending is None and bool(chain.unsynced))
+
+    def begin_direct_sync(self) -> SyncJob:
+        """Like `begin_sync`, instead of a round of the journal."""
+        job = self.begin_sync()
+        self._pending = JournalRecords(self, self.chain.end_offset)
+        return job
+
+    def begin_sync(self) -> SyncJob:
+        """What to sync for everything appended so far; run it on a thread and give it to `finish_sync`.
+
+        Raises `OSError` when the files cannot be opened; nothing is begun then.
+        """
+        chain = self.chain
+        paths = [segment.log_path for segment in chain.unsynced]
+        directories = [self.directory] if chain.names_unsynced else []
+        if self._is_new:
+            # Whose records they are must be as sure as the records: by it a new topic tells an old one's log.
+            paths.append(f"{self.directory}/{PARTITION_METADATA}")
+            directories.append(os.path.dirname(self.directory))
+        handles = self.cache.pin_all(paths)
+        if self._is_new:
+            self.cache.forget(paths[-1])
+            self._is_new = False
+        for segment in chain.unsynced:
+            segment.has_unsynced_size = False
+        chain.unsynced = []
+        chain.names_unsynced = False
+        self.syncing = SyncJob(
+            self.cache.files,
+            handles,
+            directories,
+            end_offset=chain.end_offset,
+            generation=self.generation,
+            before=self.syncing,
         )
-        for piece in pieces:
-            if not piece.records:
-                continue
-            if piece.base_offset <= durable_offset:
-                durable_offset = max(durable_offset, piece.end_offset)
-            if piece.end_offset <= self.chain.end_offset:
-                continue
-            if piece.leader_epoch < (self.epochs.latest_epoch or 0):
-                break  # another leader has written since, and truncated these
-            if piece.base_offset > self.chain.end_offset:
-                return False
-            records = _between(piece.records, self.chain.end_offset, piece.end_offset)
-            if records:
-                self.append_replicated(records, now_ms=now_ms)
-        has_truncation = any(each.is_truncation for each in pieces)
-        if is_intact and pieces and durable_offset >= self.chain.end_offset and not has_truncation:
-            self._found_durable()
-        elif self.chain.names_unsynced or self.durable_offset < self.chain.end_offset:  # after a crash
-            self._distrust_length()
-        return True
+        return self.syncing
+
+    def finish_sync(self, job: SyncJob, error: OSError | None = None) -> bool:
+        """The job ran: what it covers is durable or, with an error, nobody knows and the log has failed.
+
+        Whether more is durable than before: then `notify_durable` is to be called, which may take a while.
+        """
+        if self.syncing is job:
+            self.syncing = None
+        for handle in job.handles:
+            self.cache.unpin(handle)
+        if error is not None:
+            # Never tried again: the kernel may have dropped the dirty pages, and a second sync would "succeed".
+            self.fail(
+                StorageFailure(
+                    f"the records of {self.directory} could not be synced to disk ({error.strerror or error}): "
+                    "check the disk, then restart the broker"
+                )
+            )
+        elif self.failure is None and job.generation == self.generation:
+            self.segments_durable_offset = max(self.segments_durable_offset, job.end_offset)
+            if job.end_offset > self.durable_offset:
+                self.durable_offset = job.end_offset
+                if self._pending is None and job.end_offset == self.chain.end_offset:
+                    self._pending = JournalRecords(self, job.end_offset)
+                return True
+        return False
+
+    def notify_durable(self) -> None:
+        """Wake those who wait for what has become durable; those who waited for a failed log were woken then."""
+        if self.failure is not None:
+            return
+        self.on_durable()
+        chain, checkpoints = self.chain, self.checkpoints
+        if (
+            chain.bytes_written > checkpoints.due_at_bytes
+            or chain.batches_written > checkpoints.due_at_batches
+        ):
+            self._checkpoint_due()
+
+    def _checkpoint_due(self) -> None:
+        if self._observer is not None:
+            self._observer.on_checkpoint_due(self)
+
+    def begin_checkpoint(self) -> CheckpointJob | None:
+        """What to write so that recovery may start at the present end; None when it already may.
+
+        Raises `OSError` when the files cannot be opened.
+        """
+        chain = self.chain
+        has_deletable = chain.number_of(self.log_start_offset) > 0
+        if self.failure is not None or (chain.end_offset == self.recovery_point and not has_deletable):
+            return None
+        if self.producers.doubtful_from is not None:
+            self.checkpoints.postpone()
+            return None  # what is not verified must not be written down as if it were
+        index_paths = self.checkpoints.save_indexes(self.recovery_point)
+        if index_paths is None:
+            self.checkpoints.make_room(self.log_start_offset)
+            return None  # recovery rebuilds the indexes as long as it starts below them
+        return self.checkpoints.begin(self.files, self.begin_sync(), index_paths, self.producers, self.epochs)
+
+    def finish_checkpoint(self, job: CheckpointJob, error: OSError | None = None) -> None:
+        """The job ran: move the recovery point, which the store then writes down."""
+        if self.finish_sync(job.sync, error):
+            self.notify_durable()  # a sync that ends later makes nothing more durable, and would notify nobody
+        if self.is_closed:
+            return
+        if job.error is not None:
+            _log.warning(
+                "the checkpoint of %s failed (%s): recovery would take longer", self.directory, job.error
+            )
+            self.checkpoints.make_room(self.log_start_offset)
+        is_void = error is not None or job.error is not None or job.sync.generation != self.generation
+        if is_void or self.producers.doubtful_from is not None:
+            self.checkpoints.discard(job)
+            return
+        self.recovery_point = job.sync.end_offset
+        if job.has_snapshot:
+            self.checkpoints.finish(job)
+            self.checkpoints.delete_below(self.log_start_offset, self.producers)
 
     # -- dropping -------------------------------------------------------------------------------------
 
@@ -334,8 +725,7 @@ class Log(MendableLog):
             # A leader that wrote nothing has an epoch here that nobody else knows of.
             self._end_at(self.chain.end_offset)
             return self.chain.end_offset
-        self._generation += 1
-        self._layout += 1
+        self.generation += 1
         first_doubtful = self.producers.doubtful_from
         try:
             end_offset = self.chain.truncate_to(max(offset, self.log_start_offset))
@@ -343,10 +733,11 @@ class Log(MendableLog):
             self.fail(failure)
             raise
         self._end_at(end_offset)
-        self._note_truncated(end_offset)
+        self._pending = None
+        self.segments_durable_offset = min(self.segments_durable_offset, end_offset)
         self.clean_offset = min(self.clean_offset or 0, end_offset)
-        self._snapshots.remove_above(end_offset)
-        self._snapshots.restore(
+        self.checkpoints.snapshots.remove_above(end_offset)
+        self.checkpoints.snapshots.restore(
             self.producers,
             self.chain.segments,
             log_start_offset=self.log_start_offset,
@@ -354,7 +745,7 @@ class Log(MendableLog):
             now_ms=now_ms,
         )
         if first_doubtful is not None and first_doubtful < end_offset:
-            # It may be mended, but only `settle_doubt` tells who aborted.
+            # It may be repaired, but only `LogRepair.rebuild_producer_state` finds out who aborted.
             self.producers.doubt(first_doubtful)
         if self.producers.doubtful_from is not None:
             self.on_suspicion()
@@ -364,15 +755,14 @@ class Log(MendableLog):
         """Let recovery look again at the segment that holds `offset`, or will hold it, and all after it."""
         base_offset = self.chain.segments[self.chain.number_of(offset)].base_offset
         self.recovery_point = min(self.recovery_point, base_offset, offset)
-        self._generation += 1  # a checkpoint that is being written no longer counts
+        self.generation += 1  # a checkpoint that is being written no longer counts
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Drop all records and go on at `offset`, as a follower must that has fallen behind the leader's start.
 
         Where that may be below the recovery point, await `LogStore.allow_truncation` first.
         """
-        self._generation += 1
-        self._layout += 1
+        self.generation += 1
         self.chain.restart_at(offset)
         self.damaged.clear()
         self.log_start_offset = offset
@@ -385,17 +775,17 @@ class Log(MendableLog):
         self._end_at(offset)
         self.epochs.clear()
         self.producers.clear(offset)
-        self._snapshots.clear()
-        self.on_checkpoint_due()  # the start that was written down may be above what is appended from here on
+        self.checkpoints.snapshots.clear()
+        self._checkpoint_due()  # the start that was written down may be above what is appended from here on
 
     def _end_at(self, end_offset: int) -> None:
         self.durable_offset = min(self.durable_offset, end_offset)
         if self.recovery_point > end_offset:
             # Written down soon: after a crash, records appended from here on must not pass for checked ones.
             self.recovery_point = end_offset
-            self.on_checkpoint_due()
+            self._checkpoint_due()
         if self.epochs.truncate_from_end(end_offset):
-            self._epochs_are_saved = False
+            self.checkpoints.epochs_are_saved = False
         self.damaged.truncate_to(end_offset)
 
     def advance_log_start(self, offset: int) -> None:
@@ -404,15 +794,15 @@ class Log(MendableLog):
             raise OffsetOutOfRange(offset, self.log_start_offset, self.chain.end_offset)
         if offset > self.log_start_offset:
             self._start_at(offset)
-        self._delete_below_start()
+        self.checkpoints.delete_below(self.log_start_offset, self.producers)
 
     def _start_at(self, offset: int) -> None:
         self.log_start_offset = offset
         self.damaged.start_at(offset)
         if self.epochs.truncate_from_start(offset):
-            self._epochs_are_saved = False
+            self.checkpoints.epochs_are_saved = False
         self.producers.advance_log_start(offset)
-        self.on_checkpoint_due()
+        self._checkpoint_due()
 
     def delete_oldest(self, count: int, *, now_ms: int) -> None:
         """Delete the `count` oldest segments; when that is all of them, the log rolls first."""
@@ -433,7 +823,6 @@ class Log(MendableLog):
         Its files have their final names (`compaction_swap`). What was replaced lies below the recovery point:
         recovery takes gaps between the segments above it for losses.
         """
-        self._layout += 1
         self.chain.replace(base_offset, size_bytes, replaced)
         self.damaged.drop_segments(replaced)
 
@@ -443,67 +832,40 @@ class Log(MendableLog):
         """Hold no open file and little memory until the log is used again."""
         self.chain.release()
 
-    def close(self) -> None:
-        """Write and sync everything, so that the next opening need not recover. Waits for the disk.
-
-        The caller then writes `recovery_point` down. A log that has failed stays as it is.
-        """
-        job = self.begin_close()
-        if job is not None:
-            try:
-                job.run()
-            except OSError as error:
-                self.finish_close(job, error)
-                return
-        self.finish_close(job)
-
     def begin_close(self) -> CheckpointJob | None:
-        """The part of `close` that blocks, to be run on a thread and given to `finish_close`; None for none."""
+        """What to write and sync so that the next opening need not recover. Run it, give it to `finish_checkpoint`, and
+        `abandon` the log. None for nothing, as for a log that has failed: it stays as it is.
+        """
         if self.failure is not None:
             return None
         try:
             self.chain.seal()
             job = self.begin_checkpoint()
             if job is None and self.chain.unsynced and self.chain.end_offset > 0:
-                job = CheckpointJob(self._cache.files, self.begin_sync(), (), {})
+                job = CheckpointJob(self.files, self.begin_sync(), (), {})
         except OSError as error:
             self.fail(StorageFailure(f"cannot close {self.directory}: {error.strerror}"))
             return None
         return job
 
-    def finish_close(self, job: CheckpointJob | None, error: OSError | None = None) -> None:
-        if job is not None:
-            self.finish_checkpoint(job, error)
-        self.abandon("it was closed")
-
     def abandon(self, reason: str) -> None:
         """Close all files as they are. Reads and writes raise `LogClosed` from now on: they would act on the files of
         another log, if a topic is made that has the name of this one.
         """
-        self._generation += 1
-        self._layout += 1
+        self.generation += 1
         closed = LogClosed(f"{self.directory} is closed: {reason}")
         if self.failure is None:
             self.failure = closed
         self.chain.close()
-        self._cache.end(closed)
+        self.cache.end(closed)
+
+    def _damage_changed(self) -> None:
+        if self._observer is not None:
+            self._observer.on_damage_change(self)
 
     def _remove_at_once(self, paths: Sequence[str]) -> None:
         for path in paths:
-            self._cache.files.remove(path)
-
-
-def _between(records: Buffer, begin_offset: int, end_offset: int) -> memoryview:
-    """The batches that lie between these offsets."""
-    view = memoryview(records)
-    begin = end = 0
-    for position, header in iter_batches(view):
-        if header.base_offset >= end_offset:
-            break
-        end = position + header.size_bytes
-        if header.base_offset < begin_offset:
-            begin = end
-    return view[begin:end]
+            self.cache.files.remove(path)
 
 
 def _refuse(appends: Sequence[Append], error: LogError) -> None:

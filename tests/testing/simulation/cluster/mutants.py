@@ -33,7 +33,7 @@ from penstock.server.handlers import produce
 from penstock.server.transactional_produce import Pending, Verdicts, verdicts
 from penstock.storage.log import producers
 from penstock.storage.log.errors import LogError
-from penstock.storage.log.readable_log import ReadableLog
+from penstock.storage.log.log import Log
 from penstock.storage.log.values import Origin
 from penstock.testing.simulation.__main__ import parse_seeds
 from penstock.testing.simulation.cluster.checkers import strangers
@@ -167,7 +167,7 @@ def _change_state_before_the_write(stack: contextlib.ExitStack) -> None:
 
 def _let_the_stable_offset_stay_below_the_start(stack: contextlib.ExitStack) -> None:
     unstable = property(lambda log: log.producers.first_unstable_offset)
-    _set(stack, ReadableLog, "first_unstable_offset", unstable)
+    _set(stack, Log, "first_unstable_offset", unstable)
 
 
 # -- broker-only APIs are served to everybody -------------------------------------------------------------
