@@ -20,7 +20,7 @@ from penstock.storage.log.values import LogSlice, Origin
 from penstock.storage.producer_snapshot import encode_snapshot
 from penstock.storage.recovery import Checkpointed, load_log
 from penstock.storage.transaction_index import AbortedTransaction
-from tests.storage.logs import NOW_MS, append, checkpoint, close, new_log, sync
+from tests.storage.logs import NOW_MS, append, append_records, checkpoint, close, new_log, sync
 
 T = TypeVar("T")
 
@@ -32,7 +32,7 @@ MARKER_OF_5 = 4
 def end(log: Log, producer_id: int, *, is_commit: bool) -> None:
     marker = EndTxnMarker(is_commit=is_commit, coordinator_epoch=0)
     batch = build_end_txn_batch(marker, producer_id=producer_id, producer_epoch=0, timestamp=NOW_MS)
-    log.append(batch, leader_epoch=0, now_ms=NOW_MS, origin=Origin.COORDINATOR)
+    append_records(log, batch, leader_epoch=0, now_ms=NOW_MS, origin=Origin.COORDINATOR)
 
 
 def write(log: Log, producer_id: int, sequence: int, *, is_transactional: bool = True) -> None:

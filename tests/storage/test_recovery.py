@@ -17,6 +17,7 @@ from tests.storage.logs import (
     NOW_MS,
     all_values,
     append,
+    append_records,
     batch_of,
     checkpoint,
     close,
@@ -238,7 +239,7 @@ def test_an_aborted_transaction_is_known_again(tmp_path: Path) -> None:
     abort = build_end_txn_batch(
         EndTxnMarker(is_commit=False, coordinator_epoch=0), producer_id=5, producer_epoch=0, timestamp=NOW_MS
     )
-    log.append(abort, leader_epoch=0, now_ms=NOW_MS, origin=Origin.COORDINATOR)
+    append_records(log, abort, leader_epoch=0, now_ms=NOW_MS, origin=Origin.COORDINATOR)
     sync(log)
     again = reopened(log)
     [aborted] = again.aborted_transactions(0, 2)

@@ -39,7 +39,7 @@ from penstock.storage.damage import Damage
 from penstock.storage.disk_space import DiskSpace
 from penstock.storage.files import Buffer
 from penstock.storage.flusher import Flusher
-from penstock.storage.log.append import Checked
+from penstock.storage.log.append import Appender, Checked
 from penstock.storage.log.errors import (
     AppendRejected,
     LogCorrupt,
@@ -113,6 +113,7 @@ class Surroundings:
 
 class Replica:
     __slots__ = (
+        "_appender",
         "_end_readers",
         "_followers",
         "_log",
@@ -163,6 +164,7 @@ class Replica:
         self._surroundings = surroundings
         self._saved_high_watermark = saved_high_watermark
         self._log: Log | None = None
+        self._appender: Appender | None = None  # made for the first append
         self._why_not_opened: LogError | None = None
         self._followers: Followers | None = None
         self._queued: list[Commit] = []  # to be written at the end of the turn
@@ -370,12 +372,15 @@ class Replica:
             return True
         log = self._log
         assert log is not None
+        appender = self._appender
+        if appender is None:
+            appender = self._appender = Appender(log)
         try:
-            commit.batches = log.prepare(
+            commit.batches = appender.prepare(
                 records, commit.now_ms, is_from_client=commit.is_from_client, checked=checked
             )
         except CheckElsewhere:
-            self._check_on_thread(commit, records, log)
+            self._check_on_thread(commit, records, appender)
             return False
         except AppendRejected as error:
             commit.fail(error)
@@ -407,11 +412,11 @@ class Replica:
             return self._no_space()
         return None
 
-    def _check_on_thread(self, commit: Commit, records: Buffer, log: Log) -> None:
+    def _check_on_thread(self, commit: Commit, records: Buffer, appender: Appender) -> None:
         """Check what takes long where it holds nobody up; `commit.checking` is done when it has its place."""
         if commit.checking is None:
             commit.checking = Completion()
-        check = log.checking(records, commit.now_ms)
+        check = appender.checking(records, commit.now_ms)
         self._surroundings.checks.call(check, partial(self._checked, commit, records))
 
     def _checked(
@@ -435,10 +440,11 @@ class Replica:
             self._write(queued)
 
     def _write(self, commits: list[Commit]) -> None:
-        log = self.log
+        log, appender = self.log, self._appender
+        assert appender is not None, "it has prepared them"
         why_not: LogError | None = None
         try:
-            log.append_each(commits, leader_epoch=self.leader_epoch, now_ms=commits[-1].now_ms)
+            appender.append_each(commits, leader_epoch=self.leader_epoch, now_ms=commits[-1].now_ms)
         except Exception as error:  # noqa: BLE001  nobody above would answer those who wait
             _log.exception("Cannot append to %s-%d", self.topic, self.partition)
             why_not = StorageError(f"the append failed: {error}")

@@ -5,15 +5,16 @@ Knows files and offsets; producers, epochs and durability are the log's. Only th
 
 import contextlib
 import logging
+import os
 import zlib
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 
 from penstock.config.topic import LONG_MAX, TopicConfig
 from penstock.storage.confirmed_scan import find_cut, sound_batches
-from penstock.storage.file_cache import FileCache
+from penstock.storage.directory_files import PARTITION_METADATA
+from penstock.storage.file_cache import FileCache, Handle
 from penstock.storage.files import Buffer
-from penstock.storage.log.append import split_by_record_count
 from penstock.storage.log.errors import LogError, StorageError, StorageFailure
 from penstock.storage.offset_index import RELATIVE_OFFSET_MAX
 from penstock.storage.segment import LOG, Segment
@@ -42,6 +43,7 @@ class SegmentChain:
         "bytes_written",
         "directory",
         "end_offset",
+        "is_new",
         "layout",
         "names_unsynced",
         "segments",
@@ -73,6 +75,8 @@ class SegmentChain:
         """Segments written to since they were last taken for a sync."""
         self.names_unsynced = False
         """Whether files were created since the directory was last taken for a sync."""
+        self.is_new = False
+        """Whether even the directory was, and `names_unsynced` with it."""
         self._rolled_at_ms = -1
         self.tail: Tail | None = None
         """Where the newest batches of the active segment lie, once this process has written any."""
@@ -335,6 +339,26 @@ class SegmentChain:
         if segment not in self.unsynced:
             self.unsynced.append(segment)
 
+    def take_unsynced(self) -> tuple[list[Handle], list[str]]:
+        """The files and directories to sync for all that was written since the last call. Raises `OSError`.
+
+        The files are pinned. When one cannot be opened, nothing is taken.
+        """
+        paths = [segment.log_path for segment in self.unsynced]
+        directories = [self.directory] if self.names_unsynced else []
+        if self.is_new:
+            # Whose records they are must be as sure as the records: by it a new topic tells an old one's log.
+            paths.append(f"{self.directory}/{PARTITION_METADATA}")
+            directories.append(os.path.dirname(self.directory))
+        handles = self._cache.pin_all(paths)
+        if self.is_new:
+            self._cache.forget(paths[-1])
+        for segment in self.unsynced:
+            segment.has_unsynced_size = False
+        self.unsynced = []
+        self.names_unsynced = self.is_new = False
+        return handles, directories
+
     def restart_at(self, offset: int) -> None:
         """Drop everything and begin an empty segment at `offset`. Waits for the disk."""
         self.layout += 1
@@ -400,3 +424,21 @@ class SegmentChain:
 
 def _base_offset(segment: Segment) -> int:
     return segment.base_offset
+
+
+def split_by_record_count(
+    batches: list[StorableBatch], record_count_first: int, record_count_max: int
+) -> list[list[StorableBatch]]:
+    """Groups that fit a segment by their number of records: `record_count_first` for the first group, which may
+    be empty when not even one batch fits. A single batch that is too large stands alone.
+    """
+    groups: list[list[StorableBatch]] = [[]]
+    room = record_count_first
+    for batch in batches:
+        count = batch.header.last_offset_delta + 1
+        if count > room and (groups[-1] or len(groups) == 1):
+            groups.append([])
+            room = record_count_max
+        groups[-1].append(batch)
+        room -= count
+    return [group for group in groups if group]

@@ -14,6 +14,7 @@ from tests.storage.logs import (
     all_values,
     append,
     append_all,
+    append_records,
     bases,
     batch_of,
     close,
@@ -44,7 +45,7 @@ def test_records_get_the_offsets_that_follow(log: Log) -> None:
 def test_offset_and_epoch_are_written_into_the_given_buffer(log: Log) -> None:
     append(log, "a")
     batch = batch_of("b")
-    log.append(memoryview(batch), leader_epoch=7, now_ms=NOW_MS)
+    append_records(log, memoryview(batch), leader_epoch=7, now_ms=NOW_MS)
     header = parse_header(batch)
     assert (header.base_offset, header.leader_epoch) == (1, 7)
 
@@ -52,7 +53,7 @@ def test_offset_and_epoch_are_written_into_the_given_buffer(log: Log) -> None:
 def test_a_read_only_buffer_is_left_alone(log: Log) -> None:
     append(log, "a")
     batch = bytes(batch_of("b"))
-    log.append(batch, leader_epoch=7, now_ms=NOW_MS)
+    append_records(log, batch, leader_epoch=7, now_ms=NOW_MS)
     assert parse_header(batch).base_offset == 0
     assert all_values(log) == ["a", "b"]
 
@@ -75,7 +76,7 @@ def test_one_bad_batch_of_several_keeps_all_out(log: Log) -> None:
 
 def test_a_client_may_send_only_one_batch(log: Log) -> None:
     with pytest.raises(AppendRejected) as refused:
-        log.append(batch_of("a") + batch_of("b"), leader_epoch=0, now_ms=NOW_MS)
+        append_records(log, batch_of("a") + batch_of("b"), leader_epoch=0, now_ms=NOW_MS)
     assert refused.value.code is ErrorCode.INVALID_RECORD
 
 

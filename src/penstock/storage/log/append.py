@@ -1,33 +1,42 @@
-"""From the bytes that came over the wire to batches that may be stored: checked, rewritten where need be."""
+"""Appends of a leader: from the bytes that came over the wire to batches that are stored.
 
-from collections.abc import Iterator, Sequence
+They are checked and rewritten where need be, each producer is asked whether it may append them, and they get their
+offsets. What one turn of the event loop brings is stored with one write where that can be.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Protocol
 
 import msgspec
 
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.batch import (
+    ATTRIBUTES_POSITION,
+    LOG_APPEND_TIME_FLAG,
     LOG_OVERHEAD,
+    NO_PRODUCER_ID,
     PLACE,
-    crc_is_valid,
     iter_batches,
 )
 from penstock.protocol.records.errors import CorruptRecords
-from penstock.protocol.records.rules import InvalidBatch, Rewrite, ValidationRules
+from penstock.protocol.records.rules import CheckElsewhere, InvalidBatch, Rewrite, ValidationRules, rules_for
 from penstock.protocol.records.validation import rewrite_batch, validate_batch
 from penstock.storage.files import Buffer
 from penstock.storage.log.errors import AppendRejected, LogError
+from penstock.storage.log.log import Log
+from penstock.storage.log.producers import check_producers
 from penstock.storage.log.values import Appended
+from penstock.storage.producer_state import Duplicate
 from penstock.storage.storable_batch import StorableBatch
 from penstock.storage.transaction_permit import TransactionPermit
 
-LEADER_EPOCH_MAX = 2**31 - 1
 HERE_BYTES_MAX = 2 * 1024 * 1024
 """What a batch of a client may grow to before it is checked on a thread: the loop is held for some milliseconds."""
 
 
 class Append(Protocol):
-    """Checked batches, which are stored together or not at all, and under what they may be: see `Log.append_each`."""
+    """Checked batches, which are stored together or not at all, and what permits that."""
 
     batches: list[StorableBatch]
     is_from_client: bool
@@ -38,16 +47,6 @@ class Append(Protocol):
     """Why it has not taken them."""
 
 
-class PreparedAppend(msgspec.Struct):
-    """An `Append` and nothing else."""
-
-    batches: list[StorableBatch]
-    is_from_client: bool = True
-    permit: TransactionPermit | None = None
-    appended: Appended | None = None
-    refusal: LogError | None = None
-
-
 class Checked:
     """Batches that were checked by these rules, and may be stored while they hold."""
 
@@ -56,6 +55,128 @@ class Checked:
     def __init__(self, rules: ValidationRules, batches: list[StorableBatch]) -> None:
         self.rules = rules
         self.batches = batches
+
+
+class Appender:
+    """Appends to one log as its leader, by the settings that its topic has at the time."""
+
+    __slots__ = ("_config", "_rules", "_rules_here", "log")
+
+    def __init__(self, log: Log) -> None:
+        self.log = log
+        self._take_settings()
+
+    def _take_settings(self) -> None:
+        self._config = self.log.config
+        self._rules = rules_for(self._config)
+        self._rules_here = msgspec.structs.replace(self._rules, elsewhere_above_bytes=HERE_BYTES_MAX)
+
+    def _current_rules(self) -> ValidationRules:
+        if self._config is not self.log.config:
+            self._take_settings()
+        return self._rules
+
+    def prepare(
+        self, records: Buffer, now_ms: int, *, is_from_client: bool = True, checked: Checked | None = None
+    ) -> list[StorableBatch]:
+        """Check records, for `append_each`: one batch of a client. Raises `AppendRejected`.
+
+        A client's batch that takes long to check raises `CheckElsewhere`: run `checking` on a thread, and give what it
+        gives as `checked`.
+        """
+        if self._config is not self.log.config:
+            self._take_settings()
+        if checked is not None:
+            if checked.rules is not self._rules:  # the topic's settings changed meanwhile
+                raise CheckElsewhere
+            return checked.batches
+        if not is_from_client:
+            return prepare_own(records, self._rules, now_ms)
+        return [prepare_produced(records, self._rules_here, now_ms)]
+
+    def checking(self, records: Buffer, now_ms: int) -> Callable[[], Checked]:
+        """What checks a client's batch however large it is; to be called where it may take its time."""
+        return partial(check_produced, records, self._current_rules(), now_ms)
+
+    def append_each(self, appends: Sequence[Append], *, leader_epoch: int, now_ms: int) -> None:
+        """Store prepared appends, with one write where that can be. Each gets its own outcome."""
+        producer_ids: set[int] = set()
+        begin = 0
+        for number, append in enumerate(appends):
+            producer_id = append.batches[0].header.producer_id
+            if producer_id == NO_PRODUCER_ID:
+                continue
+            if producer_id in producer_ids:  # it is judged by what it wrote before
+                self._store_each(appends[begin:number], leader_epoch, now_ms)
+                begin = number
+                producer_ids.clear()
+            self._judge(append, leader_epoch)
+            producer_ids.add(producer_id)
+        self._store_each(appends[begin:], leader_epoch, now_ms)
+
+    def _judge(self, append: Append, leader_epoch: int) -> None:
+        """Give an append of a producer its outcome if it is not to be stored: it is refused, or a retry."""
+        if self.log.failure is not None:  # `_store_each` gives it
+            return
+        try:
+            duplicate = check_producers(
+                self.log.producers, append.batches, is_from_client=append.is_from_client, permit=append.permit
+            )
+        except AppendRejected as rejected:
+            append.refusal = rejected
+            return
+        if duplicate is not None:
+            append.appended = self._known(duplicate, leader_epoch)
+
+    def _store_each(self, appends: Sequence[Append], leader_epoch: int, now_ms: int) -> None:
+        """Store those that have no outcome yet."""
+        appends = [each for each in appends if each.appended is None and each.refusal is None]
+        if not appends:
+            return
+        if self.log.failure is not None:  # before them, or by those that came before in the same group
+            _refuse(appends, self.log.failure.with_traceback(None))
+            return
+        batches = appends[0].batches
+        if len(appends) > 1:
+            batches = [batch for append in appends for batch in append.batches]
+            if not self.log.chain.has_room_for(batches, now_ms):
+                for append in appends:
+                    self._store_each([append], leader_epoch, now_ms)
+                return
+        base_offset, log_start_offset = self.log.chain.end_offset, self.log.log_start_offset
+        assign_offsets(batches, base_offset, leader_epoch)
+        try:
+            self.log.store(batches, now_ms)
+        except LogError as error:
+            _refuse(appends, error)
+            return
+        if leader_epoch != self.log.epochs.latest_epoch and leader_epoch >= 0:
+            self.log.assign_epoch(leader_epoch, base_offset)
+        for append in appends:
+            first = append.batches[0]
+            is_log_append_time = first.data[ATTRIBUTES_POSITION + 1] & LOG_APPEND_TIME_FLAG
+            append.appended = Appended(
+                base_offset=first.base_offset,
+                last_offset=append.batches[-1].last_offset,
+                leader_epoch=leader_epoch,
+                log_append_time_ms=first.max_timestamp if is_log_append_time else -1,
+                log_start_offset=log_start_offset,
+            )
+
+    def _known(self, duplicate: Duplicate, leader_epoch: int) -> Appended:
+        return Appended(
+            base_offset=duplicate.first_offset,
+            last_offset=duplicate.last_offset,
+            leader_epoch=leader_epoch,
+            log_append_time_ms=duplicate.timestamp if self._current_rules().is_log_append_time else -1,
+            log_start_offset=self.log.log_start_offset,
+            duplicate=True,
+        )
+
+
+def _refuse(appends: Sequence[Append], error: LogError) -> None:
+    for append in appends:
+        append.refusal = error
 
 
 def check_produced(records: Buffer, rules: ValidationRules, now_ms: int) -> Checked:
@@ -111,62 +232,3 @@ def assign_offsets(batches: Sequence[StorableBatch], next_offset: int, leader_ep
         batch.base_offset = next_offset
         batch.last_offset = next_offset + batch.header.last_offset_delta
         next_offset = batch.last_offset + 1
-
-
-def prepare_replicated(
-    records: Buffer, next_offset: int, leader_epoch_max: int = LEADER_EPOCH_MAX
-) -> list[StorableBatch]:
-    """Check what a follower has fetched: whole batches with good checksums and ascending offsets.
-
-    A partial batch at the end is left out: the leader cuts its answers where it pleases. Offsets may have gaps,
-    which compaction leaves. A leader gives no records of a later epoch than its own: they would be another leader's,
-    who may have another history below them. Raises `AppendRejected`.
-    """
-    view = memoryview(records)
-    batches = []
-    try:
-        for position, header in iter_batches(records):
-            size = header.size_bytes
-            if not crc_is_valid(view, position, size):
-                raise AppendRejected(
-                    ErrorCode.CORRUPT_MESSAGE,
-                    f"the batch at offset {header.base_offset} does not match its CRC",
-                )
-            if header.base_offset < next_offset or header.last_offset_delta < 0:
-                raise AppendRejected(
-                    ErrorCode.OFFSET_OUT_OF_RANGE,
-                    f"a fetched batch begins at offset {header.base_offset}, but the log has all below "
-                    f"{next_offset}: nothing was stored",
-                )
-            if header.leader_epoch > leader_epoch_max:
-                raise AppendRejected(
-                    ErrorCode.UNKNOWN_LEADER_EPOCH,
-                    f"the batch at offset {header.base_offset} was written in leader epoch {header.leader_epoch}, and "
-                    f"the leader of epoch {leader_epoch_max} gave it: nothing was stored",
-                )
-            next_offset = header.next_offset
-            data = view[position : position + size]
-            batches.append(
-                StorableBatch(data, header, header.base_offset, next_offset - 1, header.max_timestamp, size)
-            )
-    except CorruptRecords as error:
-        raise AppendRejected(ErrorCode.CORRUPT_MESSAGE, str(error)) from None
-    return batches
-
-
-def split_by_record_count(
-    batches: list[StorableBatch], record_count_first: int, record_count_max: int
-) -> list[list[StorableBatch]]:
-    """Groups that fit a segment by their number of records: `record_count_first` for the first group, which may
-    be empty when not even one batch fits. A single batch that is too large stands alone.
-    """
-    groups: list[list[StorableBatch]] = [[]]
-    room = record_count_first
-    for batch in batches:
-        count = batch.header.last_offset_delta + 1
-        if count > room and (groups[-1] or len(groups) == 1):
-            groups.append([])
-            room = record_count_max
-        groups[-1].append(batch)
-        room -= count
-    return [group for group in groups if group]

@@ -12,58 +12,37 @@ the journal, `checkpoints` writes what shortens a recovery. `repair` and `replay
 """
 
 import logging
-import os
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Protocol
-
-import msgspec
 
 from penstock.config.topic import TopicConfig
 from penstock.observability.offload import InlineOffload, Offload
-from penstock.protocol.records.batch import ATTRIBUTES_POSITION, LOG_APPEND_TIME_FLAG, NO_PRODUCER_ID
-from penstock.protocol.records.rules import CheckElsewhere, ValidationRules, rules_for
+from penstock.protocol.records.batch import NO_PRODUCER_ID
 from penstock.storage.damaged_ranges import DamagedRanges
-from penstock.storage.directory_files import PARTITION_METADATA
 from penstock.storage.files import Buffer, FileSystem
 from penstock.storage.journal.entries import Kind
 from penstock.storage.journal.journal import Journal
 from penstock.storage.journal.reading import PartitionId
 from penstock.storage.journal.records import JournalRecords
 from penstock.storage.leader_epochs import EpochEntry
-from penstock.storage.log.append import (
-    HERE_BYTES_MAX,
-    LEADER_EPOCH_MAX,
-    Append,
-    Checked,
-    PreparedAppend,
-    assign_offsets,
-    check_produced,
-    prepare_own,
-    prepare_produced,
-    prepare_replicated,
-)
 from penstock.storage.log.checkpoints import LogCheckpoints
 from penstock.storage.log.errors import (
-    AppendRejected,
     LogClosed,
     LogCorrupt,
-    LogError,
     OffsetOutOfRange,
     StorageError,
     StorageFailure,
 )
-from penstock.storage.log.producers import check_producers, note_stored
+from penstock.storage.log.producers import note_stored
 from penstock.storage.log.reader import LogReader, SegmentsChanged
+from penstock.storage.log.replicated import LEADER_EPOCH_MAX, prepare_replicated
 from penstock.storage.log.sync import CheckpointJob, SyncJob
-from penstock.storage.log.values import Appended, Cold, LoadedLog, LogSlice, Origin, TimestampOffset
-from penstock.storage.producer_state import Duplicate
+from penstock.storage.log.values import Appended, Cold, LoadedLog, LogSlice, TimestampOffset
 from penstock.storage.segment import Segment
 from penstock.storage.segment_chain import Discard, SegmentChain
 from penstock.storage.storable_batch import StorableBatch
 from penstock.storage.timestamp_search import TimestampSearch
 from penstock.storage.transaction_index import AbortedTransaction
-from penstock.storage.transaction_permit import TransactionPermit
 
 NO_TOPIC_ID = bytes(16)
 
@@ -88,13 +67,10 @@ class LogObserver(Protocol):
 
 class Log:
     __slots__ = (
-        "_is_new",
         "_journal",
         "_observer",
         "_pending",
         "_reader",
-        "_rules",
-        "_rules_here",
         "cache",
         "chain",
         "checkpoints",
@@ -157,6 +133,7 @@ class Log:
             end_offset=loaded.log_end_offset,
             discard=discard or self._remove_at_once,
         )
+        chain.is_new = is_new
         chain.names_unsynced = is_new or not loaded.names_are_synced
         chain.unsynced = list(loaded.unsynced)
         self.log_start_offset = loaded.log_start_offset
@@ -187,7 +164,6 @@ class Log:
         """Whether a round of the journal is on its way that holds records of this log."""
         self._observer = observer
         self._journal = journal
-        self._is_new = is_new
         self.syncing: SyncJob | None = None
         """The latest sync, while it has not ended."""
         self._pending: JournalRecords | None = None
@@ -196,8 +172,6 @@ class Log:
         """
         if self.durable_offset == chain.end_offset:
             self._pending = JournalRecords(self, chain.end_offset)
-        self._rules: ValidationRules | None = None
-        self._rules_here: ValidationRules | None = None
 
     def __repr__(self) -> str:
         return f"Log({self.topic}-{self.partition}, {self.log_start_offset} to {self.log_end_offset})"
@@ -205,14 +179,7 @@ class Log:
     def configure(self, config: TopicConfig) -> None:
         """Take new settings; they apply from the next append on."""
         self.config = config
-        self._rules = self._rules_here = None
         self.chain.configure(config)
-
-    def _rules_now(self) -> ValidationRules:
-        rules = self._rules
-        if rules is None:
-            rules = self._rules = rules_for(self.config)
-        return rules
 
     @property
     def log_end_offset(self) -> int:
@@ -265,132 +232,6 @@ class Log:
 
     # -- appending ------------------------------------------------------------------------------------
 
-    def append(
-        self,
-        records: Buffer,
-        *,
-        leader_epoch: int,
-        now_ms: int,
-        origin: Origin = Origin.CLIENT,
-        permit: TransactionPermit | None = None,
-    ) -> Appended:
-        """Store batches as the leader: all of them or, with an exception, none. Transactional ones need a permit.
-
-        They are visible to `read` at once, and durable when `durable_offset` has passed them. Writes the offsets
-        into `records` when it is writable. Raises `AppendRejected`, `StorageError` or `StorageFailure`. A client's
-        batch that takes long to check raises `CheckElsewhere`: run `checking` on a thread, and `prepare` with what it
-        gives.
-        """
-        if self.failure is not None:
-            raise self.failure.with_traceback(None)
-        is_from_client = origin is Origin.CLIENT
-        batches = self.prepare(records, now_ms, is_from_client=is_from_client)
-        append = PreparedAppend(batches, is_from_client, permit)
-        self.append_each([append], leader_epoch=leader_epoch, now_ms=now_ms)
-        if append.refusal is not None:
-            raise append.refusal
-        assert append.appended is not None
-        return append.appended
-
-    def _known(self, duplicate: Duplicate, leader_epoch: int) -> Appended:
-        return Appended(
-            base_offset=duplicate.first_offset,
-            last_offset=duplicate.last_offset,
-            leader_epoch=leader_epoch,
-            log_append_time_ms=duplicate.timestamp if self._rules_now().is_log_append_time else -1,
-            log_start_offset=self.log_start_offset,
-            duplicate=True,
-        )
-
-    def prepare(
-        self, records: Buffer, now_ms: int, *, is_from_client: bool = True, checked: Checked | None = None
-    ) -> list[StorableBatch]:
-        """Check records, for `append_each`: one batch of a client. Raises what `append` raises for them.
-
-        `checked` is what `checking` gave for them.
-        """
-        rules = self._rules if self._rules is not None else self._rules_now()
-        if checked is not None:
-            if checked.rules is not rules:  # the topic's settings changed meanwhile
-                raise CheckElsewhere
-            return checked.batches
-        if not is_from_client:
-            return prepare_own(records, rules, now_ms)
-        here = self._rules_here
-        if here is None:
-            here = msgspec.structs.replace(rules, elsewhere_above_bytes=HERE_BYTES_MAX)
-            self._rules_here = here
-        return [prepare_produced(records, here, now_ms)]
-
-    def append_each(self, appends: Sequence[Append], *, leader_epoch: int, now_ms: int) -> None:
-        """Store prepared appends, with one write where that can be. Each gets its own outcome."""
-        producer_ids: set[int] = set()
-        begin = 0
-        for number, append in enumerate(appends):
-            producer_id = append.batches[0].header.producer_id
-            if producer_id == NO_PRODUCER_ID:
-                continue
-            if producer_id in producer_ids:  # it is judged by what it wrote before
-                self._store_each(appends[begin:number], leader_epoch, now_ms)
-                begin = number
-                producer_ids.clear()
-            self._judge(append, leader_epoch)
-            producer_ids.add(producer_id)
-        self._store_each(appends[begin:], leader_epoch, now_ms)
-
-    def _judge(self, append: Append, leader_epoch: int) -> None:
-        """Give an append of a producer its outcome if it is not to be stored: it is refused, or a retry."""
-        if self.failure is not None:  # `_store_each` gives it
-            return
-        try:
-            duplicate = check_producers(
-                self.producers, append.batches, is_from_client=append.is_from_client, permit=append.permit
-            )
-        except AppendRejected as rejected:
-            append.refusal = rejected
-            return
-        if duplicate is not None:
-            append.appended = self._known(duplicate, leader_epoch)
-
-    def _store_each(self, appends: Sequence[Append], leader_epoch: int, now_ms: int) -> None:
-        """Store those that have no outcome yet."""
-        appends = [each for each in appends if each.appended is None and each.refusal is None]
-        if not appends:
-            return
-        if self.failure is not None:  # before them, or by those that came before in the same group
-            _refuse(appends, self.failure.with_traceback(None))
-            return
-        batches = appends[0].batches
-        if len(appends) > 1:
-            batches = [batch for append in appends for batch in append.batches]
-            if not self.chain.has_room_for(batches, now_ms):
-                for append in appends:
-                    self._store_each([append], leader_epoch, now_ms)
-                return
-        base_offset, log_start_offset = self.chain.end_offset, self.log_start_offset
-        assign_offsets(batches, base_offset, leader_epoch)
-        try:
-            self._store(batches, now_ms)
-        except LogError as error:
-            _refuse(appends, error)
-            return
-        if leader_epoch != self.epochs.latest_epoch and leader_epoch >= 0:
-            self._assign_epoch(leader_epoch, base_offset)
-        for append in appends:
-            first = append.batches[0]
-            is_log_append_time = first.data[ATTRIBUTES_POSITION + 1] & LOG_APPEND_TIME_FLAG
-            append.appended = Appended(
-                base_offset=first.base_offset,
-                last_offset=append.batches[-1].last_offset,
-                leader_epoch=leader_epoch,
-                log_append_time_ms=first.max_timestamp if is_log_append_time else -1,
-                log_start_offset=log_start_offset,
-            )
-
-    def checking(self, records: Buffer, now_ms: int) -> Callable[[], Checked]:
-        """What checks a client's batch however large it is; to be called where it may take its time."""
-        return partial(check_produced, records, self._rules_now(), now_ms)
-
     def append_replicated(
         self, records: Buffer, *, now_ms: int, leader_epoch: int = LEADER_EPOCH_MAX
     ) -> Appended | None:
@@ -400,11 +241,11 @@ class Log:
         batches = prepare_replicated(records, self.chain.end_offset, leader_epoch)
         if not batches:
             return None
-        self._store(batches, now_ms)
+        self.store(batches, now_ms)
         for batch in batches:
             epoch = batch.header.leader_epoch
             if epoch != self.epochs.latest_epoch and epoch >= 0:
-                self._assign_epoch(epoch, batch.base_offset)
+                self.assign_epoch(epoch, batch.base_offset)
         return Appended(
             base_offset=batches[0].base_offset,
             last_offset=batches[-1].last_offset,
@@ -413,7 +254,8 @@ class Log:
             log_start_offset=self.log_start_offset,
         )
 
-    def _store(self, batches: list[StorableBatch], now_ms: int) -> None:
+    def store(self, batches: list[StorableBatch], now_ms: int) -> None:
+        """Write batches that have their offsets behind the last one: all or, raising `LogError`, none."""
         self.idle_sweeps = 0
         try:
             self.chain.write(batches, now_ms)
@@ -436,9 +278,10 @@ class Log:
 
     def begin_epoch(self, epoch: int) -> None:
         """From here on the leader of this epoch writes; known before its first record, as Kafka has it."""
-        self._assign_epoch(epoch, self.chain.end_offset)
+        self.assign_epoch(epoch, self.chain.end_offset)
 
-    def _assign_epoch(self, epoch: int, start_offset: int) -> None:
+    def assign_epoch(self, epoch: int, start_offset: int) -> None:
+        """The leader of this epoch has written from `start_offset` on."""
         if self.epochs.assign(epoch, start_offset):
             self.checkpoints.epochs_are_saved = False
 
@@ -556,12 +399,12 @@ class Log:
     def rely_on_journal(self) -> None:
         """By the journal, all that the log has survives a power cut, its names included."""
         self.durable_offset = self.chain.end_offset
-        self.chain.names_unsynced = self._is_new = False
+        self.chain.names_unsynced = self.chain.is_new = False
         self._pending = JournalRecords(self, self.chain.end_offset)
 
     @property
     def may_journal(self) -> bool:
-        return self._pending is not None and not self._is_new and not self.chain.names_unsynced
+        return self._pending is not None and not self.chain.names_unsynced
 
     def begin_journal(self, size_bytes_max: int) -> JournalRecords | None:
         """What to put into the next round of the journal; None when the segments are to be synced instead."""
@@ -608,26 +451,12 @@ class Log:
 
         Raises `OSError` when the files cannot be opened; nothing is begun then.
         """
-        chain = self.chain
-        paths = [segment.log_path for segment in chain.unsynced]
-        directories = [self.directory] if chain.names_unsynced else []
-        if self._is_new:
-            # Whose records they are must be as sure as the records: by it a new topic tells an old one's log.
-            paths.append(f"{self.directory}/{PARTITION_METADATA}")
-            directories.append(os.path.dirname(self.directory))
-        handles = self.cache.pin_all(paths)
-        if self._is_new:
-            self.cache.forget(paths[-1])
-            self._is_new = False
-        for segment in chain.unsynced:
-            segment.has_unsynced_size = False
-        chain.unsynced = []
-        chain.names_unsynced = False
+        handles, directories = self.chain.take_unsynced()
         self.syncing = SyncJob(
-            self.cache.files,
+            self.files,
             handles,
             directories,
-            end_offset=chain.end_offset,
+            end_offset=self.chain.end_offset,
             generation=self.generation,
             before=self.syncing,
         )
@@ -866,8 +695,3 @@ class Log:
     def _remove_at_once(self, paths: Sequence[str]) -> None:
         for path in paths:
             self.cache.files.remove(path)
-
-
-def _refuse(appends: Sequence[Append], error: LogError) -> None:
-    for append in appends:
-        append.refusal = error

@@ -32,6 +32,7 @@ from penstock.server.broker_apis import BROKER_APIS
 from penstock.server.handlers import produce
 from penstock.server.transactional_produce import Pending, Verdicts, verdicts
 from penstock.storage.log import producers
+from penstock.storage.log.append import Appender
 from penstock.storage.log.errors import LogError
 from penstock.storage.log.log import Log
 from penstock.storage.log.values import Origin
@@ -96,7 +97,8 @@ def _append_to_a_follower(stack: contextlib.ExitStack) -> None:
         if how.get("origin") is not Origin.COORDINATOR:
             return append(replica, records, now_ms, **how)
         commit = Commit(replica.leader_epoch, now_ms=now_ms, permit=how.get("permit"))
-        commit.batches = replica.log.prepare(records, now_ms, is_from_client=False)
+        replica._appender = Appender(replica.log)
+        commit.batches = replica._appender.prepare(records, now_ms, is_from_client=False)
         replica._write([commit])
         return commit
 
