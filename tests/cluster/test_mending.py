@@ -123,7 +123,7 @@ def test_an_end_that_is_missing_is_fetched_though_its_size_is_not_known(tmp_path
 
 def test_what_recovery_could_not_tell_of_producers_is_settled_with_the_last_batch(tmp_path: Path) -> None:
     async def scenario(stage: Stage) -> None:
-        stage.replica.log.producers.doubt(2)
+        stage.replica.log.producers.mark_unverified(2)
         stage.peers[1].error = stage.peers[3].error = ErrorCode.NOT_LEADER_OR_FOLLOWER
         await stage.rots(2)
         assert stage.replica.last_stable_offset == 2
@@ -228,7 +228,7 @@ def test_what_is_not_committed_is_not_mended_for_another_may_take_its_place(tmp_
 def test_what_a_lone_replica_knows_of_producers_has_to_do(tmp_path: Path) -> None:
     async def scenario() -> None:
         alone = Rotting(tmp_path, replicas=(NODE,))
-        alone.replica.log.producers.doubt(2)
+        alone.replica.log.producers.mark_unverified(2)
         assert alone.replica.last_stable_offset == 2
         await alone.replica.rebuild_producer_state()
         assert alone.replica.last_stable_offset == COUNT

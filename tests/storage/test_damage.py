@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from penstock.protocol.records.batch import HEADER_SIZE
-from penstock.storage.damage import Damage, SegmentCheck, mends
+from penstock.storage.damage import Damage, SegmentCheck, repairs
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import RealFileSystem
 from penstock.storage.leader_epochs import EpochEntry, LeaderEpochs
@@ -121,14 +121,14 @@ def test_a_segment_of_which_nothing_is_left_is_bad_as_a_whole() -> None:
 def test_only_the_batches_that_stood_there_mend(log: Log) -> None:
     data = content(log)
     wanted = damage(2, 3)
-    assert mends(wanted, data[2 * SIZE : 4 * SIZE], EPOCHS)
-    assert not mends(wanted, data[2 * SIZE : 3 * SIZE], EPOCHS), "too few"
-    assert not mends(wanted, data[3 * SIZE : 5 * SIZE], EPOCHS), "others"
-    assert not mends(wanted, bytes(2 * SIZE), EPOCHS)
+    assert repairs(wanted, data[2 * SIZE : 4 * SIZE], EPOCHS)
+    assert not repairs(wanted, data[2 * SIZE : 3 * SIZE], EPOCHS), "too few"
+    assert not repairs(wanted, data[3 * SIZE : 5 * SIZE], EPOCHS), "others"
+    assert not repairs(wanted, bytes(2 * SIZE), EPOCHS)
     others = LeaderEpochs([EpochEntry(1, 0), EpochEntry(2, 4)])
-    assert not mends(wanted, data[2 * SIZE : 4 * SIZE], others), "of another leader"
+    assert not repairs(wanted, data[2 * SIZE : 4 * SIZE], others), "of another leader"
     data[2 * SIZE + CONTENT] ^= 1
-    assert not mends(wanted, data[2 * SIZE : 4 * SIZE], EPOCHS), "they have rotted too"
+    assert not repairs(wanted, data[2 * SIZE : 4 * SIZE], EPOCHS), "they have rotted too"
 
 
 def test_what_is_damaged_is_not_given_and_all_else_is(log: Log) -> None:

@@ -293,7 +293,7 @@ def test_a_log_that_grows_while_the_store_is_closed_keeps_the_stop_from_counting
 def test_much_appended_moves_the_recovery_point_without_being_asked(
     disk: FaultyDisk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("penstock.storage.log.checkpoints.CHECKPOINT_BYTES", 1_000)
+    monkeypatch.setattr("penstock.storage.log.log.CHECKPOINT_BYTES", 1_000)
 
     async def scenario() -> None:
         store = open_store(disk)

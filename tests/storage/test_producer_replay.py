@@ -200,7 +200,7 @@ def test_a_truncation_that_replays_a_rotten_batch_leaves_doubt_and_says_so(log: 
 def test_what_is_rotten_below_a_snapshot_leaves_no_doubt(log: Log) -> None:
     rot(log, 1)
     again = recovered(log)
-    assert again.producers.doubtful_from is None
+    assert again.producers.unverified_from is None
     assert aborted(again) == aborted(log)
 
 
@@ -263,7 +263,7 @@ def test_a_truncation_between_the_mending_and_the_settling_hides_no_abort(log: L
     [damage] = again.damaged
     assert LogRepair(again).repair(damage, batch)
     again.truncate_to(7, now_ms=NOW_MS)
-    assert again.producers.doubtful_from is not None
+    assert again.producers.unverified_from is not None
     assert settle_doubt(again)
     assert [(each.producer_id, each.last_offset) for each in aborted(again)] == [(5, 1), (5, 4)]
 
@@ -273,7 +273,7 @@ def test_a_truncation_before_what_has_rotted_ends_the_doubt(log: Log) -> None:
     again = recovered(log)
     assert again.first_unstable_offset == 9
     again.truncate_to(9, now_ms=NOW_MS)
-    assert again.producers.doubtful_from is None
+    assert again.producers.unverified_from is None
     assert aborted(again) == aborted(log)
 
 
@@ -288,7 +288,7 @@ def test_aborts_before_the_newest_snapshot_are_told_too_when_recovery_would_begi
     batch = rot(log, 15)
     log.lower_recovery_point(0)
     log.truncate_to(17, now_ms=NOW_MS)  # reads again what came after the checkpoint
-    assert log.producers.doubtful_from is not None
+    assert log.producers.unverified_from is not None
     log.damaged.clear()  # as a check would have found it, and another replica mended it
     segment = log.segments[log.chain.number_of(15)]
     position = segment.file().read(segment.size_bytes, 0).index(batch[:61])
@@ -315,4 +315,4 @@ def test_a_log_that_is_closed_while_a_thread_replays_stays_in_doubt(log: Log) ->
     assert LogRepair(again).repair(damage, batch)
     offload.events = [lambda: again.abandon("of the test")]
     assert not settle_doubt(again)
-    assert again.producers.doubtful_from is not None
+    assert again.producers.unverified_from is not None

@@ -199,7 +199,7 @@ class Replica:
                 opened.producers.trust()
             if opened.losses:
                 _log.error("%s", report(PartitionName(self.topic, self.partition), opened.losses))
-            if opened.damaged or opened.producers.doubtful_from is not None:
+            if opened.damaged or opened.producers.unverified_from is not None:
                 self._suspect()
             if self.is_leader:
                 self._begin_epoch(opened)

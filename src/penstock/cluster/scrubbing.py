@@ -118,7 +118,7 @@ class Scrubber:
         for damage in checked.damaged:
             if damage not in known:
                 log.error("%s is damaged: %s are not what was written", checked.directory, damage)
-        if checked.damaged or checked.producers.doubtful_from is not None:
+        if checked.damaged or checked.producers.unverified_from is not None:
             self._on_damage(replica)
 
     async def _look_through(self, checked: Log, rest_factor: int) -> None:

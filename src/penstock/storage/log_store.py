@@ -91,6 +91,7 @@ class LogStore:
         self.producer_expiration_ms = producer_expiration_ms
         """How long the logs that are opened from now on remember a producer that has gone quiet."""
         self._lock = lock
+        self._discard_files = self._discard  # bound once for all logs
         self._leaves_syncs = False
         self._logs: dict[PartitionName, Log] = {}
         previous_epoch = directory_files.take_clean_mark(files, directory)
@@ -518,7 +519,7 @@ class LogStore:
             config,
             loaded=loaded,
             offload=self._offload,
-            discard=self._discard,
+            discard=self._discard_files,
             is_new=is_new,
             topic_id=topic_id,
             journal=self.journal,
@@ -733,7 +734,7 @@ class LogStore:
         await self._offload.run(self._write_inventory)  # counts only with the mark that follows it
         # Nobody is to append while that is written. Should anybody, the next start must look at it.
         is_clean = all(
-            log.failure is None and log.log_end_offset == point and log.producers.doubtful_from is None
+            log.failure is None and log.log_end_offset == point and log.producers.unverified_from is None
             for log, point in zip(logs, saved, strict=True)
         )
         if is_clean:

@@ -53,14 +53,16 @@ class SegmentReplay:
     ) -> None:
         """`position` is where to begin to read: that of any batch at or below the first that is not known."""
 
-        def doubt(offset: int, next_offset: int) -> None:
+        def mark_unverified(offset: int, next_offset: int) -> None:
             if offset < end_offset and next_offset > producers.end_offset:
-                producers.doubt(max(offset, producers.end_offset))
+                producers.mark_unverified(max(offset, producers.end_offset))
 
         self._producers = producers
         self._end_offset = end_offset
         self._on_completed = on_completed
-        self._batches = sound_batches(read, position, segment.size_bytes, segment.base_offset, doubt)
+        self._batches = sound_batches(
+            read, position, segment.size_bytes, segment.base_offset, mark_unverified
+        )
         self.is_complete = False
 
     def run(self) -> None:

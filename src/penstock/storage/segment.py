@@ -17,7 +17,7 @@ import contextlib
 import logging
 from collections.abc import Sequence
 
-from penstock.storage.file_cache import FileCache
+from penstock.storage.file_cache import FileCache, Handle
 from penstock.storage.files import Buffer, File
 from penstock.storage.log.errors import StorageError, StorageFailure
 from penstock.storage.segment_indexes import (
@@ -54,6 +54,7 @@ class Segment:
     __slots__ = (
         "_cache",
         "_file_size_bytes",
+        "_handle",
         "_index_interval_bytes",
         "_max_timestamp",
         "base_offset",
@@ -73,6 +74,7 @@ class Segment:
     ) -> None:
         """A segment whose file exists and holds `size_bytes` of batches."""
         self._cache = cache
+        self._handle: Handle | None = None
         self.base_offset = base_offset
         self.log_path = f"{directory}/{base_offset:020d}{LOG}"
         self.size_bytes = size_bytes
@@ -103,7 +105,11 @@ class Segment:
 
     def file(self) -> File:
         """The open log file; valid until the next call into the file cache."""
-        return self._cache.file(self.log_path)
+        handle = self._handle
+        if handle is None or handle.is_forgotten:
+            handle = self._handle = self._cache.handle(self.log_path)
+        handle.is_recent = True
+        return handle.file
 
     # -- writing --------------------------------------------------------------------------------------
 
@@ -116,7 +122,7 @@ class Segment:
         position = self.size_bytes
         end = position + size_bytes
         try:
-            file = self._cache.file(self.log_path)
+            file = self.file()
         except OSError as error:
             raise StorageError(
                 f"cannot open {self.log_path}: {error.strerror}; nothing was stored", error
@@ -309,7 +315,7 @@ class Segment:
 
     def release(self) -> None:
         """Hold neither an open file nor indexes, until the segment is used again."""
-        self._cache.forget(self.log_path)
+        self._close_file()
         if self.indexes_in_memory is not None:
             self.save_indexes()
             if self.indexes_in_memory.is_saved:
@@ -317,14 +323,18 @@ class Segment:
                     self._max_timestamp = self.indexes_in_memory.max_timestamp
                 self.indexes_in_memory = None
 
+    def _close_file(self) -> None:
+        self._cache.forget(self.log_path)
+        self._handle = None
+
     def forget(self) -> None:
         """Let go of the open file and of the indexes, saved or not."""
-        self._cache.forget(self.log_path)
+        self._close_file()
         self.indexes_in_memory = None
 
     def rename_as_deleted(self) -> list[str]:
         """Take the files out of the log; gives their new names, for whoever removes them."""
-        self._cache.forget(self.log_path)
+        self._close_file()
         files = self._cache.files
         renamed = []
         for suffix in SUFFIXES:

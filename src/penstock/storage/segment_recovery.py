@@ -173,7 +173,7 @@ class SegmentRecovery:
         if header is not None:
             segment.note_batch(scan.position, position - scan.position, next_offset - 1, header.max_timestamp)
         if next_offset > self._point:
-            self._producers.doubt(max(scan.next_offset, self._point))
+            self._producers.mark_unverified(max(scan.next_offset, self._point))
         _log.error("%s; it was durable before the crash, and is left as it is", what)
         self.damage.append(what)
         self.damaged.append(
@@ -209,7 +209,7 @@ class SegmentRecovery:
         )
         segment.note_batch(damage.position, damage.size_bytes, end_offset - 1, NO_TIMESTAMP)
         if end_offset > self._point:
-            self._producers.doubt(max(scan.next_offset, self._point))
+            self._producers.mark_unverified(max(scan.next_offset, self._point))
         what = f"is damaged at byte {scan.position} ({scan.reason}), but everything below {end_offset} was durable"
         self.losses.append(Loss(path=segment.log_path, what=what, damage=damage))
         return size_bytes, end_offset

@@ -14,7 +14,7 @@ for a checkpoint. Only the event loop calls it.
 import asyncio
 import itertools
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import NamedTuple
@@ -193,7 +193,7 @@ class Journal:
 
     def _write_round(self, records: Sequence[JournalRecords]) -> int:
         size_bytes = ENTRY_BYTES + self._notes_bytes()
-        if not self._has_room(size_bytes, records[:1]):
+        if not self._has_room(size_bytes, records):
             if not self._spare:
                 self._make_spare()
                 return 0
@@ -212,11 +212,13 @@ class Journal:
         return count
 
     def _has_room(self, notes_bytes: int, records: Sequence[JournalRecords]) -> bool:
+        """Whether the current file takes the notes and the first of the records, if there are any."""
         if self._position <= HEADER_BYTES:
             return self._position == HEADER_BYTES  # at the start of a file, whatever there is goes in
         current = self._live[-1]
         limit = current.records_end if records else current.size_bytes
-        return self._position + notes_bytes + _size_of(records) <= limit
+        records_bytes = ENTRY_BYTES + records[0].size_bytes if records else 0
+        return self._position + notes_bytes + records_bytes <= limit
 
     def _notes_bytes(self) -> int:
         if not self._notes:
@@ -419,10 +421,6 @@ def _ended_on_thread(ended: Ended, _: object, error: BaseException | None) -> No
     else:
         ended(OSError(str(error)))
         raise error
-
-
-def _size_of(records: Iterable[JournalRecords]) -> int:
-    return sum(ENTRY_BYTES + each.size_bytes for each in records)
 
 
 def _run_all(jobs: Sequence[SyncJob]) -> None:

@@ -17,18 +17,19 @@ CHECKPOINT_BATCHES = 200_000
 
 
 class LogCheckpoints:
-    __slots__ = ("_chain", "due_at_batches", "due_at_bytes", "epochs_are_saved", "snapshots")
+    __slots__ = ("_chain", "batches_at_last", "bytes_at_last", "epochs_are_saved", "snapshots")
 
     def __init__(self, chain: SegmentChain, snapshots: SnapshotFiles, *, epochs_are_saved: bool) -> None:
         self._chain = chain
         self.snapshots = snapshots
         self.epochs_are_saved = epochs_are_saved
-        self.postpone()
+        self.bytes_at_last = 0
+        self.batches_at_last = 0
 
     def postpone(self) -> None:
         """Let the next be due when as much has been written again."""
-        self.due_at_bytes = self._chain.bytes_written + CHECKPOINT_BYTES
-        self.due_at_batches = self._chain.batches_written + CHECKPOINT_BATCHES
+        self.bytes_at_last = self._chain.bytes_written
+        self.batches_at_last = self._chain.batches_written
 
     def save_indexes(self, recovery_point: int) -> list[str] | None:
         """Save the indexes from the recovery point on; gives their files, None when one could not be saved."""

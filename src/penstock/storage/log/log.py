@@ -25,7 +25,7 @@ from penstock.storage.journal.journal import Journal
 from penstock.storage.journal.reading import PartitionId
 from penstock.storage.journal.records import JournalRecords
 from penstock.storage.leader_epochs import EpochEntry
-from penstock.storage.log.checkpoints import LogCheckpoints
+from penstock.storage.log.checkpoints import CHECKPOINT_BATCHES, CHECKPOINT_BYTES, LogCheckpoints
 from penstock.storage.log.errors import (
     LogClosed,
     LogCorrupt,
@@ -495,8 +495,8 @@ class Log:
         self.on_durable()
         chain, checkpoints = self.chain, self.checkpoints
         if (
-            chain.bytes_written > checkpoints.due_at_bytes
-            or chain.batches_written > checkpoints.due_at_batches
+            chain.bytes_written - checkpoints.bytes_at_last > CHECKPOINT_BYTES
+            or chain.batches_written - checkpoints.batches_at_last > CHECKPOINT_BATCHES
         ):
             self._checkpoint_due()
 
@@ -513,7 +513,7 @@ class Log:
         has_deletable = chain.number_of(self.log_start_offset) > 0
         if self.failure is not None or (chain.end_offset == self.recovery_point and not has_deletable):
             return None
-        if self.producers.doubtful_from is not None:
+        if self.producers.unverified_from is not None:
             self.checkpoints.postpone()
             return None  # what is not verified must not be written down as if it were
         index_paths = self.checkpoints.save_indexes(self.recovery_point)
@@ -534,7 +534,7 @@ class Log:
             )
             self.checkpoints.make_room(self.log_start_offset)
         is_void = error is not None or job.error is not None or job.sync.generation != self.generation
-        if is_void or self.producers.doubtful_from is not None:
+        if is_void or self.producers.unverified_from is not None:
             self.checkpoints.discard(job)
             return
         self.recovery_point = job.sync.end_offset
@@ -555,7 +555,7 @@ class Log:
             self._end_at(self.chain.end_offset)
             return self.chain.end_offset
         self.generation += 1
-        first_doubtful = self.producers.doubtful_from
+        unverified_from = self.producers.unverified_from
         try:
             end_offset = self.chain.truncate_to(max(offset, self.log_start_offset))
         except StorageFailure as failure:
@@ -573,10 +573,10 @@ class Log:
             end_offset=end_offset,
             now_ms=now_ms,
         )
-        if first_doubtful is not None and first_doubtful < end_offset:
+        if unverified_from is not None and unverified_from < end_offset:
             # It may be repaired, but only `LogRepair.rebuild_producer_state` finds out who aborted.
-            self.producers.doubt(first_doubtful)
-        if self.producers.doubtful_from is not None:
+            self.producers.mark_unverified(unverified_from)
+        if self.producers.unverified_from is not None:
             self.on_suspicion()
         return end_offset
 

@@ -1,4 +1,4 @@
-"""What an append means for the producers of a partition: asking before it, telling after it."""
+"""What an append means for the producers of a partition: whether they may, and what is known of them after it."""
 
 import logging
 from collections.abc import Sequence
@@ -43,10 +43,10 @@ def check_producers(
         header = batch.header
         if header.producer_id == NO_PRODUCER_ID:
             continue
-        if producers.doubtful_from is not None:
+        if producers.unverified_from is not None:
             raise AppendRejected(
                 ErrorCode.KAFKA_STORAGE_ERROR,
-                f"a batch behind offset {producers.doubtful_from} has rotted, and with it what is known of producers: "
+                f"a batch from offset {producers.unverified_from} is damaged, and with it what is known of producers: "
                 "try again when it is repaired",
             )
         if header.is_control:

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 
 from penstock.protocol.records.batch import MAGIC_POSITION, iter_batches_strict
-from penstock.storage.damage import Damage, SegmentCheck, mends
+from penstock.storage.damage import Damage, SegmentCheck, repairs
 from penstock.storage.files import Buffer
 from penstock.storage.leader_epochs import LeaderEpochs
 from penstock.storage.log.log import Log
@@ -84,7 +84,7 @@ class LogRepair:
         In place: nothing is ever cut for it. Durable with the next sync. Raises `OSError`, `StorageError`.
         """
         log = self._log
-        if damage not in log.damaged or not mends(damage, batches, log.epochs):
+        if damage not in log.damaged or not repairs(damage, batches, log.epochs):
             return False
         segment = self._segment_of(damage)
         head_bytes = MAGIC_POSITION + 1
@@ -115,7 +115,7 @@ class LogRepair:
         log, chain = self._log, self._log.chain
         is_again = False
         while not log.is_closed:
-            if log.producers.doubtful_from is None:
+            if log.producers.unverified_from is None:
                 return is_again  # what was unverified was truncated
             # What ended below the recovery point was read when nothing was unverified.
             recovery_point = log.recovery_point
@@ -142,7 +142,7 @@ class LogRepair:
         for each in aborted.found:
             chain.segments[chain.number_of(each.last_offset)].note_aborted(each)
         log.producers = producers
-        return producers.doubtful_from is None
+        return producers.unverified_from is None
 
     async def _replay(
         self, producers: ProducerStates, aborted: AbortedSince, layout: int, generation: int
