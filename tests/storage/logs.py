@@ -12,6 +12,7 @@ from penstock.protocol.records.record import decode_records
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import Buffer, RealFileSystem
 from penstock.storage.log.append import Appender
+from penstock.storage.log.checkpoint import LogCheckpoint
 from penstock.storage.log.errors import LogError
 from penstock.storage.log.log import Log
 from penstock.storage.log.values import Appended, Cold, LogSlice, Origin
@@ -109,18 +110,18 @@ def sync(log: Log) -> None:
 
 
 def checkpoint(log: Log) -> None:
-    job = log.begin_checkpoint()
+    job = LogCheckpoint(log).begin()
     if job is not None:
         job.run()
-        log.finish_checkpoint(job)
+        LogCheckpoint(log).finish(job)
 
 
 def close(log: Log) -> None:
     """As a broker does that stops cleanly."""
-    job = log.begin_close()
+    job = LogCheckpoint(log).begin_close()
     if job is not None:
         job.run()
-        log.finish_checkpoint(job)
+        LogCheckpoint(log).finish(job)
     log.abandon("it was closed")
 
 

@@ -11,6 +11,7 @@ from penstock.protocol.records.batch import iter_batches_strict
 from penstock.protocol.records.builder import NewRecord, build_batch
 from penstock.protocol.records.record import Record, decode_records
 from penstock.storage.file_cache import FileCache
+from penstock.storage.log.checkpoint import LogCheckpoint
 from penstock.storage.log.log import Log
 from penstock.storage.log.values import Appended, LoadedLog, LogSlice
 from penstock.storage.recovery import Checkpointed, create_log, load_log
@@ -95,15 +96,15 @@ class Machine:
 
     def checkpoint(self) -> None:
         """Sync everything, and let the next recovery start at the log's present end."""
-        job = self.log.begin_checkpoint()
+        job = LogCheckpoint(self.log).begin()
         if job is None:
             return
         try:
             job.run()
         except OSError as error:
-            self.log.finish_checkpoint(job, error)
+            LogCheckpoint(self.log).finish(job, error)
         else:
-            self.log.finish_checkpoint(job)
+            LogCheckpoint(self.log).finish(job)
         self.checkpointed = Checkpointed(
             was_clean=False,
             recovery_point=self.log.recovery_point,

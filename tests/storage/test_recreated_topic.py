@@ -13,6 +13,7 @@ import pytest
 from penstock.observability.clock import ManualClock
 from penstock.observability.offload import Offload, ThreadOffload
 from penstock.storage.files import read_whole
+from penstock.storage.log.checkpoint import LogCheckpoint
 from penstock.storage.log.errors import LogError, is_disk_failure
 from penstock.storage.log.log import Log
 from penstock.storage.log.repair import LogRepair
@@ -189,10 +190,10 @@ def test_a_truncation_that_waits_for_its_recovery_point_ends_when_the_topic_is_m
         truncating = asyncio.ensure_future(topic.store.allow_truncation(topic.old, 4))
         await turns()
         topic.make_again()
-        job = topic.new.begin_checkpoint()
+        job = LogCheckpoint(topic.new).begin()
         assert job is not None
         job.run()
-        topic.new.finish_checkpoint(job)
+        LogCheckpoint(topic.new).finish(job)
         topic.files = topic.files_of_new()
         topic.held.free()
         await turns(200)

@@ -40,6 +40,7 @@ from penstock.storage.inventory import LogInventory, SegmentInventory
 from penstock.storage.journal.entries import Kind
 from penstock.storage.journal.journal import Journal
 from penstock.storage.journal.reading import PartitionId, Piece, read_journal
+from penstock.storage.log.checkpoint import LogCheckpoint
 from penstock.storage.log.errors import DirectoryInUse, DirectoryMismatch, LogCorrupt, StorageError
 from penstock.storage.log.log import Log
 from penstock.storage.log.repair import LogRepair
@@ -390,11 +391,11 @@ class LogStore:
         From a lower point on it would take the gap for the end of the log, and cut what is acknowledged from now on.
         """
         try:
-            job = log.begin_checkpoint()
+            job = LogCheckpoint(log).begin()
             if job is None:
                 return
             job.run_noting_failure()
-            log.finish_checkpoint(job, job.failure)
+            LogCheckpoint(log).finish(job, job.failure)
             if log.failure is None:
                 self._offsets.recovery_points[name] = log.recovery_point
                 self._offsets.prepare(RECOVERY_POINTS, self._offsets.recovery_points)()
@@ -614,7 +615,7 @@ class LogStore:
 
     async def _checkpoint_one(self, log: Log) -> None:
         try:
-            job = log.begin_checkpoint()
+            job = LogCheckpoint(log).begin()
         except OSError as error:
             _log.warning(
                 "no checkpoint of %s (%s): recovery would take longer", log.directory, error.strerror
@@ -622,7 +623,7 @@ class LogStore:
             return
         if job is not None:
             await self._offload.run(job.run_noting_failure)
-            log.finish_checkpoint(job, job.failure)
+            LogCheckpoint(log).finish(job, job.failure)
 
     async def allow_truncation(self, log: Log, offset: int) -> None:
         """Lower the recovery point on disk, so that the log may drop what it has from `offset` on, or go on there.
@@ -762,10 +763,10 @@ class LogStore:
     async def _close_each(self, logs: Iterator[Log]) -> None:
         """Not all at once: each holds its files open meanwhile."""
         for log in logs:
-            job = log.begin_close()
+            job = LogCheckpoint(log).begin_close()
             if job is not None:
                 await self._offload.run(job.run_noting_failure)
-                log.finish_checkpoint(job, job.failure)
+                LogCheckpoint(log).finish(job, job.failure)
 
 
 def _require_no_logs(files: FileSystem, directory: str) -> None:

@@ -174,6 +174,7 @@ class _Loader:
             self._note_losses()
         self._epochs.truncate_from_end(end_offset)
         self._epochs.truncate_from_start(log_start)
+        self._epochs.is_saved = False
         return LoadedLog(
             cache=self._cache,
             segments=self._segments,
@@ -185,7 +186,6 @@ class _Loader:
             recovery_point=min(point, end_offset),
             producers=self._producers,
             epochs=self._epochs,
-            epochs_are_saved=False,
             snapshots=self._snapshots,
             damage=tuple(self._damage),
             damaged=tuple(self._damaged),

@@ -39,8 +39,8 @@ class SegmentChain:
         "_grow_by_bytes",
         "_rolled_at_ms",
         "active",
-        "batches_written",
-        "bytes_written",
+        "counted_batches",
+        "counted_bytes",
         "directory",
         "end_offset",
         "is_new",
@@ -69,8 +69,8 @@ class SegmentChain:
         """Ascending and never empty; the last is active."""
         self.active = segments[-1]
         self.end_offset = end_offset
-        self.bytes_written = 0
-        self.batches_written = 0
+        self.counted_bytes = 0
+        self.counted_batches = 0
         self.unsynced: list[Segment] = []
         """Segments written to since they were last taken for a sync."""
         self.names_unsynced = False
@@ -169,8 +169,8 @@ class SegmentChain:
         position = segment.write(buffers, size_bytes, grow_by_bytes)
         segment.note_batches(position, batches)
         tail.add([batch.last_offset for batch in batches], sizes)
-        self.bytes_written += size_bytes
-        self.batches_written += len(batches)
+        self.counted_bytes += size_bytes
+        self.counted_batches += len(batches)
         if not self.unsynced or self.unsynced[-1] is not segment:
             self.unsynced.append(segment)
 
@@ -338,6 +338,10 @@ class SegmentChain:
         """Let the next sync include this segment."""
         if segment not in self.unsynced:
             self.unsynced.append(segment)
+
+    def count_anew(self) -> None:
+        """Begin again to count what is written."""
+        self.counted_bytes = self.counted_batches = 0
 
     def take_unsynced(self) -> tuple[list[Handle], list[str]]:
         """The files and directories to sync for all that was written since the last call. Raises `OSError`.

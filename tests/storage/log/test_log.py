@@ -7,6 +7,7 @@ import pytest
 
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.batch import HEADER_SIZE, parse_header
+from penstock.storage.log.checkpoint import LogCheckpoint
 from penstock.storage.log.errors import AppendRejected, StorageFailure
 from penstock.storage.log.log import Log
 from tests.storage.logs import (
@@ -228,11 +229,11 @@ def test_what_a_checkpoint_makes_durable_is_told_too(log: Log) -> None:
     told: list[int] = []
     log.on_durable = lambda: told.append(log.durable_offset)
     append(log, "a")
-    job = log.begin_checkpoint()
+    job = LogCheckpoint(log).begin()
     assert job is not None
     later = log.begin_sync()
     job.run()
-    log.finish_checkpoint(job)
+    LogCheckpoint(log).finish(job)
     later.run()
     assert not log.finish_sync(later)
     assert told == [1]

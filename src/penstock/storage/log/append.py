@@ -151,7 +151,7 @@ class Appender:
             _refuse(appends, error)
             return
         if leader_epoch != self.log.epochs.latest_epoch and leader_epoch >= 0:
-            self.log.assign_epoch(leader_epoch, base_offset)
+            self.log.epochs.assign(leader_epoch, base_offset)
         for append in appends:
             first = append.batches[0]
             is_log_append_time = first.data[ATTRIBUTES_POSITION + 1] & LOG_APPEND_TIME_FLAG

@@ -4,11 +4,11 @@
 
 Everything below `durable_offset` survives a power cut; everything below `recovery_point` need not be looked at
 after one. Only the event loop calls a log, and no call waits for the disk longer than a write to the page cache
-takes, but for the rare ones that say so. What blocks is handed out as a job (`begin_sync`, `begin_checkpoint`), to be
-run on a thread and given back (`finish_sync`, `finish_checkpoint`), or is awaited (`read_cold`).
+takes, but for the rare ones that say so. What blocks is handed out as a job (`begin_sync`), to be run on a thread and
+given back (`finish_sync`), or is awaited (`read_cold`).
 
 Its parts: `segment_chain` has the records, `reader` reads them, `journal.records` collects what is to become durable by
-the journal, `checkpoints` writes what shortens a recovery. `repair` and `replay` are clients of a log.
+the journal. Its clients: `append` (as a leader), `checkpoint`, `repair`, `replay`.
 """
 
 import logging
@@ -25,7 +25,6 @@ from penstock.storage.journal.journal import Journal
 from penstock.storage.journal.reading import PartitionId
 from penstock.storage.journal.records import JournalRecords
 from penstock.storage.leader_epochs import EpochEntry
-from penstock.storage.log.checkpoints import CHECKPOINT_BATCHES, CHECKPOINT_BYTES, LogCheckpoints
 from penstock.storage.log.errors import (
     LogClosed,
     LogCorrupt,
@@ -36,7 +35,7 @@ from penstock.storage.log.errors import (
 from penstock.storage.log.producers import note_stored
 from penstock.storage.log.reader import LogReader, SegmentsChanged
 from penstock.storage.log.replicated import LEADER_EPOCH_MAX, prepare_replicated
-from penstock.storage.log.sync import CheckpointJob, SyncJob
+from penstock.storage.log.sync import SyncJob
 from penstock.storage.log.values import Appended, Cold, LoadedLog, LogSlice, TimestampOffset
 from penstock.storage.segment import Segment
 from penstock.storage.segment_chain import Discard, SegmentChain
@@ -45,6 +44,9 @@ from penstock.storage.timestamp_search import TimestampSearch
 from penstock.storage.transaction_index import AbortedTransaction
 
 NO_TOPIC_ID = bytes(16)
+CHECKPOINT_BYTES = 64 << 20
+CHECKPOINT_BATCHES = 200_000
+"""A checkpoint is due after so much: reading and checking it again takes a recovery a fraction of a second."""
 
 _log = logging.getLogger(__name__)
 
@@ -73,7 +75,6 @@ class Log:
         "_reader",
         "cache",
         "chain",
-        "checkpoints",
         "clean_offset",
         "config",
         "damage",
@@ -95,6 +96,7 @@ class Log:
         "producers",
         "recovery_point",
         "segments_durable_offset",
+        "snapshots",
         "syncing",
         "topic",
     )
@@ -149,7 +151,7 @@ class Log:
         self.damaged = DamagedRanges(loaded.damaged, self._damage_changed)
         self.losses = loaded.losses
         """What was missing when the log was opened."""
-        self.checkpoints = LogCheckpoints(chain, loaded.snapshots, epochs_are_saved=loaded.epochs_are_saved)
+        self.snapshots = loaded.snapshots
         self._reader = LogReader(chain, loaded.cache, self.offload, self.damaged)
         self.failure: StorageFailure | None = None
         self.generation = 0
@@ -245,7 +247,7 @@ class Log:
         for batch in batches:
             epoch = batch.header.leader_epoch
             if epoch != self.epochs.latest_epoch and epoch >= 0:
-                self.assign_epoch(epoch, batch.base_offset)
+                self.epochs.assign(epoch, batch.base_offset)
         return Appended(
             base_offset=batches[0].base_offset,
             last_offset=batches[-1].last_offset,
@@ -278,17 +280,7 @@ class Log:
 
     def begin_epoch(self, epoch: int) -> None:
         """From here on the leader of this epoch writes; known before its first record, as Kafka has it."""
-        self.assign_epoch(epoch, self.chain.end_offset)
-
-    def assign_epoch(self, epoch: int, start_offset: int) -> None:
-        """The leader of this epoch has written from `start_offset` on."""
-        if self.epochs.assign(epoch, start_offset):
-            self.checkpoints.epochs_are_saved = False
-
-    def learn_epoch(self, epoch: int, start_offset: int) -> None:
-        """A batch of `epoch` stands at `start_offset`, in the middle of the log."""
-        if epoch >= 0 and self.epochs.learn(epoch, start_offset):
-            self.checkpoints.epochs_are_saved = False
+        self.epochs.assign(epoch, self.chain.end_offset)
 
     # -- reading --------------------------------------------------------------------------------------
 
@@ -493,54 +485,13 @@ class Log:
         if self.failure is not None:
             return
         self.on_durable()
-        chain, checkpoints = self.chain, self.checkpoints
-        if (
-            chain.bytes_written - checkpoints.bytes_at_last > CHECKPOINT_BYTES
-            or chain.batches_written - checkpoints.batches_at_last > CHECKPOINT_BATCHES
-        ):
+        chain = self.chain
+        if chain.counted_bytes > CHECKPOINT_BYTES or chain.counted_batches > CHECKPOINT_BATCHES:
             self._checkpoint_due()
 
     def _checkpoint_due(self) -> None:
         if self._observer is not None:
             self._observer.on_checkpoint_due(self)
-
-    def begin_checkpoint(self) -> CheckpointJob | None:
-        """What to write so that recovery may start at the present end; None when it already may.
-
-        Raises `OSError` when the files cannot be opened.
-        """
-        chain = self.chain
-        has_deletable = chain.number_of(self.log_start_offset) > 0
-        if self.failure is not None or (chain.end_offset == self.recovery_point and not has_deletable):
-            return None
-        if self.producers.unverified_from is not None:
-            self.checkpoints.postpone()
-            return None  # what is not verified must not be written down as if it were
-        index_paths = self.checkpoints.save_indexes(self.recovery_point)
-        if index_paths is None:
-            self.checkpoints.make_room(self.log_start_offset)
-            return None  # recovery rebuilds the indexes as long as it starts below them
-        return self.checkpoints.begin(self.files, self.begin_sync(), index_paths, self.producers, self.epochs)
-
-    def finish_checkpoint(self, job: CheckpointJob, error: OSError | None = None) -> None:
-        """The job ran: move the recovery point, which the store then writes down."""
-        if self.finish_sync(job.sync, error):
-            self.notify_durable()  # a sync that ends later makes nothing more durable, and would notify nobody
-        if self.is_closed:
-            return
-        if job.error is not None:
-            _log.warning(
-                "the checkpoint of %s failed (%s): recovery would take longer", self.directory, job.error
-            )
-            self.checkpoints.make_room(self.log_start_offset)
-        is_void = error is not None or job.error is not None or job.sync.generation != self.generation
-        if is_void or self.producers.unverified_from is not None:
-            self.checkpoints.discard(job)
-            return
-        self.recovery_point = job.sync.end_offset
-        if job.has_snapshot:
-            self.checkpoints.finish(job)
-            self.checkpoints.delete_below(self.log_start_offset, self.producers)
 
     # -- dropping -------------------------------------------------------------------------------------
 
@@ -565,8 +516,8 @@ class Log:
         self._pending = None
         self.segments_durable_offset = min(self.segments_durable_offset, end_offset)
         self.clean_offset = min(self.clean_offset or 0, end_offset)
-        self.checkpoints.snapshots.remove_above(end_offset)
-        self.checkpoints.snapshots.restore(
+        self.snapshots.remove_above(end_offset)
+        self.snapshots.restore(
             self.producers,
             self.chain.segments,
             log_start_offset=self.log_start_offset,
@@ -604,7 +555,7 @@ class Log:
         self._end_at(offset)
         self.epochs.clear()
         self.producers.clear(offset)
-        self.checkpoints.snapshots.clear()
+        self.snapshots.clear()
         self._checkpoint_due()  # the start that was written down may be above what is appended from here on
 
     def _end_at(self, end_offset: int) -> None:
@@ -613,8 +564,7 @@ class Log:
             # Written down soon: after a crash, records appended from here on must not pass for checked ones.
             self.recovery_point = end_offset
             self._checkpoint_due()
-        if self.epochs.truncate_from_end(end_offset):
-            self.checkpoints.epochs_are_saved = False
+        self.epochs.truncate_from_end(end_offset)
         self.damaged.truncate_to(end_offset)
 
     def advance_log_start(self, offset: int) -> None:
@@ -623,13 +573,19 @@ class Log:
             raise OffsetOutOfRange(offset, self.log_start_offset, self.chain.end_offset)
         if offset > self.log_start_offset:
             self._start_at(offset)
-        self.checkpoints.delete_below(self.log_start_offset, self.producers)
+        self.delete_below_start()
+
+    def delete_below_start(self) -> None:
+        """Delete the segments below the start whose producers are in a snapshot: retries must still be known."""
+        count = self.chain.number_of(self.log_start_offset)
+        if len(self.producers):
+            count = min(count, self.chain.number_of(self.snapshots.newest or 0))
+        self.chain.delete_oldest(count)
 
     def _start_at(self, offset: int) -> None:
         self.log_start_offset = offset
         self.damaged.start_at(offset)
-        if self.epochs.truncate_from_start(offset):
-            self.checkpoints.epochs_are_saved = False
+        self.epochs.truncate_from_start(offset)
         self.producers.advance_log_start(offset)
         self._checkpoint_due()
 
@@ -660,22 +616,6 @@ class Log:
     def release(self) -> None:
         """Hold no open file and little memory until the log is used again."""
         self.chain.release()
-
-    def begin_close(self) -> CheckpointJob | None:
-        """What to write and sync so that the next opening need not recover. Run it, give it to `finish_checkpoint`, and
-        `abandon` the log. None for nothing, as for a log that has failed: it stays as it is.
-        """
-        if self.failure is not None:
-            return None
-        try:
-            self.chain.seal()
-            job = self.begin_checkpoint()
-            if job is None and self.chain.unsynced and self.chain.end_offset > 0:
-                job = CheckpointJob(self.files, self.begin_sync(), (), {})
-        except OSError as error:
-            self.fail(StorageFailure(f"cannot close {self.directory}: {error.strerror}"))
-            return None
-        return job
 
     def abandon(self, reason: str) -> None:
         """Close all files as they are. Reads and writes raise `LogClosed` from now on: they would act on the files of

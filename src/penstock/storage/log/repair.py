@@ -98,7 +98,8 @@ class LogRepair:
             segment.install_indexes(segment.rebuilt_indexes(), replace=True)
         for _, header in iter_batches_strict(batches):
             # Recovery may have passed over the batches with which an epoch begins.
-            log.learn_epoch(header.leader_epoch, header.base_offset)
+            if header.leader_epoch >= 0:
+                log.epochs.learn(header.leader_epoch, header.base_offset)
         log.damaged.remove(damage)
         return True
 
@@ -119,7 +120,7 @@ class LogRepair:
                 return is_again  # what was unverified was truncated
             # What ended below the recovery point was read when nothing was unverified.
             recovery_point = log.recovery_point
-            snapshots = log.checkpoints.snapshots
+            snapshots = log.snapshots
             begin = max(snapshots.newest_until(recovery_point) or 0, log.log_start_offset)
             if any(each.next_offset > begin for each in log.damaged):
                 return False
