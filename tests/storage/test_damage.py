@@ -1,4 +1,4 @@
-"""Bytes that rot: where they are found, what is still given, and what mends them."""
+"""Bytes that rot: where they are found, what is still given, and what repairs them."""
 
 import asyncio
 from pathlib import Path
@@ -118,7 +118,7 @@ def test_a_segment_of_which_nothing_is_left_is_bad_as_a_whole() -> None:
     assert found_in(bytearray(5 * SIZE), 5) == [damage(0, 4)]
 
 
-def test_only_the_batches_that_stood_there_mend(log: Log) -> None:
+def test_only_the_batches_that_stood_there_repair_it(log: Log) -> None:
     data = content(log)
     wanted = damage(2, 3)
     assert repairs(wanted, data[2 * SIZE : 4 * SIZE], EPOCHS)
@@ -156,7 +156,7 @@ def test_a_damaged_header_hides_nothing_that_stands_behind_it(tmp_path: Path, pl
 
 
 @pytest.mark.parametrize("place", [CONTENT, LENGTH])
-def test_a_log_is_mended_in_place_and_durable_with_the_next_sync(log: Log, place: int) -> None:
+def test_a_log_is_repaired_in_place_and_durable_with_the_next_sync(log: Log, place: int) -> None:
     sound = content(log)
     rot(log, 4, place)
     (found,) = check(log)
@@ -283,7 +283,7 @@ def test_a_leader_epoch_that_begins_with_a_damaged_batch_is_known_all_the_same(l
 
 
 @pytest.mark.parametrize("epoch", [3, 4])
-def test_a_leader_epoch_that_begins_where_nothing_could_be_read_is_known_when_it_is_mended(
+def test_a_leader_epoch_that_begins_where_nothing_could_be_read_is_known_when_it_is_repaired(
     log: Log, epoch: int
 ) -> None:
     append(log, "x", epoch=epoch)

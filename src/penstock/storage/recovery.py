@@ -8,7 +8,7 @@ After a clean stop everything is as the checkpoint says, and hardly a file is to
    page cache only.
 Something wrong below the recovery point is reported and left as it is: that is damage, not a torn tail. So is what was
 committed when the high watermark was last written down, if sound batches follow it: it was durable then, and other
-replicas have it. What it said of producers is in doubt until it is mended: see `producer_state`.
+replicas have it. What it said of producers is unverified until it is repaired: see `producer_state`.
 
 Records that were durable and are gone are missing, see `missing`: those that a clean stop has listed, and after any
 other stop those at the end that the checkpoints vouch for.
