@@ -14,7 +14,7 @@ from penstock.observability.clock import ManualClock
 from penstock.observability.offload import InlineOffload
 from penstock.storage.file_cache import FileCache
 from penstock.storage.flusher import Flusher
-from penstock.storage.log import Log
+from penstock.storage.log.log import Log
 from penstock.storage.recovery import create_log
 from penstock.testing.disk import FaultyDisk
 from tests.storage.logs import NOW_MS, batch_of, config_of

@@ -18,12 +18,13 @@ from penstock.observability.clock import SystemClock
 from penstock.observability.offload import InlineOffload, Then
 from penstock.protocol.compression import Codec
 from penstock.protocol.errors import ErrorCode
-from penstock.storage.append import HERE_BYTES_MAX
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import Usage
 from penstock.storage.flusher import Flusher
-from penstock.storage.log import Log, Origin
-from penstock.storage.log_errors import LogError, NoSpace
+from penstock.storage.log.append import HERE_BYTES_MAX
+from penstock.storage.log.errors import LogError, NoSpace
+from penstock.storage.log.log import Log
+from penstock.storage.log.values import Origin
 from penstock.storage.log_store import LogStore
 from penstock.storage.recovery import create_log
 from penstock.testing.disk import FaultyDisk, Operation

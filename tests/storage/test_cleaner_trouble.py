@@ -12,8 +12,8 @@ from penstock.storage.cleaner import Cleaner, CleanerSettings
 from penstock.storage.cleaner_passes import CleanerPasses
 from penstock.storage.compaction_rewrite import CompactionJob, CompactionResult
 from penstock.storage.compaction_worker import OffloadedCompactor
-from penstock.storage.log import Log
-from penstock.storage.log_errors import LogCorrupt
+from penstock.storage.log.errors import LogCorrupt
+from penstock.storage.log.log import Log
 from tests.storage.keyed_store import HOUR_MS, NOW_MS, KeyedStore, Partition
 
 

@@ -14,7 +14,7 @@ from penstock.storage.checkpoints import (
     write_offsets,
 )
 from penstock.storage.flusher import Flusher
-from penstock.storage.log import Log
+from penstock.storage.log.log import Log
 from penstock.storage.log_store import LogStore
 from penstock.storage.offset_checkpoints import OffsetCheckpoints
 from penstock.testing.disk import FaultyDisk, Keep, PowerCut

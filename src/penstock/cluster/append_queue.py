@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Final
 from penstock.cluster.commit import ALL, Commit
 from penstock.observability.completion import Completion
 from penstock.protocol.records.rules import CheckElsewhere
-from penstock.storage.append import Checked
 from penstock.storage.files import Buffer
-from penstock.storage.log import Log
-from penstock.storage.log_errors import AppendRejected, LogError, StorageError
+from penstock.storage.log.append import Appender, Checked
+from penstock.storage.log.errors import AppendRejected, LogError, StorageError
+from penstock.storage.log.log import Log
 
 if TYPE_CHECKING:
     from penstock.cluster.replica import Replica
@@ -52,22 +52,24 @@ def fail_all(waiting: list[Commit], error: LogError) -> None:
 class AppendQueue:
     """Of one replica, which decides who may append and how far the records are safe."""
 
-    __slots__ = ("_queued", "_replica", "uncommitted", "undurable")
+    __slots__ = ("_appender", "_queued", "_replica", "uncommitted", "undurable")
 
     def __init__(self, replica: "Replica") -> None:
         self._replica = replica
+        self._appender: Appender | None = None
         self._queued: list[Commit] = []  # to be written at the end of the turn
         self.uncommitted: list[Commit] = []
         self.undurable: list[Commit] = []  # which wait for this broker's disk alone
 
     def add(self, commit: Commit, records: Buffer, log: Log, checked: Checked | None = None) -> bool:
         """Give the commit its place in the order of appends, or refuse it; False if it is to be checked before."""
+        appender = self._appender or self.appender(log)
         try:
-            commit.batches = log.prepare(
+            commit.batches = appender.prepare(
                 records, commit.now_ms, is_from_client=commit.is_from_client, checked=checked
             )
         except CheckElsewhere:
-            self._check_on_thread(commit, records, log)
+            self._check_on_thread(commit, records, appender)
             return False
         except AppendRejected as error:
             commit.fail(error)
@@ -84,11 +86,17 @@ class AppendQueue:
             self.write_queued()
         return True
 
-    def _check_on_thread(self, commit: Commit, records: Buffer, log: Log) -> None:
+    def appender(self, log: Log) -> Appender:
+        """Made for the first append."""
+        if self._appender is None:
+            self._appender = Appender(log)
+        return self._appender
+
+    def _check_on_thread(self, commit: Commit, records: Buffer, appender: Appender) -> None:
         """Check what takes long where it holds nobody up; `commit.checking` is done when it has its place."""
         if commit.checking is None:
             commit.checking = Completion()
-        check = log.checking(records, commit.now_ms)
+        check = appender.checking(records, commit.now_ms)
         self._replica.deps.checks.call(check, partial(self._checked, commit, records))
 
     def _checked(
@@ -120,7 +128,9 @@ class AppendQueue:
         replica, deps = self._replica, self._replica.deps
         error_of_all: LogError | None = None
         try:
-            log.append_each(commits, leader_epoch=replica.leader_epoch, now_ms=commits[-1].now_ms)
+            self.appender(log).append_each(
+                commits, leader_epoch=replica.leader_epoch, now_ms=commits[-1].now_ms
+            )
         except Exception as error:  # noqa: BLE001  nobody above would answer those who wait
             _log.exception("Cannot append to %s-%d", replica.topic, replica.partition)
             error_of_all = StorageError(f"the append failed: {error}")

@@ -11,8 +11,8 @@ it. Where no other broker holds the partition, the last two are the same.
 import msgspec
 
 from penstock.observability.completion import Completion
-from penstock.storage.log_errors import LogError
-from penstock.storage.log_values import Appended
+from penstock.storage.log.errors import LogError
+from penstock.storage.log.values import Appended
 from penstock.storage.storable_batch import StorableBatch
 from penstock.storage.transaction_permit import TransactionPermit
 

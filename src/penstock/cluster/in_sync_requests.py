@@ -14,7 +14,7 @@ from penstock.cluster.in_sync import WantedSet
 from penstock.cluster.replica import Replica
 from penstock.observability.clock import Clock
 from penstock.protocol.errors import ErrorCode, ProtocolError
-from penstock.storage.log_errors import LogError
+from penstock.storage.log.errors import LogError
 
 log = logging.getLogger(__name__)
 

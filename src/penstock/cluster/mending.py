@@ -22,7 +22,8 @@ from penstock.protocol.records.batch import iter_batches
 from penstock.protocol.records.errors import CorruptRecords
 from penstock.storage.damage import Damage
 from penstock.storage.files import Buffer
-from penstock.storage.log_errors import LogError
+from penstock.storage.log.errors import LogError
+from penstock.storage.log.repair import LogRepair
 
 log = logging.getLogger(__name__)
 
@@ -152,7 +153,7 @@ class Mender:
 
 def repair(replica: Replica, damage: Damage, batches: Buffer) -> bool:
     """Take another replica's batches for damaged ones, if they are the same. Raises `OSError`."""
-    is_repaired = replica.log.mend(damage, batches)
+    is_repaired = LogRepair(replica.log).repair(damage, batches)
     if is_repaired:
         replica.deps.flusher.sync(replica.log)
         replica.wake_readers()
@@ -163,7 +164,7 @@ async def rebuild_producer_state(replica: Replica) -> None:
     """Replay the log if recovery had to skip damaged batches which have been repaired since."""
     if not replica.is_replicated:
         replica.log.producers.trust()
-    if await replica.log.settle_doubt(now_ms=replica.deps.clock.now_ms()):
+    if await LogRepair(replica.log).rebuild_producer_state(now_ms=replica.deps.clock.now_ms()):
         replica.log.producers.advance_high_watermark(replica.high_watermark)
         replica.wake_readers()
 

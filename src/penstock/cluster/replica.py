@@ -31,8 +31,9 @@ from penstock.config.topic import TopicConfig
 from penstock.protocol.errors import ErrorCode
 from penstock.storage.checkpoints import PartitionName
 from penstock.storage.files import Buffer
-from penstock.storage.log import Log, Origin
-from penstock.storage.log_errors import LogCorrupt, LogError
+from penstock.storage.log.errors import LogCorrupt, LogError
+from penstock.storage.log.log import Log
+from penstock.storage.log.values import Origin
 from penstock.storage.missing import report
 from penstock.storage.transaction_permit import TransactionPermit
 
@@ -128,7 +129,7 @@ class Replica:
                 opened.producers.trust()
             if opened.losses:
                 _log.error("%s", report(PartitionName(self.topic, self.partition), opened.losses))
-            if opened.damaged or opened.producers.doubtful_from is not None:
+            if opened.damaged or opened.producers.unverified_from is not None:
                 self._suspect()
             if self.is_leader:
                 self._begin_epoch(opened)

@@ -7,7 +7,7 @@ from penstock.observability.clock import Clock
 from penstock.observability.offload import InlineOffload, Offload
 from penstock.storage.disk_space import DiskSpace
 from penstock.storage.flusher import Flusher
-from penstock.storage.log_errors import is_disk_failure, is_out_of_space
+from penstock.storage.log.errors import is_disk_failure, is_out_of_space
 
 if TYPE_CHECKING:
     from penstock.cluster.replica import Replica

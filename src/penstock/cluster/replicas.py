@@ -28,7 +28,7 @@ from penstock.storage.directory_usage import DirectoryUsage
 from penstock.storage.disk_space import DiskSpace
 from penstock.storage.flusher import Flusher
 from penstock.storage.journal.reading import PartitionId
-from penstock.storage.log_errors import LogError, StorageError
+from penstock.storage.log.errors import LogError, StorageError
 from penstock.storage.log_store import LogStore
 
 log = logging.getLogger(__name__)

@@ -35,8 +35,8 @@ from penstock.storage.compaction_choice import Cleanable, assess
 from penstock.storage.compaction_rewrite import CompactionResult
 from penstock.storage.compaction_worker import Compactor
 from penstock.storage.files import FileSystem
-from penstock.storage.log import Log
-from penstock.storage.log_errors import LogError
+from penstock.storage.log.errors import LogError
+from penstock.storage.log.log import Log
 from penstock.storage.retention import LogFacts, count_to_delete
 
 CHECKPOINT: Final = CLEANED

@@ -8,7 +8,7 @@ from typing import Protocol
 from penstock.config.topic import LONG_MAX
 from penstock.protocol.records.batch import HEADER_SIZE, parse_header
 from penstock.storage.files import FileSystem
-from penstock.storage.log import Log
+from penstock.storage.log.log import Log
 from penstock.storage.retention import LogFacts, SegmentFacts
 from penstock.storage.segment import Segment
 

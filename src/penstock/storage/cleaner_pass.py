@@ -15,8 +15,8 @@ from penstock.storage.compaction_choice import Cleanable
 from penstock.storage.compaction_filter import LastRecord
 from penstock.storage.compaction_rewrite import CleanedSegment, CompactionJob
 from penstock.storage.files import FileSystem
-from penstock.storage.log import Log
-from penstock.storage.log_errors import LogClosed, LogError, StorageFailure
+from penstock.storage.log.errors import LogClosed, LogError, StorageFailure
+from penstock.storage.log.log import Log
 from penstock.storage.transaction_index import AbortedTransaction
 
 _log = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ import pytest
 from penstock.cluster.coordination.loading import IsOpen, PartitionLoad, describe_gaps
 from penstock.cluster.mending import repair
 from penstock.protocol.records.record import Record
-from penstock.storage.log_errors import LogCorrupt
+from penstock.storage.log.errors import LogCorrupt
 from tests.cluster.rotting import COUNT, NODE, SIZE, Rotting
 
 SKIPPED = "skipped"

@@ -20,7 +20,7 @@ from penstock.observability.offload import InlineOffload
 from penstock.protocol.records.batch import iter_batches_strict
 from penstock.protocol.wire import Buffer
 from penstock.storage.flusher import Flusher
-from penstock.storage.log_errors import LogCorrupt
+from penstock.storage.log.errors import LogCorrupt
 from penstock.storage.log_store import LogStore
 from penstock.testing.disk import FaultyDisk, Keep
 from tests.cluster.raft.support import batch, voters

@@ -6,10 +6,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from penstock.cluster.fetching.followed_partition import FollowedPartition
 from penstock.cluster.replica import Replica
 from penstock.protocol.records.batch import set_base_offset_and_epoch
-from penstock.storage.log import Log
-from penstock.storage.log_values import COLD, LogSlice
+from penstock.storage.log.log import Log
+from penstock.storage.log.values import COLD, LogSlice
 from tests.server.live import batch, code, running_broker
 
 OTHER = 9
@@ -42,10 +43,11 @@ async def test_a_record_that_is_not_committed_is_not_given_instead_of_a_committe
         async def read_when_truncated(log: Log, *args: Any, **limits: Any) -> LogSlice:
             """A read looks at the log again, with the same limits, when it was truncated meanwhile."""
             epoch = follow_other(replica) if is_replaced else first_epoch
-            await replica.truncate(live.broker.parts.store, 0, leader_epoch=epoch)
+            followed = FollowedPartition(replica, live.broker.parts.store)
+            await followed.truncate(0)
             records = bytearray(batch(b"not committed"))
             set_base_offset_and_epoch(records, 0, 0, epoch)
-            replica.append_fetched(bytes(records), live.services.clock.now_ms(), leader_epoch=epoch)
+            followed.append(bytes(records), live.services.clock.now_ms())
             return await read_cold(log, *args, **limits)
 
         monkeypatch.setattr(Log, "read", lambda *_, **__: COLD)

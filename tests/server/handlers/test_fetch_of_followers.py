@@ -11,8 +11,8 @@ from penstock.cluster.in_sync import WantedSet
 from penstock.cluster.replica import Replica
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.fetch import FetchPartition, PartitionData, ReplicaState
-from penstock.storage.log import Log
-from penstock.storage.log_values import COLD, LogSlice
+from penstock.storage.log.log import Log
+from penstock.storage.log.values import COLD, LogSlice
 from tests.server.live import (
     Client,
     Live,

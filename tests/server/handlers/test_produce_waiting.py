@@ -14,7 +14,7 @@ from penstock.protocol.compression import Codec
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.produce import ProduceResponse
 from penstock.protocol.records.batch import set_base_offset_and_epoch
-from penstock.storage.append import HERE_BYTES_MAX
+from penstock.storage.log.append import HERE_BYTES_MAX
 from penstock.transactions.admission import Verifier
 from penstock.transactions.state import Producer, TopicPartition
 from tests.server.handlers.transactions_support import at_rest

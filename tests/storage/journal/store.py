@@ -9,7 +9,7 @@ from penstock.storage.files import read_whole
 from penstock.storage.flusher import Flusher
 from penstock.storage.journal.entries import decode_header
 from penstock.storage.journal.reading import list_files
-from penstock.storage.log import Log
+from penstock.storage.log.log import Log
 from penstock.storage.log_store import LogStore
 from penstock.testing.disk import FaultyDisk, Keep, PowerCut
 from penstock.testing.offload import LoopOffload

@@ -8,7 +8,7 @@ from typing import Literal
 import pytest
 
 from penstock.protocol.records.builder import NewRecord, build_batch
-from penstock.storage.log_errors import StorageError, StorageFailure
+from penstock.storage.log.errors import StorageError, StorageFailure
 from penstock.testing.disk import FaultyDisk, Keep
 from tests.storage.journal.store import Store
 from tests.storage.logs import NOW_MS, append, read, values_in

@@ -23,7 +23,7 @@ from penstock.observability.clock import Clock, sleep_or
 from penstock.observability.completion import Completion
 from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse
-from penstock.storage.log_errors import LogError, StorageFailure, is_out_of_space
+from penstock.storage.log.errors import LogError, StorageFailure, is_out_of_space
 from penstock.storage.log_store import LogStore
 
 log = logging.getLogger(__name__)

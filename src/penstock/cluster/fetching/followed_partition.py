@@ -8,7 +8,7 @@ from penstock.cluster.commit import Commit
 from penstock.cluster.replica import Replica
 from penstock.cluster.topic_names import is_internal
 from penstock.storage.files import Buffer
-from penstock.storage.log_errors import LogError, StorageError
+from penstock.storage.log.errors import LogError, StorageError
 from penstock.storage.log_store import LogStore
 
 

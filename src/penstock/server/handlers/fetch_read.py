@@ -22,8 +22,8 @@ from penstock.protocol.messages.fetch import AbortedTransaction, EpochEndOffset,
 from penstock.server.context import RequestContext
 from penstock.server.fetch_sessions import FetchPartition, TopicKey
 from penstock.server.read_pace import SMALL_BYTES
-from penstock.storage.log import Cold, LogSlice
-from penstock.storage.log_errors import LogCorrupt, LogError
+from penstock.storage.log.errors import LogCorrupt, LogError
+from penstock.storage.log.values import Cold, LogSlice
 
 _READ_COMMITTED = 1
 _RACK_AWARE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"

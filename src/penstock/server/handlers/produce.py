@@ -50,7 +50,7 @@ from penstock.server.handlers.produce_transactions import (
     verdicts,
 )
 from penstock.server.permissions import may_transactional_id, refused_topics
-from penstock.storage.log_errors import AppendRejected, LogError
+from penstock.storage.log.errors import AppendRejected, LogError
 from penstock.storage.transaction_permit import TransactionPermit
 from penstock.transactions.state import TopicPartition
 

@@ -14,7 +14,7 @@ for a checkpoint. Only the event loop calls it.
 import asyncio
 import itertools
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import NamedTuple
@@ -34,8 +34,9 @@ from penstock.storage.journal.entries import (
 )
 from penstock.storage.journal.journal_file import JournaledLog, JournalFile, JournalFiles
 from penstock.storage.journal.reading import FoundJournal, PartitionId, Piece
-from penstock.storage.log_errors import StorageError, StorageFailure
-from penstock.storage.log_sync import SyncJob
+from penstock.storage.journal.records import JournalRecords
+from penstock.storage.log.errors import StorageError, StorageFailure
+from penstock.storage.log.sync import SyncJob
 from penstock.storage.ring import Ended, SyncRing
 
 _log = logging.getLogger(__name__)
@@ -44,28 +45,6 @@ _FIRST_PART = 64
 """The first file has this part of the journal's size: most brokers in tests write little."""
 _FILES_MAX = 4
 _FILE_BYTES_MIN = 8192
-
-
-class Records:
-    """What one log puts into a round."""
-
-    __slots__ = ("base_offset", "buffers", "end_offset", "leader_epoch", "log", "size_bytes")
-
-    def __init__(  # noqa: PLR0917  names are paid for at each call
-        self,
-        log: JournaledLog,
-        leader_epoch: int,
-        base_offset: int,
-        end_offset: int,
-        buffers: Sequence[Buffer],
-        size_bytes: int,
-    ) -> None:
-        self.log = log
-        self.leader_epoch = leader_epoch
-        self.base_offset = base_offset
-        self.end_offset = end_offset
-        self.buffers = buffers
-        self.size_bytes = size_bytes
 
 
 class _Note(NamedTuple):
@@ -172,7 +151,7 @@ class Journal:
                     f"the journal in {self._directory} cannot be written: nothing is truncated", self._refusal
                 )
 
-    def begin_round(self, records: Sequence[Records], then: Callable[[], None]) -> int:
+    def begin_round(self, records: Sequence[JournalRecords], then: Callable[[], None]) -> int:
         """Write a round and begin to sync it; gives how many of `records`, from the first on, are in it.
 
         `then` is called when the round has ended: it is durable, or the journal has failed.
@@ -212,9 +191,9 @@ class Journal:
                 await asyncio.wait([self._task])
         return bool(self._spare) or await self._add_file(is_needed=True)
 
-    def _write_round(self, records: Sequence[Records]) -> int:
+    def _write_round(self, records: Sequence[JournalRecords]) -> int:
         size_bytes = ENTRY_BYTES + self._notes_bytes()
-        if not self._has_room(size_bytes, records[:1]):
+        if not self._has_room(size_bytes, records):
             if not self._spare:
                 self._make_spare()
                 return 0
@@ -232,12 +211,14 @@ class Journal:
             self._make_spare()
         return count
 
-    def _has_room(self, notes_bytes: int, records: Sequence[Records]) -> bool:
+    def _has_room(self, notes_bytes: int, records: Sequence[JournalRecords]) -> bool:
+        """Whether the current file takes the notes and the first of the records, if there are any."""
         if self._position <= HEADER_BYTES:
             return self._position == HEADER_BYTES  # at the start of a file, whatever there is goes in
         current = self._live[-1]
         limit = current.records_end if records else current.size_bytes
-        return self._position + notes_bytes + _size_of(records) <= limit
+        records_bytes = ENTRY_BYTES + records[0].size_bytes if records else 0
+        return self._position + notes_bytes + records_bytes <= limit
 
     def _notes_bytes(self) -> int:
         if not self._notes:
@@ -247,7 +228,7 @@ class Journal:
         packed = sum(kind is Kind.SEGMENTS for kind, _ in itertools.groupby(kinds))
         return ENTRY_BYTES * (len(kinds) - segments + packed) + SEGMENTS_BYTES * segments
 
-    def _write(self, current: JournalFile, records: Sequence[Records]) -> None:
+    def _write(self, current: JournalFile, records: Sequence[JournalRecords]) -> None:
         self._round += 1
         buffers: list[Buffer] = []
         crc, number = current.header_crc, self._round
@@ -402,7 +383,7 @@ class Journal:
         await self._offload.run(partial(_run_all, [job for _, job in jobs]))
         for log, job in jobs:
             if log.finish_sync(job, job.failure):
-                log.tell_durable()
+                log.notify_durable()
 
     async def close(self, *, is_clean: bool) -> None:
         """After a clean stop nothing of it means anything: what it held is in the segments, and synced."""
@@ -440,10 +421,6 @@ def _ended_on_thread(ended: Ended, _: object, error: BaseException | None) -> No
     else:
         ended(OSError(str(error)))
         raise error
-
-
-def _size_of(records: Iterable[Records]) -> int:
-    return sum(ENTRY_BYTES + each.size_bytes for each in records)
 
 
 def _run_all(jobs: Sequence[SyncJob]) -> None:

@@ -18,7 +18,8 @@ from penstock.cluster.replicas import Replicas
 from penstock.groups.consumer.service import ConsumerGroups
 from penstock.groups.vigil import Shard
 from penstock.protocol.wire import Buffer
-from penstock.storage.log import Log
+from penstock.storage.log.append import Appender
+from penstock.storage.log.log import Log
 from penstock.storage.log_store import LogStore
 from penstock.testing.simulation.cluster.history import History
 from penstock.testing.simulation.nodes import current_node
@@ -120,12 +121,12 @@ def _of_logs(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
     """What is appended to the logs of replicas and dropped from them, whoever decided that."""
     checker = history.replicas
     truncate, restart, advance = Log.truncate_to, Log.truncate_fully_and_start_at, Log.advance_log_start
-    append_each = Log.append_each
+    append_each = Appender.append_each
 
-    def appends_each(log: Log, *args: Any, **options: Any) -> None:
-        if (replica := _replica_of(log)) is not None:
+    def appends_each(appender: Appender, *args: Any, **options: Any) -> None:
+        if (replica := _replica_of(appender.log)) is not None:
             checker.appends(replica, options["leader_epoch"])
-        append_each(log, *args, **options)
+        append_each(appender, *args, **options)
 
     begin_truncation = LogStore.allow_truncation
 
@@ -152,7 +153,7 @@ def _of_logs(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
             checker.starts(replica, before)
 
     return [
-        (Log, "append_each", appends_each),
+        (Appender, "append_each", appends_each),
         (LogStore, "allow_truncation", begins_truncation),
         (Log, "truncate_to", truncates),
         (Log, "truncate_fully_and_start_at", restarts),

@@ -7,7 +7,7 @@ import pytest
 
 from penstock.cluster.replica import Replica
 from penstock.protocol.records.builder import NewRecord, build_batch
-from penstock.storage.log_values import LogSlice
+from penstock.storage.log.values import LogSlice
 from penstock.testing.simulation.cluster.checkers.replicas import ReplicaChecker
 from penstock.testing.simulation.cluster.checkers.verdict import Verdict
 

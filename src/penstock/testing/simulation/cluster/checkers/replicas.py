@@ -18,8 +18,8 @@ from penstock.cluster.metadata.state import Partition
 from penstock.cluster.replica import Replica
 from penstock.observability.observers import Observers
 from penstock.protocol.records.batch import iter_batches_strict
-from penstock.storage.log_files import LogFiles
-from penstock.storage.log_values import LogSlice
+from penstock.storage.log.files import LogFiles
+from penstock.storage.log.values import LogSlice
 from penstock.testing.disk import FaultyDisk
 from penstock.testing.simulation.cluster.checkers.records import PartitionName
 from penstock.testing.simulation.cluster.checkers.verdict import Verdict
