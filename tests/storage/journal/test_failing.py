@@ -148,3 +148,62 @@ def test_a_write_that_a_full_disk_took_in_part_does_not_come_back_in_the_place_o
         await store.check()
 
     asyncio.run(run())
+
+
+async def fill_journal(store: Store) -> None:
+    """Write to partition 0 until the journal has needed a file again, or would have."""
+    for number in range(2000):
+        await store.write(f"{number}" + "." * 200, [0])
+        if number > 600 and store.is_journal_used_again:
+            break
+
+
+def test_no_journal_file_is_used_again_while_a_segment_cannot_be_opened_to_sync_what_it_holds() -> None:
+    async def run() -> None:
+        store = await Store.made(3, journal_bytes=64 << 10)
+        await store.write("only in the journal", [1, 2])
+        store.log(2).release()  # it was idle: its file is closed
+        fault = store.disk.fail("open", "/t-2/", error=errno.EMFILE)
+        await fill_journal(store)
+        assert not store.is_journal_used_again
+        synced = store.log(1)
+        assert synced.syncing is None  # the log before the bad one in the list
+        assert synced.segments_durable_offset == synced.log_end_offset
+        store.disk.heal(fault)
+        await fill_journal(store)
+        assert store.is_journal_used_again
+        await store.crash()
+        await store.check()
+
+    asyncio.run(run())
+
+
+def test_records_in_a_journal_whose_segment_cannot_be_opened_survive_a_power_cut() -> None:
+    async def run() -> None:
+        store = await Store.made(2, journal_bytes=64 << 10)
+        await store.write("only in the journal", [1])
+        store.log(1).release()
+        store.disk.fail("open", "/t-1/", error=errno.EMFILE)
+        await fill_journal(store)
+        await store.crash()
+        await store.check()
+
+    asyncio.run(run())
+
+
+def test_a_log_whose_segment_cannot_be_opened_is_not_truncated_and_keeps_its_records() -> None:
+    async def run() -> None:
+        store = await Store.made(2)
+        await store.write("second")
+        await store.write("third")
+        store.log(1).release()
+        fault = store.disk.fail("open", "/t-1/", times=1)
+        with pytest.raises(StorageError, match="could not be synced: nothing is truncated"):
+            await store.logs.allow_truncation(store.log(1), 2)
+        store.disk.heal(fault)
+        await store.crash()
+        await store.check()
+        assert [len(each) for each in store.written] == [3, 3]
+        await store.logs.allow_truncation(store.log(1), 2)
+
+    asyncio.run(run())
