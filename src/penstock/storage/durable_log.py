@@ -263,7 +263,9 @@ class DurableLog(ReadableLog):
             self.segments_durable_offset = max(self.segments_durable_offset, job.end_offset)
             if job.end_offset > self.durable_offset:
                 self.durable_offset = job.end_offset
-                if self._pending is None and job.end_offset == self.chain.end_offset:
+                # What a write left behind that was refused after this sync had begun waits for another sync.
+                is_all = job.end_offset == self.chain.end_offset and not self.chain.unsynced
+                if self._pending is None and is_all and self.syncing is None:
                     self._begin_pending()
                 return True
         return False

@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+from collections.abc import Callable
 from random import Random
 from typing import Literal
 
@@ -9,6 +10,7 @@ import pytest
 
 from penstock.protocol.records.builder import NewRecord, build_batch
 from penstock.storage.log_errors import StorageError, StorageFailure
+from penstock.storage.log_sync import SyncJob
 from penstock.testing.disk import FaultyDisk, Keep
 from tests.storage.journal.store import Store
 from tests.storage.logs import NOW_MS, append, read, values_in
@@ -146,6 +148,62 @@ def test_a_write_that_a_full_disk_took_in_part_does_not_come_back_in_the_place_o
         await store.write("fourth")
         await store.crash(Keep.PREFIX)
         await store.check()
+
+    asyncio.run(run())
+
+
+def refuse_write_during_sync(store: Store, then: Callable[[], object]) -> None:
+    """The disk is full during the next sync of partition 0, and takes a part of what is appended at offset 2."""
+    log = store.log(0)
+
+    def refuse(path: str) -> None:
+        if not path.endswith("0.log"):
+            return
+        store.disk.before_sync(None)
+        batches = [build_batch([NewRecord(value=b"taken back")], base_offset=offset) for offset in (2, 3)]
+        store.disk.set_capacity(store.disk.used_bytes + len(batches[0]) + 10, writes_in_part=True)
+        with pytest.raises(StorageError):
+            log.append_replicated(b"".join(batches), now_ms=NOW_MS)
+        store.disk.set_capacity(None)
+        then()
+
+    store.disk.before_sync(refuse)
+
+
+@pytest.mark.parametrize("keep", [Keep.PREFIX, Keep.PAGES])
+@pytest.mark.parametrize("seed", range(20))
+def test_a_write_that_a_full_disk_took_in_part_during_a_sync_does_not_come_back_either(
+    seed: int, keep: Keep
+) -> None:
+    async def run() -> None:
+        store = await Store.made(1, seed=seed)
+        refuse_write_during_sync(store, lambda: None)
+        await store.write("." * 100_000)  # too large for the journal: the segment is synced
+        await store.write("third")
+        await store.write("fourth")
+        await store.crash(keep)
+        await store.check()
+
+    asyncio.run(run())
+
+
+def test_after_a_write_that_the_disk_took_in_part_the_journal_gets_nothing_until_a_later_sync_has_ended() -> (
+    None
+):
+    async def run() -> None:
+        store = await Store.made(1)
+        log = store.log(0)
+        jobs: list[SyncJob] = []
+        refuse_write_during_sync(store, lambda: jobs.append(log.begin_sync()))  # as a checkpoint does
+        await store.write("." * 100_000)
+        (waiter,) = store.begin_write("third")
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert log.durable_offset == 2
+        jobs[0].run()
+        log.finish_sync(jobs[0])
+        await waiter
+        assert log.durable_offset == 3
 
     asyncio.run(run())
 
