@@ -627,10 +627,11 @@ class LogStore:
         returns, and first checks again whether it still may. Raises `StorageError`.
         """
         name = PartitionName(log.topic, log.partition)
-        if offset < self._offsets.high_watermarks.get(name, 0):  # after an unclean election
+        if offset < self._offsets.highest(HIGH_WATERMARKS, name):  # after an unclean election
             await self.save_high_watermarks({name: offset})
-        while offset < log.recovery_point or offset < self._offsets.recovery_points.get(name, 0):
-            log.require_open()  # else the recovery point may be that of another log, which has the name now
+        while offset < log.recovery_point or offset < self._offsets.highest(RECOVERY_POINTS, name):
+            if log.failure is not None:  # closed, say: the name may be that of another log now
+                raise log.failure.with_traceback(None)
             log.lower_recovery_point(offset)
             if not await self.save_offsets():
                 raise StorageError(f"{log.directory} is not truncated: its recovery point cannot be written")

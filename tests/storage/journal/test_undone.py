@@ -1,11 +1,14 @@
 """Records in the journal that were truncated, or whose partition was deleted, do not come back."""
 
 import asyncio
+import errno
 from collections.abc import Callable
 
 import pytest
 
+from penstock.storage.checkpoints import HIGH_WATERMARKS, RECOVERY_POINTS, PartitionName
 from penstock.storage.journal.reading import list_files
+from penstock.storage.log_errors import StorageError
 from penstock.testing.disk import FaultyDisk, Keep
 from tests.storage.journal.store import DATA, OTHER_TOPIC_ID, Store
 from tests.storage.journal.test_journal_model import values_of
@@ -89,6 +92,32 @@ def test_a_power_cut_at_each_operation_of_a_truncation_leaves_one_history_or_the
         for operation in range(count):
             for keep in Keep:
                 await cut(operation, keep)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("refused", [None, RECOVERY_POINTS, HIGH_WATERMARKS])
+@pytest.mark.parametrize("journal_bytes", [0, 1 << 20])
+def test_a_truncation_that_is_tried_again_lowers_what_the_disk_refused_to_lower_at_first(
+    refused: str | None, journal_bytes: int
+) -> None:
+    async def run() -> None:
+        store = await Store.made(2, journal_bytes=journal_bytes)
+        for number in range(5):
+            await store.write(f"{number}")
+        await store.logs.checkpoint()
+        await store.logs.save_high_watermarks({PartitionName("t", 1): 6})
+        if refused is not None:
+            fault = store.disk.fail("write", refused, error=errno.ENOSPC)
+            with pytest.raises((StorageError, OSError)):
+                await truncate(store, 1, 2)
+            store.disk.heal(fault)
+        await truncate(store, 1, 2)
+        await store.write("of the new leader", [1], epoch=1)
+        await store.write("and more", [1], epoch=1)
+        await store.crash()
+        await store.check()
+        assert [len(each) for each in store.written] == [6, 4]
 
     asyncio.run(run())
 
