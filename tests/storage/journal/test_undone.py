@@ -2,7 +2,7 @@
 
 import asyncio
 import errno
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -118,6 +118,37 @@ def test_a_truncation_that_is_tried_again_lowers_what_the_disk_refused_to_lower_
         await store.crash()
         await store.check()
         assert [len(each) for each in store.written] == [6, 4]
+
+    asyncio.run(run())
+
+
+async def save_high_watermark(store: Store) -> None:
+    await store.logs.save_high_watermarks({PartitionName("t", 1): store.log(1).log_end_offset})
+
+
+async def checkpoint(store: Store) -> None:
+    await store.logs.checkpoint()
+
+
+@pytest.mark.parametrize("turns", range(0, 40, 2))
+@pytest.mark.parametrize("save", [checkpoint, save_high_watermark])
+def test_what_is_saved_while_a_truncation_waits_for_the_journal_does_not_vouch_for_what_is_truncated(
+    save: Callable[[Store], Awaitable[None]], turns: int
+) -> None:
+    async def run() -> None:
+        store = await written()
+        await save_high_watermark(store)
+        store.slow_down_journal()
+        truncation = asyncio.ensure_future(truncate(store, 1, 1))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        if not truncation.done():
+            await save(store)
+        await truncation
+        await store.write("of the new leader", [1], epoch=1)
+        await store.crash()
+        await store.check()
+        assert [len(each) for each in store.written] == [3, 2, 3]
 
     asyncio.run(run())
 
