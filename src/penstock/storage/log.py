@@ -369,11 +369,15 @@ class Log(MendableLog):
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Drop all records and go on at `offset`, as a follower must that has fallen behind the leader's start.
 
-        Where that may be below the recovery point, await `LogStore.allow_truncation` first.
+        Where that may be below the recovery point, await `LogStore.allow_truncation` first. Raises `StorageFailure`.
         """
         self._generation += 1
         self._layout += 1
-        self.chain.restart_at(offset)
+        try:
+            self.chain.restart_at(offset)
+        except StorageFailure as failure:
+            self.fail(failure)
+            raise
         self.damaged.clear()
         self.log_start_offset = offset
         self.durable_offset = offset
