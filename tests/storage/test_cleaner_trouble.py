@@ -12,6 +12,7 @@ from penstock.storage.cleaner import Cleaner, CleanerSettings
 from penstock.storage.cleaner_passes import CleanerPasses
 from penstock.storage.compaction_rewrite import CompactionJob, CompactionResult
 from penstock.storage.compaction_worker import OffloadedCompactor
+from penstock.storage.damage import Damage
 from penstock.storage.log import Log
 from penstock.storage.log_errors import LogCorrupt
 from tests.storage.keyed_store import HOUR_MS, NOW_MS, KeyedStore, Partition
@@ -29,6 +30,57 @@ def test_a_damaged_log_is_left_alone_and_the_others_are_compacted() -> None:
     assert store.text(topic="u") == "2:a=3 3:b=1"
     assert len(store.log.segments) == 2
     assert not [n for n in store.files() if n.endswith(".cleaned")]
+
+
+def with_missing_end() -> tuple[KeyedStore, Damage, bytes]:
+    """The last of three records in the first segment is missing: its damage, and the batch that another replica has."""
+    store = KeyedStore()
+    store.put("a=1 b=1 c=1 a=2 d=1 e=1 f=1")
+    segment = store.log.segments[0]
+    position = segment.size_bytes // 3 * 2
+    batch = segment.file().read(segment.size_bytes - position, position)
+    segment.truncate_to(2, position)
+    segment.file().sync()
+    missing = Damage(segment=0, position=position, size_bytes=0, base_offset=2, next_offset=3)
+    store.log.damaged.set_found(0, [missing])
+    return store, missing, bytes(batch)
+
+
+def test_a_log_is_not_compacted_from_its_first_missing_record_on_until_it_is_repaired() -> None:
+    store, missing, batch = with_missing_end()
+    assert not store.compact()
+    assert list(store.log.damaged) == [missing]
+    assert [segment.base_offset for segment in store.log.segments] == [0, 3, 6]
+    assert store.log.mend(missing, batch)
+    assert store.compact()
+    assert store.text() == "1:b=1 2:c=1 3:a=2 4:d=1 5:e=1 6:f=1"
+    assert not store.cleaner.uncleanable
+
+
+def test_what_is_repaired_during_a_pass_is_kept() -> None:
+    store, missing, batch = with_missing_end()
+
+    async def repair() -> None:
+        store.log.damaged.set_found(0, [missing])
+        assert store.log.mend(missing, batch)
+
+    store.log.damaged.clear()  # nobody knew of it when the pass began
+    store.cleaner._compactor = Interruptible(store, repair)
+    store.compact()
+    assert store.text() == "0:a=1 1:b=1 2:c=1 3:a=2 4:d=1 5:e=1 6:f=1"
+    assert not [n for n in store.files() if n.endswith((".cleaned", ".swap"))]
+
+
+def test_damage_that_is_found_during_a_pass_is_not_forgotten() -> None:
+    store, missing, _ = with_missing_end()
+
+    async def find() -> None:
+        store.log.damaged.set_found(0, [missing])
+
+    store.log.damaged.clear()
+    store.cleaner._compactor = Interruptible(store, find)
+    store.compact()
+    assert list(store.log.damaged) == [missing]
 
 
 def test_a_full_disk_is_waited_for() -> None:

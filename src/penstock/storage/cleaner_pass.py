@@ -76,8 +76,8 @@ class PassInPlace:
         self._offload = offload
         self._log = log
         self._generation = generation
-        wanted = {segment.base_offset for segment in job.segments}
-        self._sources = {s.base_offset: s for s in log.segments if s.base_offset in wanted}
+        self._sizes = {segment.base_offset: segment.size_bytes for segment in job.segments}
+        self._sources = {s.base_offset: s for s in log.segments if s.base_offset in self._sizes}
 
     def discard(self, cleaned: CleanedSegment) -> None:
         """Forget a compacted segment that is not put in place."""
@@ -127,6 +127,11 @@ class PassInPlace:
             if segment is None or segment is not self._sources[offset]:
                 raise LogChanged(
                     f"segment {offset} of {self._log.directory} is gone since its compaction began"
+                )
+            is_damaged = any(damage.segment == offset for damage in self._log.damaged)
+            if is_damaged or segment.size_bytes != self._sizes[offset]:
+                raise LogChanged(
+                    f"segment {offset} of {self._log.directory} is damaged, or was repaired since its compaction began"
                 )
 
     async def _sync_directory(self) -> None:

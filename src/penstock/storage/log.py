@@ -439,7 +439,6 @@ class Log(MendableLog):
         """
         self._layout += 1
         self.chain.replace(base_offset, size_bytes, replaced)
-        self.damaged.drop_segments(replaced)
 
     # -- the end --------------------------------------------------------------------------------------
 
