@@ -3,6 +3,7 @@
 import asyncio
 import errno
 from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 import pytest
 
@@ -15,7 +16,10 @@ from penstock.storage.compaction_worker import OffloadedCompactor
 from penstock.storage.damage import Damage
 from penstock.storage.log import Log
 from penstock.storage.log_errors import LogCorrupt
+from penstock.testing.disk import Keep
 from tests.storage.keyed_store import HOUR_MS, NOW_MS, KeyedStore, Partition
+
+T = TypeVar("T")
 
 
 def test_a_damaged_log_is_left_alone_and_the_others_are_compacted() -> None:
@@ -148,6 +152,45 @@ def test_a_log_that_is_truncated_and_written_again_meanwhile_keeps_what_was_writ
     assert not [n for n in store.files() if n.endswith((".cleaned", ".swap"))]
     assert not store.cleaner.uncleanable
     assert store.cleaner.clean_offset("t", 0) is None
+
+
+class Meanwhile(InlineOffload):
+    """Does something of the test's choosing during the first piece of work."""
+
+    def __init__(self, act: Callable[[], Awaitable[None]]) -> None:
+        self._act: Callable[[], Awaitable[None]] | None = act
+
+    async def run(self, work: Callable[[], T]) -> T:
+        result = work()
+        if self._act is not None:
+            act, self._act = self._act, None
+            await act()
+        return result
+
+
+@pytest.mark.parametrize("keep", [Keep.NOTHING, Keep.EVERYTHING])
+@pytest.mark.parametrize("is_refused", [False, True])
+def test_a_swap_that_is_given_up_is_not_completed_after_a_power_cut(keep: Keep, is_refused: bool) -> None:
+    """A follower starts over, or there was an unclean election, while the names of the swap become durable."""
+    store = KeyedStore()
+    store.put("a=1 a=2 a=3 b=1 b=2 b=3 c=1")
+    store.run(store.store.secure(store.log))
+
+    async def replace() -> None:
+        await store.store.allow_truncation(store.log, 1)
+        store.log.truncate_to(1, now_ms=NOW_MS)
+        store.put("x=1")
+        if is_refused:
+            store.disk.fail("sync_dir", "/data/t-0", times=1)
+
+    store.cleaner._offload = Meanwhile(replace)
+    store.compact()
+    if is_refused:
+        store.put("x=2")  # the next sync of the log makes up for it
+    written = store.text()
+    store.crash(keep)
+    assert store.text() == written
+    assert written.startswith("0:a=1 1:x=1")
 
 
 def test_what_is_written_where_compacted_records_were_truncated_is_compacted() -> None:

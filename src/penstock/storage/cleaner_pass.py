@@ -98,7 +98,7 @@ class PassInPlace:
             await self._sync_directory()
             self._check_unchanged(cleaned)
         except BaseException:
-            self.discard(cleaned)
+            await self._take_back(cleaned)
             raise
         try:
             deleted = compaction_swap.replace_old(files, log.directory, base_offset, cleaned.replaces)
@@ -115,6 +115,21 @@ class PassInPlace:
         await self._sync_directory()
         # Only now: a power cut before the sync would bring the old names back, and must find the files there.
         await self._offload.run(partial(_remove, files, deleted))
+
+    async def _take_back(self, cleaned: CleanedSegment) -> None:
+        """Forget a compacted segment whose `.swap` names may be durable: a power cut must not bring them back.
+
+        The swap would be completed then, over what was written to the log since.
+        """
+        self.discard(cleaned)
+        if self._log.is_closed:
+            return
+        try:
+            await self._sync_directory()
+        except OSError:
+            self._log.chain.names_unsynced = (
+                True  # the next sync of the log includes the directory, or fails it
+            )
 
     def _check_unchanged(self, cleaned: CleanedSegment) -> None:
         if self._log.failure is not None:
