@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from penstock.storage.checkpoints import HIGH_WATERMARKS, RECOVERY_POINTS, PartitionName
-from penstock.storage.journal.reading import list_files
+from penstock.storage.journal.reading import list_files, read_journal
 from penstock.storage.log_errors import StorageError
 from penstock.testing.disk import FaultyDisk, Keep
 from tests.storage.journal.store import DATA, OTHER_TOPIC_ID, Store
@@ -118,6 +118,24 @@ def test_a_truncation_that_is_tried_again_lowers_what_the_disk_refused_to_lower_
         await store.crash()
         await store.check()
         assert [len(each) for each in store.written] == [6, 4]
+
+    asyncio.run(run())
+
+
+def test_a_truncation_that_is_tried_again_waits_until_the_journal_has_let_go_of_the_log() -> None:
+    async def run() -> None:
+        store = await written()
+        store.slow_down_journal()
+        log, journal = store.log(1), store.logs.journal
+        assert journal is not None
+        first = asyncio.ensure_future(store.logs.allow_truncation(log, 1))
+        while any(log in each.logs for each in journal._live):
+            await asyncio.sleep(0)
+        first.cancel()  # the leader has changed, before the journal's note was durable
+        await asyncio.wait([first])
+        await store.logs.allow_truncation(log, 1)
+        found = read_journal(store.disk.crash(), DATA)
+        assert [each.is_truncation for each in found.pieces[log.partition_id]] == [True]
 
     asyncio.run(run())
 

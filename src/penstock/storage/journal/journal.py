@@ -156,6 +156,7 @@ class Journal:
 
         All that it has becomes durable in its segments. Raises `StorageError`, `StorageFailure`.
         """
+        await self._require_written()  # an earlier try may have been given up before its note was durable
         while any(log in each.logs or log in each.segments for each in self._live):
             end_offset = log.log_end_offset
             await self._sync_segments((log,))
@@ -171,10 +172,13 @@ class Journal:
                 each.logs.pop(log, None)
                 each.segments.pop(log, None)
             self.note(Kind.TRUNCATION, log.partition_id, offset)
-            if not await self.written():
-                raise StorageError(
-                    f"the journal in {self._directory} cannot be written: nothing is truncated", self._refusal
-                )
+            await self._require_written()
+
+    async def _require_written(self) -> None:
+        if not await self.written():
+            raise StorageError(
+                f"the journal in {self._directory} cannot be written: nothing is truncated", self._refusal
+            )
 
     def begin_round(self, records: Sequence[Records], then: Callable[[], None]) -> int:
         """Write a round and begin to sync it; gives how many of `records`, from the first on, are in it.
