@@ -140,6 +140,31 @@ def test_a_truncation_that_is_tried_again_waits_until_the_journal_has_let_go_of_
     asyncio.run(run())
 
 
+def test_a_truncation_waits_for_one_round_of_the_journal_and_not_until_nobody_writes_any_more() -> None:
+    async def run() -> None:
+        store = await written()
+        store.slow_down_journal()
+        truncation: asyncio.Future[None] | None = None
+        journal = store.logs.journal
+        assert journal is not None
+
+        async def produce(partition: int, lag: int) -> None:
+            for _ in range(lag):
+                await asyncio.sleep(0)
+            while (truncation is None or not truncation.done()) and journal._round < 100:
+                await store.write("more", [partition])
+
+        producers = [asyncio.ensure_future(produce(number % 2, 3 * number)) for number in range(6)]
+        for _ in range(50):
+            await asyncio.sleep(0)
+        truncation = asyncio.ensure_future(store.logs.allow_truncation(store.log(2), 1))
+        await asyncio.gather(*producers)
+        assert journal._round < 100
+        await truncation
+
+    asyncio.run(run())
+
+
 async def save_high_watermark(store: Store) -> None:
     await store.logs.save_high_watermarks({PartitionName("t", 1): store.log(1).log_end_offset})
 

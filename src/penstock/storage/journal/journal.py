@@ -200,8 +200,12 @@ class Journal:
         self._when_free.append(then)
 
     async def written(self) -> bool:
-        """Wait until all that was noted is durable. False if the journal has failed, or has no room."""
-        while (self._notes or self.is_busy) and self.failure is None:
+        """Wait until all that is noted by now is durable. False if the journal has failed, or has no room.
+
+        Not for later rounds: while others write, they follow one another without a pause.
+        """
+        last = self._round + 1 if self._notes else self._round  # a round takes all notes that there are
+        while self.failure is None and (self._round < last or (self._round == last and self.is_busy)):
             if not self.is_busy:
                 self.begin_round((), _ignore)
             if self.is_busy:
