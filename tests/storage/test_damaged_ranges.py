@@ -30,7 +30,6 @@ FIRST, SECOND, THIRD = damage(2, 4), damage(6, 7), damage(12, 13, segment=10)
         (lambda ranges: ranges.truncate_to(3), []),
         (lambda ranges: ranges.start_at(4), [SECOND, THIRD]),
         (lambda ranges: ranges.start_at(3), [FIRST, SECOND, THIRD]),
-        (lambda ranges: ranges.drop_segments([0]), [THIRD]),
         (lambda ranges: ranges.set_found(0, [SECOND]), [SECOND, THIRD]),
         (lambda ranges: ranges.set_found(0, [FIRST, SECOND]), [FIRST, SECOND, THIRD]),
         (lambda ranges: ranges.clear(), []),

@@ -1,9 +1,10 @@
 """The damaged ranges of one log, as far as they are known: no reader gets the records in them.
 
-A check of a segment adds and removes them; so do a repair, a truncation, deletion of records and compaction.
+A check of a segment adds and removes them; so do a repair, a truncation and the deletion of records. Damaged
+segments are not compacted.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from penstock.storage.damage import Damage
 
@@ -72,9 +73,6 @@ class DamagedRanges:
     def start_at(self, offset: int) -> None:
         """The records below were deleted."""
         self._set(each for each in self._ranges if each.next_offset > offset)
-
-    def drop_segments(self, base_offsets: Collection[int]) -> None:
-        self._set(each for each in self._ranges if each.segment not in base_offsets)
 
     def clear(self) -> None:
         self._set(())

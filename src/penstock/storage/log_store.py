@@ -626,21 +626,29 @@ class LogStore:
             LogCheckpoint(log).finish(job, job.failure)
 
     async def allow_truncation(self, log: Log, offset: int) -> None:
-        """Lower the recovery point on disk, so that the log may drop what it has from `offset` on, or go on there.
+        """Lower what the disk says is durable, so that the log may drop what it has from `offset` on, or go on there.
 
         Records appended in their place later must not pass for checked ones. Whoever truncates does so as soon as this
-        returns, and first checks again whether it still may. Raises `StorageError`.
+        returns, and first checks again whether it still may. Raises `LogError` or `OSError`.
         """
         name = PartitionName(log.topic, log.partition)
-        if offset < self._offsets.high_watermarks.get(name, 0):  # after an unclean election
-            await self.save_high_watermarks({name: offset})
-        while offset < log.recovery_point or offset < self._offsets.recovery_points.get(name, 0):
-            log.require_open()  # else the recovery point may be that of another log, which has the name now
+        if self.journal is not None:
+            await self.journal.let_go(log, offset)
+        while self._is_durable_above(log, name, offset):  # also by what is saved while this waits
+            if log.failure is not None:  # closed, say: the name may be that of another log now
+                raise log.failure.with_traceback(None)
+            if offset < self._offsets.highest(HIGH_WATERMARKS, name):  # after an unclean election
+                await self.save_high_watermarks({name: offset})
             log.lower_recovery_point(offset)
             if not await self.save_offsets():
                 raise StorageError(f"{log.directory} is not truncated: its recovery point cannot be written")
-        if self.journal is not None:
-            await self.journal.let_go(log, offset)
+            if self.journal is not None:
+                await self.journal.let_go(log, offset)
+
+    def _is_durable_above(self, log: Log, name: PartitionName, offset: int) -> bool:
+        """Whether a recovery would miss records from `offset` on, by what is saved or may be any moment."""
+        saved = [self._offsets.highest(each, name) for each in (RECOVERY_POINTS, HIGH_WATERMARKS)]
+        return offset < max(log.recovery_point, *saved)
 
     async def secure(self, log: Log) -> int:
         """Move the recovery point of one log to its end; gives the one that is on disk then.

@@ -364,11 +364,21 @@ class SegmentChain:
         return handles, directories
 
     def restart_at(self, offset: int) -> None:
-        """Drop everything and begin an empty segment at `offset`. Waits for the disk."""
+        """Drop everything and begin an empty segment at `offset`. Waits for the disk. Raises `StorageFailure`.
+
+        Durable before it returns: else a crash could bring dropped records back behind a start that was saved.
+        """
         self.layout += 1
         for dropped in reversed(self.segments):
             self._drop(dropped)
-        segment = Segment.create(self._cache, self.directory, offset, self._config.index_interval_bytes)
+        try:
+            segment = Segment.create(self._cache, self.directory, offset, self._config.index_interval_bytes)
+            self._cache.files.sync_dir(self.directory)
+        except OSError as error:
+            raise StorageFailure(
+                f"{self.directory} could not begin anew at offset {offset} ({error.strerror}): check the disk, then "
+                "restart the broker"
+            ) from error
         self.segments[:] = [segment]
         self.active = segment
         self.end_offset = offset

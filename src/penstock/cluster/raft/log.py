@@ -216,11 +216,16 @@ class StoredRaftLog:
     async def install(self, snapshot: LogPosition) -> VoterSet | None:
         """Let a fetched snapshot replace the log; gives the voters that stand in it.
 
-        Raises `LogCorrupt` before anything is replaced.
+        Raises `LogCorrupt` before anything is replaced, and `LogError` as `truncate` does.
         """
         await self._offload.run(partial(self._snapshots.verify_partial, snapshot))
+        # From here on a crash lets the snapshot replace the log (`_settle`): the journal must not bring that back.
+        await self._store.allow_truncation(self._log, snapshot.offset)
         await self._offload.run(partial(self._snapshots.finish, snapshot))
         voters = await self._offload.run(partial(self._snapshots.voters, snapshot))
+        await self._store.allow_truncation(
+            self._log, snapshot.offset
+        )  # a checkpoint may have ended meanwhile
         self._log.truncate_fully_and_start_at(snapshot.offset)
         await self._store.save_offsets()
         await self._offload.run(partial(self._snapshots.remove_before, snapshot))

@@ -133,8 +133,9 @@ class Journal:
     async def let_go(self, log: JournaledLog, offset: int) -> None:
         """Hold nothing of this log that a recovery would use, so that its records from `offset` on may be truncated.
 
-        All that it has becomes durable in its segments. Raises `StorageFailure`.
+        All that it has becomes durable in its segments. Raises `StorageError`, `StorageFailure`.
         """
+        await self._require_written()  # an earlier try may have been given up before its note was durable
         while any(log in each.logs or log in each.segments for each in self._live):
             end_offset = log.log_end_offset
             await self._sync_segments((log,))
@@ -142,14 +143,21 @@ class Journal:
                 raise log.failure.with_traceback(None)
             if log.log_end_offset != end_offset:
                 continue
+            if log.segments_durable_offset < end_offset:
+                raise StorageError(
+                    "records that only the journal holds could not be synced: nothing is truncated"
+                )
             for each in self._live:
                 each.logs.pop(log, None)
                 each.segments.pop(log, None)
             self.note(Kind.TRUNCATION, log.partition_id, offset)
-            if not await self.written():
-                raise StorageError(
-                    f"the journal in {self._directory} cannot be written: nothing is truncated", self._refusal
-                )
+            await self._require_written()
+
+    async def _require_written(self) -> None:
+        if not await self.written():
+            raise StorageError(
+                f"the journal in {self._directory} cannot be written: nothing is truncated", self._refusal
+            )
 
     def begin_round(self, records: Sequence[JournalRecords], then: Callable[[], None]) -> int:
         """Write a round and begin to sync it; gives how many of `records`, from the first on, are in it.
@@ -171,8 +179,12 @@ class Journal:
         self._when_free.append(then)
 
     async def written(self) -> bool:
-        """Wait until all that was noted is durable. False if the journal has failed, or has no room."""
-        while (self._notes or self.is_busy) and self.failure is None:
+        """Wait until all that is noted by now is durable. False if the journal has failed, or has no room.
+
+        Not for later rounds: while others write, they follow one another without a pause.
+        """
+        last = self._round + 1 if self._notes else self._round  # a round takes all notes that there are
+        while self.failure is None and (self._round < last or (self._round == last and self.is_busy)):
             if not self.is_busy:
                 self.begin_round((), _ignore)
             if self.is_busy:
@@ -350,13 +362,9 @@ class Journal:
         oldest = self._live[0]
         if oldest.partitions:
             return False  # something in it could not be recovered: it is kept
-        logs = [
-            log
-            for log, end_offset in oldest.logs.items()
-            if log.failure is None and log.segments_durable_offset < min(end_offset, log.log_end_offset)
-        ]
-        await self._sync_segments(logs)
-        if any(log.failure is not None and not log.is_closed for log in oldest.logs):
+        unsynced = [log for log, end_offset in oldest.logs.items() if not _is_needless(log, end_offset)]
+        await self._sync_segments([log for log in unsynced if log.failure is None])
+        if not all(_is_needless(log, end_offset) for log, end_offset in oldest.logs.items()):
             return False  # what it has may be nowhere else
         for log in (*oldest.logs, *oldest.segments):
             if not log.is_closed:
@@ -373,13 +381,13 @@ class Journal:
         return True
 
     async def _sync_segments(self, logs: Sequence[JournaledLog]) -> None:
+        """Sync those whose files can be opened. The caller compares `segments_durable_offset`: it tells which were."""
         jobs: list[tuple[JournaledLog, SyncJob]] = []
         for log in logs:
             try:
                 jobs.append((log, log.begin_sync()))
             except OSError as error:
-                _log.warning("a segment could not be opened for a checkpoint: %s", error.strerror)
-                return
+                _log.warning("a segment could not be opened to sync it: %s", error.strerror)
         await self._offload.run(partial(_run_all, [job for _, job in jobs]))
         for log, job in jobs:
             if log.finish_sync(job, job.failure):
@@ -421,6 +429,12 @@ def _ended_on_thread(ended: Ended, _: object, error: BaseException | None) -> No
     else:
         ended(OSError(str(error)))
         raise error
+
+
+def _is_needless(log: JournaledLog, end_offset: int) -> bool:
+    """Whether recovery needs nothing below `end_offset` that a file of the journal holds of this log."""
+    is_durable = log.segments_durable_offset >= min(end_offset, log.log_end_offset)
+    return log.is_closed or (log.failure is None and is_durable)
 
 
 def _run_all(jobs: Sequence[SyncJob]) -> None:

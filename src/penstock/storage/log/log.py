@@ -475,7 +475,9 @@ class Log:
             self.segments_durable_offset = max(self.segments_durable_offset, job.end_offset)
             if job.end_offset > self.durable_offset:
                 self.durable_offset = job.end_offset
-                if self._pending is None and job.end_offset == self.chain.end_offset:
+                # What a write left behind that was refused after this sync had begun waits for another sync.
+                is_all = job.end_offset == self.chain.end_offset and not self.chain.unsynced
+                if self._pending is None and is_all and self.syncing is None:
                     self._pending = JournalRecords(self, job.end_offset)
                 return True
         return False
@@ -540,10 +542,14 @@ class Log:
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Drop all records and go on at `offset`, as a follower must that has fallen behind the leader's start.
 
-        Where that may be below the recovery point, await `LogStore.allow_truncation` first.
+        Where that may be below the recovery point, await `LogStore.allow_truncation` first. Raises `StorageFailure`.
         """
         self.generation += 1
-        self.chain.restart_at(offset)
+        try:
+            self.chain.restart_at(offset)
+        except StorageFailure as failure:
+            self.fail(failure)
+            raise
         self.damaged.clear()
         self.log_start_offset = offset
         self.durable_offset = offset
@@ -609,7 +615,6 @@ class Log:
         recovery takes gaps between the segments above it for losses.
         """
         self.chain.replace(base_offset, size_bytes, replaced)
-        self.damaged.drop_segments(replaced)
 
     # -- the end --------------------------------------------------------------------------------------
 
