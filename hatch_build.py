@@ -1,8 +1,9 @@
 """Builds the wheel: pure, or, when PENSTOCK_MYPYC=1, with the modules of the hot path compiled by mypyc.
 
 Both come from the same source, and the pure one always works; docs/adr/0009-mypyc.md has what compiling buys. A module
-that is compiled defines no msgspec structs (mypyc drops their options), no exceptions that set a class attribute, and
-no class that is subclassed where it is not compiled; mypyc takes generator expressions for lists, and warns of each.
+that is compiled defines no msgspec structs (mypyc drops their options), no exceptions that set a class attribute, no
+class that is subclassed where it is not compiled, and no async generators; mypyc takes generator expressions for lists,
+and warns of each.
 """
 
 import os
@@ -14,11 +15,9 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 COMPILED = (
-    "cluster/commit.py",
+    "cluster/append_queue.py",
     "cluster/replica.py",
-    "cluster/replicas.py",
     "cluster/waiting.py",
-    "observability/completion.py",
     "observability/exposition.py",
     "protocol/headers.py",
     "protocol/produce_frame.py",
@@ -26,24 +25,22 @@ COMPILED = (
     "protocol/records/walk.py",
     "protocol/wire.py",
     "server/connection.py",
-    "server/context.py",
     "server/dispatch.py",
-    "server/handlers/produce.py",
     "server/memory.py",
     "server/metrics/requests.py",
     "server/route.py",
     "server/tls_listener.py",
-    "server/transactional_produce.py",
-    "storage/append.py",
-    "storage/durable_log.py",
+    "server/handlers/produce_transactions.py",
     "storage/file_cache.py",
     "storage/flusher.py",
-    "storage/log.py",
-    "storage/log_producers.py",
-    "storage/log_sync.py",
-    "storage/mendable_log.py",
+    "storage/journal/records.py",
+    "storage/log/append.py",
+    "storage/log/log.py",
+    "storage/log/producers.py",
+    "storage/log/reader.py",
+    "storage/log/replicated.py",
+    "storage/log/sync.py",
     "storage/offset_index.py",
-    "storage/readable_log.py",
     "storage/segment.py",
     "storage/segment_chain.py",
     "storage/segment_indexes.py",

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from penstock.cluster.metadata.state import Partition
-from penstock.cluster.replica import Replica, Surroundings
+from penstock.cluster.replica import Replica
+from penstock.cluster.replica_deps import ReplicaDeps
 from penstock.config.topic import TopicConfig
 from penstock.observability.clock import ManualClock
 from penstock.observability.observers import Observers
@@ -34,7 +35,7 @@ class Rotting:
             clock=self.clock,
         )
         self.suspicions: Observers[Replica] = Observers()
-        self.surroundings = Surroundings(
+        self.deps = ReplicaDeps(
             NODE,
             self.clock,
             Flusher(InlineOffload(), self.clock),
@@ -45,7 +46,7 @@ class Rotting:
             TOPIC_ID,
             0,
             lambda: self.store.open_or_create("t", TOPIC_ID, 0, TopicConfig()),
-            self.surroundings,
+            self.deps,
         )
         leader = replicas[0]
         state = Partition(
@@ -54,7 +55,7 @@ class Rotting:
         self.replica.follow(state)
         for number in range(COUNT):
             self.replica.log.append_replicated(bytes(batch_of(str(number), base_offset=number)), now_ms=0)
-        self.surroundings.flusher.request(self.replica.log)
+        self.deps.flusher.request(self.replica.log)
         self.replica.high_watermark = COUNT
         self.path = Path(self.replica.log.segments[0].log_path)
         self.sound = self.content()

@@ -1,5 +1,6 @@
 import asyncio
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import cast
 
 from penstock.cluster.controller.alter_partition import InSyncChange, InSyncChanged
@@ -12,27 +13,33 @@ from penstock.protocol.errors import ErrorCode
 
 
 class Leader:
-    """What the requests need of a replica."""
+    """What the requests need of a replica and its followers."""
 
     topic = "t"
     topic_id = b"t" * 16
     partition = 0
     is_leader = True
     is_open = True
+    high_watermark = 0
+    log = SimpleNamespace(log_end_offset=0)
 
     def __init__(self) -> None:
         self.state = Partition(replicas=(1, 2), isr=(1,), leader=1, leader_epoch=3, partition_epoch=5)
-        self.wanted: WantedSet | None = WantedSet(
+        self.wanted_set: WantedSet | None = WantedSet(
             members=((1, -1), (2, 9)), leader_epoch=3, partition_epoch=5
         )
         self.events: list[str] = []
 
-    def wanted_in_sync(self) -> WantedSet | None:
-        return self.wanted
+    @property
+    def followers(self) -> "Leader":
+        return self
 
-    def asked_in_sync(self, wanted: WantedSet) -> None:
+    def wanted(self, _leader_end: int, _high_watermark: int, _now_ms: float) -> WantedSet | None:
+        return self.wanted_set
+
+    def asked(self, _wanted: WantedSet) -> None:
         self.events.append("asked")
-        self.wanted = None
+        self.wanted_set = None
 
     def refused_in_sync(self, wanted: WantedSet) -> None:
         self.events.append("refused")

@@ -9,7 +9,7 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from penstock.cluster.mending import Mender
+from penstock.cluster.mending import Mender, rebuild_producer_state
 from penstock.cluster.peers import Peers
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.fetch import (
@@ -19,6 +19,7 @@ from penstock.protocol.messages.fetch import (
     PartitionData,
 )
 from penstock.storage.damage import Damage
+from penstock.storage.log.repair import LogRepair
 from tests.cluster.rotting import COUNT, NODE, SIZE, TOPIC_ID, Rotting
 from tests.storage.logs import batch_of
 
@@ -63,7 +64,7 @@ class Stage(Rotting):
         async def rest() -> None:
             pass
 
-        await self.replica.log.check(self.replica.log.segments[0], rest)
+        await LogRepair(self.replica.log).check(self.replica.log.segments[0], rest)
         self.mender.note(self.replica)
         await self.pass_time(0)
 
@@ -122,7 +123,7 @@ def test_an_end_that_is_missing_is_fetched_though_its_size_is_not_known(tmp_path
 
 def test_what_recovery_could_not_tell_of_producers_is_settled_with_the_last_batch(tmp_path: Path) -> None:
     async def scenario(stage: Stage) -> None:
-        stage.replica.log.producers.doubt(2)
+        stage.replica.log.producers.mark_unverified(2)
         stage.peers[1].error = stage.peers[3].error = ErrorCode.NOT_LEADER_OR_FOLLOWER
         await stage.rots(2)
         assert stage.replica.last_stable_offset == 2
@@ -227,9 +228,9 @@ def test_what_is_not_committed_is_not_mended_for_another_may_take_its_place(tmp_
 def test_what_a_lone_replica_knows_of_producers_has_to_do(tmp_path: Path) -> None:
     async def scenario() -> None:
         alone = Rotting(tmp_path, replicas=(NODE,))
-        alone.replica.log.producers.doubt(2)
+        alone.replica.log.producers.mark_unverified(2)
         assert alone.replica.last_stable_offset == 2
-        await alone.replica.settle_doubt()
+        await rebuild_producer_state(alone.replica)
         assert alone.replica.last_stable_offset == COUNT
         await alone.store.close()
 

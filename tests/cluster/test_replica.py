@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from penstock.cluster.metadata.state import Partition
-from penstock.cluster.replica import Replica, Surroundings
+from penstock.cluster.replica import Replica
+from penstock.cluster.replica_deps import ReplicaDeps
 from penstock.cluster.replica_errors import NotEnoughReplicasAfterAppend
 from penstock.observability.clock import ManualClock
 from penstock.observability.offload import InlineOffload
 from penstock.storage.file_cache import FileCache
 from penstock.storage.flusher import Flusher
-from penstock.storage.log import Log
+from penstock.storage.log.log import Log
 from penstock.storage.recovery import create_log
 from penstock.testing.disk import FaultyDisk
 from tests.storage.logs import NOW_MS, batch_of, config_of
@@ -31,7 +32,7 @@ def led(state: Partition, **settings: Any) -> Replica:
         return Log("t", 0, "/t-0", config, loaded=create_log(cache, "/t-0", config))
 
     clock = ManualClock()
-    replica = Replica("t", bytes(16), 0, open_log, Surroundings(1, clock, Flusher(InlineOffload(), clock)))
+    replica = Replica("t", bytes(16), 0, open_log, ReplicaDeps(1, clock, Flusher(InlineOffload(), clock)))
     replica.follow(state)
     return replica
 

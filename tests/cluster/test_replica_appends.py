@@ -8,20 +8,23 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from penstock.cluster.append_queue import QUEUED_BYTES_MAX, QUEUED_MAX
 from penstock.cluster.commit import Commit
 from penstock.cluster.metadata.state import Partition
-from penstock.cluster.replica import QUEUED_BYTES_MAX, QUEUED_MAX, Replica, Surroundings
+from penstock.cluster.replica import Replica
+from penstock.cluster.replica_deps import ReplicaDeps
 from penstock.cluster.replica_errors import NotLeader, PartitionGone
 from penstock.observability.clock import SystemClock
 from penstock.observability.offload import InlineOffload, Then
 from penstock.protocol.compression import Codec
 from penstock.protocol.errors import ErrorCode
-from penstock.storage.append import HERE_BYTES_MAX
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import Usage
 from penstock.storage.flusher import Flusher
-from penstock.storage.log import Log, Origin
-from penstock.storage.log_errors import LogError, NoSpace
+from penstock.storage.log.append import HERE_BYTES_MAX
+from penstock.storage.log.errors import LogError, NoSpace
+from penstock.storage.log.log import Log
+from penstock.storage.log.values import Origin
 from penstock.storage.log_store import LogStore
 from penstock.storage.recovery import create_log
 from penstock.testing.disk import FaultyDisk, Operation
@@ -60,9 +63,9 @@ class Stage:
         self.checks = HeldWork()
         self.store = self._open_store() if has_journal else None
         flusher = Flusher(self.syncs, SystemClock(), journal=self.store.journal if self.store else None)
-        surroundings = Surroundings(1, SystemClock(), flusher, checks=self.checks)
-        self.space = surroundings.disk
-        self.replica = Replica("t", bytes(16), 0, self._open, surroundings)
+        deps = ReplicaDeps(1, SystemClock(), flusher, checks=self.checks)
+        self.space = deps.disk
+        self.replica = Replica("t", bytes(16), 0, self._open, deps)
         self.replica.follow(state())
 
     def _open_store(self) -> LogStore:

@@ -7,7 +7,7 @@ import pytest
 
 from penstock.cluster.replica import Replica
 from penstock.cluster.scrubbing import Scrubber
-from penstock.storage.log_errors import LogCorrupt
+from penstock.storage.log.errors import LogCorrupt
 from tests.cluster.rotting import COUNT, Rotting
 
 INTERVAL_MS = 60_000
@@ -114,7 +114,7 @@ def test_a_log_whose_producers_are_in_doubt_is_told_of_though_nothing_in_it_is_d
     tmp_path: Path,
 ) -> None:
     async def scenario(stage: Stage) -> None:
-        stage.replica.log.producers.doubt(2)
+        stage.replica.log.producers.mark_unverified(2)
         stage.scrubber.suspect(stage.replica)
         await stage.pass_time(0)
         assert stage.told == [stage.replica]

@@ -73,8 +73,7 @@ def test_a_new_broker_gets_its_share_of_replicas_and_leaders_and_may_be_forgotte
         cluster.create_topic("t", 6)
         cluster.add(3)
         assert "moved 4 of 4 partition(s)" in ask(cluster, "rebalance", "--replicas")
-        partitions = cluster.admin().list_topics("t", timeout=10).topics["t"].partitions.values()
-        assert sorted(each.leader for each in partitions) == [1, 1, 2, 2, 3, 3]
+        cluster.await_leaders("t", [1, 1, 2, 2, 3, 3])
         assert "replicas are spread evenly already" in ask(cluster, "rebalance", "--replicas")
         assert "every partition that can be" in ask(cluster, "rebalance", "--dry-run")
         check_eviction(cluster)

@@ -86,7 +86,7 @@ def test_an_application_on_the_loop_of_a_test(penstock_topic):
 
 
 def test_the_broker_was_loaded_as_it_is_and_not_rewritten_by_pytest():
-    import penstock.embedded, penstock.storage.log
+    import penstock.embedded, penstock.storage.log.log
 
     for module in (penstock.embedded, penstock.storage.log):
         assert type(module.__loader__).__name__ != "AssertionRewritingHook"

@@ -23,6 +23,7 @@ from penstock.protocol.records.record import iter_records
 from penstock.server.broker import StartFailed
 from penstock.storage.checkpoints import HIGH_WATERMARKS, PartitionName, write_offsets
 from penstock.storage.files import RealFileSystem
+from penstock.storage.log.repair import LogRepair
 from tests.server.live import Client, Live, TopicHandle, batch, running_broker
 
 ORDERS = "orders"
@@ -219,6 +220,6 @@ async def scrubbed(live: Live) -> tuple[tuple[int, int], ...]:
         if replica is None or not replica.is_open:
             continue
         for segment in list(replica.log.segments):
-            await replica.log.check(segment, without_rest)
+            await LogRepair(replica.log).check(segment, without_rest)
         found += [(each.base_offset, each.next_offset - 1) for each in replica.log.damaged]
     return tuple(found)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.storage.log_errors import LogClosed, LogCorrupt, LogError, StorageError, StorageFailure
+from penstock.storage.log.errors import LogClosed, LogCorrupt, LogError, StorageError, StorageFailure
 
 SOURCES = Path(__file__).resolve().parents[2] / "src" / "penstock"
 ANSWERING = sorted(path for part in ("server", "share", "groups") for path in (SOURCES / part).rglob("*.py"))

@@ -47,12 +47,12 @@ def test_who_found_no_room_hears_when_there_is_some() -> None:
     memory = MemoryBudget(100)
     waiting = Holding()
     memory.in_flight_bytes += 150
-    assert not memory.has_room_for(waiting)
+    memory.wait_for_room(waiting)
     memory.release(40)
     assert waiting.looks == 0
     memory.release(40)
     assert waiting.looks == 1
-    assert memory.has_room_for(waiting)
+    assert not memory.waiting
 
 
 def test_who_is_gone_hears_nothing_and_holds_nothing() -> None:
@@ -60,7 +60,7 @@ def test_who_is_gone_hears_nothing_and_holds_nothing() -> None:
     gone = Holding()
     memory.receive(gone, 50)
     memory.in_flight_bytes += 150
-    assert not memory.has_room_for(gone)
+    memory.wait_for_room(gone)
     memory.forget(gone)
     memory.release(150)
     assert (gone.looks, memory.receiving_bytes) == (0, 0)

@@ -11,7 +11,7 @@ from penstock.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
 )
 from penstock.protocol.messages.produce import ProduceResponse
-from penstock.storage.append import HERE_BYTES_MAX
+from penstock.storage.log.append import HERE_BYTES_MAX
 from tests.server.live import Client, Live, batch, code, produce_request, values_in
 
 LARGE = bytes(HERE_BYTES_MAX)

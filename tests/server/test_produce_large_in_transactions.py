@@ -12,7 +12,7 @@ from penstock.cluster.replica import Replica
 from penstock.protocol.compression import Codec
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.produce import ProduceResponse
-from penstock.storage.append import HERE_BYTES_MAX
+from penstock.storage.log.append import HERE_BYTES_MAX
 from tests.server.handlers.transactions_support import at_rest, committed_values, latest_offsets
 from tests.server.live import Client, Live, TopicHandle, batch, begin_epoch, code, produce_request
 from tests.transactions.live_producer import LiveProducer

@@ -42,7 +42,7 @@ class BusyDisk(InlineOffload):
     """Syncs of all logs end when the test says so."""
 
     def __init__(self, live: Live) -> None:
-        flusher: Any = live.services.replicas.surroundings.flusher
+        flusher: Any = live.services.replicas.deps.flusher
         if flusher._ring is not None:
             flusher._ring.unwatch()
         self._held: list[tuple[Callable[[], object], Then]] | None = []

@@ -9,6 +9,7 @@ from penstock.server.upkeep import Upkeep
 from penstock.storage.log_store import LogStore
 from penstock.testing.disk import FaultyDisk
 from tests.server.live import batch
+from tests.storage.logs import append_records
 
 NOW_MS = 1_700_000_000_000
 
@@ -20,7 +21,7 @@ async def test_producers_are_forgotten_by_the_setting_as_it_is_at_the_time() -> 
     )
     log = store.open_or_create("orders", bytes(16), 0, TopicConfig())
     written = bytearray(batch(b"v", timestamp=NOW_MS, producer_id=7, epoch=0, sequence=0))
-    log.append(written, leader_epoch=0, now_ms=NOW_MS)
+    append_records(log, written, leader_epoch=0, now_ms=NOW_MS)
     controller: Any = SimpleNamespace(config=BrokerConfig())
     cleaner: Any = None
     replicas: Any = [SimpleNamespace(is_open=True, log=log), SimpleNamespace(is_open=False)]
@@ -40,7 +41,7 @@ async def test_a_saved_high_watermark_vouches_only_for_what_is_durable() -> None
         "/data", files=disk, node_id=1, new_cluster_id=lambda: "cluster", new_directory_id=lambda: bytes(16)
     )
     log = store.open_or_create("relaxed", bytes(16), 0, TopicConfig(flush_messages=20))
-    log.append(bytearray(batch(b"v", timestamp=NOW_MS)), leader_epoch=0, now_ms=NOW_MS)
+    append_records(log, bytearray(batch(b"v", timestamp=NOW_MS)), leader_epoch=0, now_ms=NOW_MS)
     replica = SimpleNamespace(
         topic="relaxed", partition=0, is_open=True, is_replicated=True, log=log, high_watermark=1
     )

@@ -20,7 +20,7 @@ from penstock.share.values import (
     ShareState,
     StateBatch,
 )
-from penstock.storage.log_errors import LogCorrupt
+from penstock.storage.log.errors import LogCorrupt
 from tests.share.scene import END_OFFSET, KEY, LOCK_MS, TOPIC_ID, FakeLog, Scene, play, turns
 
 # -- loading

@@ -17,11 +17,11 @@ from penstock.protocol.records.record import Record, decode_records
 from penstock.storage.cleaner import Cleaner, CleanerSettings
 from penstock.storage.cleaner_passes import CleanerPasses
 from penstock.storage.compaction_worker import OffloadedCompactor
-from penstock.storage.log import Log
+from penstock.storage.log.log import Log
+from penstock.storage.log.values import Appended, LogSlice, Origin
 from penstock.storage.log_store import LogStore
-from penstock.storage.log_values import Appended, LogSlice, Origin
 from penstock.testing.disk import FaultyDisk, Keep
-from tests.storage.logs import AnyTransaction
+from tests.storage.logs import AnyTransaction, append_records
 
 T = TypeVar("T")
 
@@ -150,8 +150,13 @@ class KeyedStore:
         return appended
 
     def append(self, batch: bytes, *, topic: str = "t", origin: Origin = Origin.CLIENT) -> Appended:
-        return self.logs[topic].append(
-            batch, leader_epoch=0, now_ms=self.clock.now_ms(), origin=origin, permit=AnyTransaction()
+        return append_records(
+            self.logs[topic],
+            batch,
+            leader_epoch=0,
+            now_ms=self.clock.now_ms(),
+            origin=origin,
+            permit=AnyTransaction(),
         )
 
     def sync(self, topic: str = "t") -> None:

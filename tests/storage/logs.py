@@ -10,11 +10,16 @@ from penstock.protocol.records.batch import iter_batches_strict
 from penstock.protocol.records.builder import NewRecord, build_batch
 from penstock.protocol.records.record import decode_records
 from penstock.storage.file_cache import FileCache
-from penstock.storage.files import RealFileSystem
-from penstock.storage.log import Log
-from penstock.storage.log_values import Appended, Cold, LogSlice, Origin
+from penstock.storage.files import Buffer, RealFileSystem
+from penstock.storage.log.append import Appender
+from penstock.storage.log.checkpoint import LogCheckpoint
+from penstock.storage.log.errors import LogError
+from penstock.storage.log.log import Log
+from penstock.storage.log.values import Appended, Cold, LogSlice, Origin
 from penstock.storage.producer_state import ProducerStates
 from penstock.storage.recovery import Checkpointed, create_log, load_log
+from penstock.storage.storable_batch import StorableBatch
+from penstock.storage.transaction_permit import TransactionPermit
 
 NOW_MS = 1_700_000_000_000
 
@@ -56,13 +61,46 @@ class AnyTransaction:
         return True
 
 
+class PreparedAppend(msgspec.Struct):
+    """An `Append` and nothing else."""
+
+    batches: list[StorableBatch]
+    is_from_client: bool = True
+    permit: TransactionPermit | None = None
+    appended: Appended | None = None
+    refusal: LogError | None = None
+
+
+def append_records(
+    log: Log,
+    records: Buffer,
+    *,
+    leader_epoch: int,
+    now_ms: int,
+    origin: Origin = Origin.CLIENT,
+    permit: TransactionPermit | None = None,
+) -> Appended:
+    """Store batches as the leader: all of them or, with an exception, none."""
+    if log.failure is not None:
+        raise log.failure.with_traceback(None)
+    appender = Appender(log)
+    is_from_client = origin is Origin.CLIENT
+    batches = appender.prepare(records, now_ms, is_from_client=is_from_client)
+    append = PreparedAppend(batches, is_from_client, permit)
+    appender.append_each([append], leader_epoch=leader_epoch, now_ms=now_ms)
+    if append.refusal is not None:
+        raise append.refusal
+    assert append.appended is not None
+    return append.appended
+
+
 def append(log: Log, *values: str, timestamp: int = NOW_MS, epoch: int = 0, **fields: Any) -> Appended:
     batch = batch_of(*values, timestamp=timestamp, **fields)
-    return log.append(batch, leader_epoch=epoch, now_ms=NOW_MS, permit=AnyTransaction())
+    return append_records(log, batch, leader_epoch=epoch, now_ms=NOW_MS, permit=AnyTransaction())
 
 
 def append_all(log: Log, *batches: bytearray) -> Appended:
-    return log.append(b"".join(batches), leader_epoch=0, now_ms=NOW_MS, origin=Origin.COORDINATOR)
+    return append_records(log, b"".join(batches), leader_epoch=0, now_ms=NOW_MS, origin=Origin.COORDINATOR)
 
 
 def sync(log: Log) -> None:
@@ -72,10 +110,19 @@ def sync(log: Log) -> None:
 
 
 def checkpoint(log: Log) -> None:
-    job = log.begin_checkpoint()
+    job = LogCheckpoint(log).begin()
     if job is not None:
         job.run()
-        log.finish_checkpoint(job)
+        LogCheckpoint(log).finish(job)
+
+
+def close(log: Log) -> None:
+    """As a broker does that stops cleanly."""
+    job = LogCheckpoint(log).begin_close()
+    if job is not None:
+        job.run()
+        LogCheckpoint(log).finish(job)
+    log.abandon("it was closed")
 
 
 def read(log: Log, offset: int, size_bytes_max: int = 1 << 20, limit: int | None = None) -> LogSlice:

@@ -11,10 +11,12 @@ from penstock.protocol.records.batch import iter_batches_strict
 from penstock.protocol.records.builder import NewRecord, build_batch
 from penstock.protocol.records.record import Record, decode_records
 from penstock.storage.file_cache import FileCache
-from penstock.storage.log import Log
-from penstock.storage.log_values import Appended, LoadedLog, LogSlice
+from penstock.storage.log.checkpoint import LogCheckpoint
+from penstock.storage.log.log import Log
+from penstock.storage.log.values import Appended, LoadedLog, LogSlice
 from penstock.storage.recovery import Checkpointed, create_log, load_log
 from penstock.testing.disk import FaultyDisk, Keep
+from tests.storage.logs import append_records
 
 DIRECTORY = "/data/topic-0"
 NOW_MS = 1_700_000_000_000
@@ -74,12 +76,12 @@ class Machine:
     def append(self, *values: str) -> Appended:
         """The headers make sure that a batch does not end in zeros, which a grown file is full of."""
         records = [NewRecord(b"k", value.encode(), (("h", b"1"),), self.now_ms) for value in values]
-        return self.log.append(build_batch(records), leader_epoch=0, now_ms=self.now_ms)
+        return append_records(self.log, build_batch(records), leader_epoch=0, now_ms=self.now_ms)
 
     def append_idempotent(self, producer_id: int, sequence: int, *values: str, epoch: int = 0) -> Appended:
         records = [NewRecord(b"k", value.encode(), (), self.now_ms) for value in values]
         batch = build_batch(records, producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence)
-        return self.log.append(batch, leader_epoch=0, now_ms=self.now_ms)
+        return append_records(self.log, batch, leader_epoch=0, now_ms=self.now_ms)
 
     def sync(self) -> bool:
         """As the flusher does; whether the disk agreed."""
@@ -94,15 +96,15 @@ class Machine:
 
     def checkpoint(self) -> None:
         """Sync everything, and let the next recovery start at the log's present end."""
-        job = self.log.begin_checkpoint()
+        job = LogCheckpoint(self.log).begin()
         if job is None:
             return
         try:
             job.run()
         except OSError as error:
-            self.log.finish_checkpoint(job, error)
+            LogCheckpoint(self.log).finish(job, error)
         else:
-            self.log.finish_checkpoint(job)
+            LogCheckpoint(self.log).finish(job)
         self.checkpointed = Checkpointed(
             was_clean=False,
             recovery_point=self.log.recovery_point,

@@ -8,7 +8,7 @@ from penstock.protocol.records.batch import iter_batches_strict
 from penstock.protocol.records.control import EndTxnMarker, build_end_txn_batch
 from penstock.storage.checkpoints import PartitionName, read_offsets
 from penstock.storage.cleaner import CleanerSettings
-from penstock.storage.log_values import Origin
+from penstock.storage.log.values import Origin
 from penstock.testing.disk import Keep, PowerCut
 from tests.storage.keyed_store import HOUR_MS, NOW_MS, KeyedStore
 

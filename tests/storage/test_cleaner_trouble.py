@@ -3,6 +3,7 @@
 import asyncio
 import errno
 from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 import pytest
 
@@ -12,9 +13,14 @@ from penstock.storage.cleaner import Cleaner, CleanerSettings
 from penstock.storage.cleaner_passes import CleanerPasses
 from penstock.storage.compaction_rewrite import CompactionJob, CompactionResult
 from penstock.storage.compaction_worker import OffloadedCompactor
-from penstock.storage.log import Log
-from penstock.storage.log_errors import LogCorrupt
+from penstock.storage.damage import Damage
+from penstock.storage.log.errors import LogCorrupt
+from penstock.storage.log.log import Log
+from penstock.storage.log.repair import LogRepair
+from penstock.testing.disk import Keep
 from tests.storage.keyed_store import HOUR_MS, NOW_MS, KeyedStore, Partition
+
+T = TypeVar("T")
 
 
 def test_a_damaged_log_is_left_alone_and_the_others_are_compacted() -> None:
@@ -29,6 +35,57 @@ def test_a_damaged_log_is_left_alone_and_the_others_are_compacted() -> None:
     assert store.text(topic="u") == "2:a=3 3:b=1"
     assert len(store.log.segments) == 2
     assert not [n for n in store.files() if n.endswith(".cleaned")]
+
+
+def with_missing_end() -> tuple[KeyedStore, Damage, bytes]:
+    """The last of three records in the first segment is missing: its damage, and the batch that another replica has."""
+    store = KeyedStore()
+    store.put("a=1 b=1 c=1 a=2 d=1 e=1 f=1")
+    segment = store.log.segments[0]
+    position = segment.size_bytes // 3 * 2
+    batch = segment.file().read(segment.size_bytes - position, position)
+    segment.truncate_to(2, position)
+    segment.file().sync()
+    missing = Damage(segment=0, position=position, size_bytes=0, base_offset=2, next_offset=3)
+    store.log.damaged.set_found(0, [missing])
+    return store, missing, bytes(batch)
+
+
+def test_a_log_is_not_compacted_from_its_first_missing_record_on_until_it_is_repaired() -> None:
+    store, missing, batch = with_missing_end()
+    assert not store.compact()
+    assert list(store.log.damaged) == [missing]
+    assert [segment.base_offset for segment in store.log.segments] == [0, 3, 6]
+    assert LogRepair(store.log).repair(missing, batch)
+    assert store.compact()
+    assert store.text() == "1:b=1 2:c=1 3:a=2 4:d=1 5:e=1 6:f=1"
+    assert not store.cleaner.uncleanable
+
+
+def test_what_is_repaired_during_a_pass_is_kept() -> None:
+    store, missing, batch = with_missing_end()
+
+    async def repair() -> None:
+        store.log.damaged.set_found(0, [missing])
+        assert LogRepair(store.log).repair(missing, batch)
+
+    store.log.damaged.clear()  # nobody knew of it when the pass began
+    store.cleaner._compactor = Interruptible(store, repair)
+    store.compact()
+    assert store.text() == "0:a=1 1:b=1 2:c=1 3:a=2 4:d=1 5:e=1 6:f=1"
+    assert not [n for n in store.files() if n.endswith((".cleaned", ".swap"))]
+
+
+def test_damage_that_is_found_during_a_pass_is_not_forgotten() -> None:
+    store, missing, _ = with_missing_end()
+
+    async def find() -> None:
+        store.log.damaged.set_found(0, [missing])
+
+    store.log.damaged.clear()
+    store.cleaner._compactor = Interruptible(store, find)
+    store.compact()
+    assert list(store.log.damaged) == [missing]
 
 
 def test_a_full_disk_is_waited_for() -> None:
@@ -96,6 +153,45 @@ def test_a_log_that_is_truncated_and_written_again_meanwhile_keeps_what_was_writ
     assert not [n for n in store.files() if n.endswith((".cleaned", ".swap"))]
     assert not store.cleaner.uncleanable
     assert store.cleaner.clean_offset("t", 0) is None
+
+
+class Meanwhile(InlineOffload):
+    """Does something of the test's choosing during the first piece of work."""
+
+    def __init__(self, act: Callable[[], Awaitable[None]]) -> None:
+        self._act: Callable[[], Awaitable[None]] | None = act
+
+    async def run(self, work: Callable[[], T]) -> T:
+        result = work()
+        if self._act is not None:
+            act, self._act = self._act, None
+            await act()
+        return result
+
+
+@pytest.mark.parametrize("keep", [Keep.NOTHING, Keep.EVERYTHING])
+@pytest.mark.parametrize("is_refused", [False, True])
+def test_a_swap_that_is_given_up_is_not_completed_after_a_power_cut(keep: Keep, is_refused: bool) -> None:
+    """A follower starts over, or there was an unclean election, while the names of the swap become durable."""
+    store = KeyedStore()
+    store.put("a=1 a=2 a=3 b=1 b=2 b=3 c=1")
+    store.run(store.store.secure(store.log))
+
+    async def replace() -> None:
+        await store.store.allow_truncation(store.log, 1)
+        store.log.truncate_to(1, now_ms=NOW_MS)
+        store.put("x=1")
+        if is_refused:
+            store.disk.fail("sync_dir", "/data/t-0", times=1)
+
+    store.cleaner._offload = Meanwhile(replace)
+    store.compact()
+    if is_refused:
+        store.put("x=2")  # the next sync of the log makes up for it
+    written = store.text()
+    store.crash(keep)
+    assert store.text() == written
+    assert written.startswith("0:a=1 1:x=1")
 
 
 def test_what_is_written_where_compacted_records_were_truncated_is_compacted() -> None:

@@ -21,7 +21,7 @@ from penstock.storage.compaction_worker import (
     perform,
 )
 from penstock.storage.files import RealFileSystem
-from penstock.storage.log_errors import LogCorrupt
+from penstock.storage.log.errors import LogCorrupt
 from tests.storage.segments import DIRECTORY, all_pairs, job_of, new_disk, write_log
 
 

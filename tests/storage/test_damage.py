@@ -1,4 +1,4 @@
-"""Bytes that rot: where they are found, what is still given, and what mends them."""
+"""Bytes that rot: where they are found, what is still given, and what repairs them."""
 
 import asyncio
 from pathlib import Path
@@ -6,19 +6,21 @@ from pathlib import Path
 import pytest
 
 from penstock.protocol.records.batch import HEADER_SIZE
-from penstock.storage.damage import Damage, SegmentCheck, mends
+from penstock.storage.damage import Damage, SegmentCheck, repairs
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import RealFileSystem
 from penstock.storage.leader_epochs import EpochEntry, LeaderEpochs
-from penstock.storage.log import Log
-from penstock.storage.log_errors import LogCorrupt
-from penstock.storage.log_values import LogSlice
+from penstock.storage.log.errors import LogCorrupt
+from penstock.storage.log.log import Log
+from penstock.storage.log.repair import LogRepair
+from penstock.storage.log.values import LogSlice
 from penstock.storage.recovery import Checkpointed, load_log
 from tests.storage.logs import (
     NOW_MS,
     append,
     batch_of,
     checkpoint,
+    close,
     new_log,
     read,
     reopened,
@@ -63,7 +65,7 @@ def check(log: Log) -> list[Damage]:
 
     async def look() -> None:
         for segment in list(log.segments):
-            await log.check(segment, rest)
+            await LogRepair(log).check(segment, rest)
 
     asyncio.run(look())
     return list(log.damaged)
@@ -116,17 +118,17 @@ def test_a_segment_of_which_nothing_is_left_is_bad_as_a_whole() -> None:
     assert found_in(bytearray(5 * SIZE), 5) == [damage(0, 4)]
 
 
-def test_only_the_batches_that_stood_there_mend(log: Log) -> None:
+def test_only_the_batches_that_stood_there_repair_it(log: Log) -> None:
     data = content(log)
     wanted = damage(2, 3)
-    assert mends(wanted, data[2 * SIZE : 4 * SIZE], EPOCHS)
-    assert not mends(wanted, data[2 * SIZE : 3 * SIZE], EPOCHS), "too few"
-    assert not mends(wanted, data[3 * SIZE : 5 * SIZE], EPOCHS), "others"
-    assert not mends(wanted, bytes(2 * SIZE), EPOCHS)
+    assert repairs(wanted, data[2 * SIZE : 4 * SIZE], EPOCHS)
+    assert not repairs(wanted, data[2 * SIZE : 3 * SIZE], EPOCHS), "too few"
+    assert not repairs(wanted, data[3 * SIZE : 5 * SIZE], EPOCHS), "others"
+    assert not repairs(wanted, bytes(2 * SIZE), EPOCHS)
     others = LeaderEpochs([EpochEntry(1, 0), EpochEntry(2, 4)])
-    assert not mends(wanted, data[2 * SIZE : 4 * SIZE], others), "of another leader"
+    assert not repairs(wanted, data[2 * SIZE : 4 * SIZE], others), "of another leader"
     data[2 * SIZE + CONTENT] ^= 1
-    assert not mends(wanted, data[2 * SIZE : 4 * SIZE], EPOCHS), "they have rotted too"
+    assert not repairs(wanted, data[2 * SIZE : 4 * SIZE], EPOCHS), "they have rotted too"
 
 
 def test_what_is_damaged_is_not_given_and_all_else_is(log: Log) -> None:
@@ -143,7 +145,7 @@ def test_a_damaged_header_hides_nothing_that_stands_behind_it(tmp_path: Path, pl
     log = new_log(str(tmp_path))
     for number in range(COUNT):
         append(log, str(number))
-    log.close()
+    close(log)
     rot(log, 4, place)
     again = reopened(log, was_clean=True)
     assert check(again) == [damage(4, 4)]
@@ -154,18 +156,18 @@ def test_a_damaged_header_hides_nothing_that_stands_behind_it(tmp_path: Path, pl
 
 
 @pytest.mark.parametrize("place", [CONTENT, LENGTH])
-def test_a_log_is_mended_in_place_and_durable_with_the_next_sync(log: Log, place: int) -> None:
+def test_a_log_is_repaired_in_place_and_durable_with_the_next_sync(log: Log, place: int) -> None:
     sound = content(log)
     rot(log, 4, place)
     (found,) = check(log)
-    assert not log.mend(found, sound[5 * SIZE : 6 * SIZE])
-    assert log.mend(found, sound[4 * SIZE : 5 * SIZE])
+    assert not LogRepair(log).repair(found, sound[5 * SIZE : 6 * SIZE])
+    assert LogRepair(log).repair(found, sound[4 * SIZE : 5 * SIZE])
     assert (content(log), list(log.damaged)) == (sound, [])
     assert log.has_unsynced
     assert values_in(read(log, 0)) == [str(number) for number in range(COUNT)]
     append(log, "10")
     assert values_in(read(log, 9)) == ["9", "10"]
-    assert not log.mend(found, sound[4 * SIZE : 5 * SIZE]), "once"
+    assert not LogRepair(log).repair(found, sound[4 * SIZE : 5 * SIZE]), "once"
 
 
 @pytest.mark.parametrize("end", [3, 4, 5, 8])
@@ -196,7 +198,7 @@ def test_damage_that_is_cut_off_is_gone(log: Log) -> None:
 
 
 def test_a_read_from_the_disk_gives_what_is_sound_and_tells_of_the_rest(log: Log) -> None:
-    log.close()
+    close(log)
     rot(log, 4)
     again = reopened(log, was_clean=True, recovery_point=COUNT)
     suspicions: list[bool] = []
@@ -214,7 +216,7 @@ def test_a_read_from_the_disk_gives_what_is_sound_and_tells_of_the_rest(log: Log
 
 
 def test_a_read_from_memory_checks_what_this_process_did_not_write_if_that_is_wished(log: Log) -> None:
-    log.close()
+    close(log)
     rot(log, 4)
     again = reopened(log, was_clean=True, recovery_point=COUNT)
     suspicions: list[bool] = []
@@ -239,7 +241,7 @@ def test_a_batch_at_a_wrong_offset_is_not_given_to_a_follower(
         append(log, str(number))
         if is_rolled and number == 4:
             log.roll(now_ms=NOW_MS)
-    log.close()
+    close(log)
     with open(log.segments[0].log_path, "r+b") as file:
         file.seek(4 * SIZE)
         file.write((4 ^ 1 << bit).to_bytes(8, "big"))
@@ -281,7 +283,7 @@ def test_a_leader_epoch_that_begins_with_a_damaged_batch_is_known_all_the_same(l
 
 
 @pytest.mark.parametrize("epoch", [3, 4])
-def test_a_leader_epoch_that_begins_where_nothing_could_be_read_is_known_when_it_is_mended(
+def test_a_leader_epoch_that_begins_where_nothing_could_be_read_is_known_when_it_is_repaired(
     log: Log, epoch: int
 ) -> None:
     append(log, "x", epoch=epoch)
@@ -291,7 +293,7 @@ def test_a_leader_epoch_that_begins_where_nothing_could_be_read_is_known_when_it
     rot(log, COUNT, LENGTH)
     again = reopened_with(log, committed_offset=COUNT + 1)
     assert again.epochs.entries == [(0, 0), (4, COUNT + 1)]
-    assert again.mend(next(iter(again.damaged)), batch)
+    assert LogRepair(again).repair(next(iter(again.damaged)), batch)
     assert again.epochs.entries == log.epochs.entries
 
 

@@ -30,7 +30,6 @@ FIRST, SECOND, THIRD = damage(2, 4), damage(6, 7), damage(12, 13, segment=10)
         (lambda ranges: ranges.truncate_to(3), []),
         (lambda ranges: ranges.start_at(4), [SECOND, THIRD]),
         (lambda ranges: ranges.start_at(3), [FIRST, SECOND, THIRD]),
-        (lambda ranges: ranges.drop_segments([0]), [THIRD]),
         (lambda ranges: ranges.set_found(0, [SECOND]), [SECOND, THIRD]),
         (lambda ranges: ranges.set_found(0, [FIRST, SECOND]), [FIRST, SECOND, THIRD]),
         (lambda ranges: ranges.clear(), []),
@@ -40,8 +39,7 @@ def test_a_change_leaves_these_and_is_noticed(
     change: Callable[[DamagedRanges], None], left: list[Damage]
 ) -> None:
     changes = []
-    ranges = DamagedRanges([THIRD, FIRST, SECOND])
-    ranges.on_change = lambda: changes.append(list(ranges))
+    ranges = DamagedRanges([THIRD, FIRST, SECOND], lambda: changes.append(list(ranges)))
     change(ranges)
     assert list(ranges) == left
     assert changes == ([] if left == [FIRST, SECOND, THIRD] else [left])
@@ -55,3 +53,13 @@ def test_only_what_the_log_still_has_is_remembered() -> None:
     again = DamagedRanges()
     again.remember([FIRST, SECOND, THIRD], {0: 80, 10: 50}, 4, 12)
     assert list(again) == [SECOND]
+
+
+@pytest.mark.parametrize(
+    ("segment", "offset", "bounds"),
+    [(0, 0, (0, 20)), (0, 4, (40, 60)), (0, 8, (70, None)), (10, 11, (0, 20)), (20, 25, (0, None))],
+)
+def test_sound_batches_stand_between_the_damaged_ones(
+    segment: int, offset: int, bounds: tuple[int, int | None]
+) -> None:
+    assert DamagedRanges([FIRST, SECOND, THIRD]).bounds(segment, offset) == bounds

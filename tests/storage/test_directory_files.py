@@ -5,7 +5,7 @@ import pytest
 from penstock.storage import directory_files
 from penstock.storage.directory_files import Meta
 from penstock.storage.files import read_whole
-from penstock.storage.log_errors import DirectoryMismatch
+from penstock.storage.log.errors import DirectoryMismatch
 from penstock.testing.disk import FaultyDisk
 
 UUID = bytes(range(16))

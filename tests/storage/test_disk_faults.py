@@ -5,7 +5,8 @@ import errno
 import pytest
 
 from penstock.protocol.errors import ErrorCode
-from penstock.storage.log_errors import LogError, StorageError, StorageFailure
+from penstock.storage.log.checkpoint import LogCheckpoint
+from penstock.storage.log.errors import LogError, StorageError, StorageFailure
 from penstock.testing.disk import Keep
 from tests.storage.machine import Machine
 
@@ -236,10 +237,10 @@ def test_what_retention_gives_up_makes_room_on_a_disk_too_full_to_write_the_prod
     with pytest.raises(StorageError):
         machine.append_idempotent(9, 30, "x" * 300)
     machine.log.delete_oldest(5, now_ms=machine.now_ms)
-    job = machine.log.begin_checkpoint()
+    job = LogCheckpoint(machine.log).begin()
     if job is not None:
         job.run()
-        machine.log.finish_checkpoint(job)
+        LogCheckpoint(machine.log).finish(job)
     assert machine.disk.used_bytes < full_bytes - 3000
     assert machine.append_idempotent(9, 30, "x" * 300).base_offset == 31
     assert machine.append_idempotent(9, 30, "x" * 300).duplicate

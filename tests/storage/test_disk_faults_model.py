@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from penstock.storage.log_errors import StorageError, StorageFailure
+from penstock.storage.log.errors import StorageError, StorageFailure
 from penstock.testing.disk import Keep, PowerCut
 from tests.storage.machine import Machine
 

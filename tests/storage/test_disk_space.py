@@ -4,7 +4,7 @@ import errno
 
 from penstock.storage.disk_space import DiskSpace, DiskState
 from penstock.storage.files import Usage
-from penstock.storage.log_errors import is_disk_failure, is_out_of_space
+from penstock.storage.log.errors import is_disk_failure, is_out_of_space
 
 TOTAL, RESERVE = 1_000_000, 100_000
 

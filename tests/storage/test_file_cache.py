@@ -31,6 +31,18 @@ def test_the_file_used_longest_ago_is_closed_when_there_are_too_many(cache: File
         first.size()
 
 
+def test_a_file_that_was_used_since_it_was_opened_is_spared_once(cache: FileCache) -> None:
+    kept = cache.handle("/d/a", create=True)
+    cache.file("/d/b", create=True)
+    for handle in (kept, cache.handle("/d/b")):
+        handle.is_recent = False
+    kept.is_recent = True
+    cache.file("/d/c", create=True)
+    assert not kept.is_forgotten
+    cache.file("/d/d", create=True)
+    assert kept.is_forgotten
+
+
 def test_a_pinned_file_is_never_closed_by_others(cache: FileCache) -> None:
     cache.file("/d/a", create=True)
     handle = cache.pin("/d/a")

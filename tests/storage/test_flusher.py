@@ -15,8 +15,9 @@ from penstock.storage.directory_files import write_topic_id
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import File, RealFile, RealFileSystem
 from penstock.storage.flusher import Flusher
-from penstock.storage.log import Log
-from penstock.storage.log_errors import StorageFailure
+from penstock.storage.log.checkpoint import LogCheckpoint
+from penstock.storage.log.errors import StorageFailure
+from penstock.storage.log.log import Log
 from penstock.storage.recovery import create_log
 from penstock.storage.ring import Ended, SyncRing, open_ring
 from penstock.testing.disk import FaultyDisk
@@ -445,13 +446,13 @@ def test_a_checkpoint_waits_for_the_sync_that_the_kernel_has_and_fails_with_it(t
         append(log, "a")
         flusher.request(log)
         append(log, "b")
-        job = log.begin_checkpoint()
+        job = LogCheckpoint(log).begin()
         assert job is not None
         running = offload.start(job.run)
         ring.held[0](OSError(errno.EIO, "Input/output error"))
         with pytest.raises(OSError, match="Input/output"):
             await running
-        log.finish_checkpoint(job, job.sync.failure)
+        LogCheckpoint(log).finish(job, job.sync.failure)
         assert (log.durable_offset, log.recovery_point) == (0, 0)
         assert log.failure is not None
         await flusher.drain()

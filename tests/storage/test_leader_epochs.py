@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
@@ -183,3 +184,21 @@ def test_an_empty_checkpoint_has_no_entries(content: bytes) -> None:
 def test_a_malformed_checkpoint_is_corrupt(content: bytes) -> None:
     with pytest.raises(CorruptCheckpoint):
         decode_checkpoint(content)
+
+
+def test_each_change_is_to_be_saved_and_nothing_else() -> None:
+    epochs = LeaderEpochs()
+    changes: list[Callable[[], object]] = [
+        lambda: epochs.assign(3, 10),
+        lambda: epochs.assign(5, 20),
+        lambda: epochs.learn(4, 15),
+        lambda: epochs.truncate_from_start(12),
+        lambda: epochs.truncate_from_end(18),
+    ]
+    assert epochs.is_saved
+    for change in changes:
+        for is_saved in (False, True):  # the second time it changes nothing
+            epochs.is_saved = True
+            change()
+            assert epochs.is_saved is is_saved
+    assert epochs.latest_epoch == 4

@@ -10,8 +10,8 @@ from penstock.observability.offload import InlineOffload
 from penstock.storage.checkpoints import PartitionName
 from penstock.storage.files import FileSystem, RealFileSystem
 from penstock.storage.flusher import Flusher
-from penstock.storage.log import Log
-from penstock.storage.log_errors import DirectoryInUse, DirectoryMismatch
+from penstock.storage.log.errors import DirectoryInUse, DirectoryMismatch
+from penstock.storage.log.log import Log
 from penstock.storage.log_store import LogStore
 from penstock.testing.disk import FaultyDisk, Keep
 from tests.storage.logs import NOW_MS, all_values, append, config_of
@@ -293,7 +293,7 @@ def test_a_log_that_grows_while_the_store_is_closed_keeps_the_stop_from_counting
 def test_much_appended_moves_the_recovery_point_without_being_asked(
     disk: FaultyDisk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("penstock.storage.durable_log.CHECKPOINT_BYTES", 1_000)
+    monkeypatch.setattr("penstock.storage.log.log.CHECKPOINT_BYTES", 1_000)
 
     async def scenario() -> None:
         store = open_store(disk)

@@ -14,7 +14,7 @@ from penstock.storage.checkpoints import (
     write_offsets,
 )
 from penstock.storage.flusher import Flusher
-from penstock.storage.log import Log
+from penstock.storage.log.log import Log
 from penstock.storage.log_store import LogStore
 from penstock.storage.offset_checkpoints import OffsetCheckpoints
 from penstock.testing.disk import FaultyDisk, Keep, PowerCut
@@ -128,3 +128,19 @@ def test_a_log_that_the_files_do_not_name_is_made_without_a_write(disk: FaultyDi
     offsets.make_way_for(B)
     with pytest.raises(OSError):
         offsets.make_way_for(A)
+
+
+def test_the_highest_offset_is_what_a_file_may_say_of_a_log_while_writes_are_refused(
+    disk: FaultyDisk,
+) -> None:
+    write_offsets(disk, f"/data/{RECOVERY_POINTS}", {A: 7})
+    offsets = OffsetCheckpoints(disk, "/data", {A, B})
+    assert (offsets.highest(RECOVERY_POINTS, A), offsets.highest(RECOVERY_POINTS, B)) == (7, 0)
+    disk.fail("write", RECOVERY_POINTS, times=1)
+    with pytest.raises(OSError):
+        offsets.prepare(RECOVERY_POINTS, {A: 2})()
+    assert offsets.highest(RECOVERY_POINTS, A) == 7
+    offsets.prepare(RECOVERY_POINTS, {A: 2})()
+    assert offsets.highest(RECOVERY_POINTS, A) == 2
+    offsets.prepare(RECOVERY_POINTS, {A: 5})
+    assert offsets.highest(RECOVERY_POINTS, A) == 5

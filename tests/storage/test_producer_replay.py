@@ -13,13 +13,14 @@ from penstock.protocol.records.batch import iter_batches_strict
 from penstock.protocol.records.control import EndTxnMarker, build_end_txn_batch
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import RealFileSystem
-from penstock.storage.log import Log, LogSlice
-from penstock.storage.log_errors import AppendRejected
-from penstock.storage.log_values import Origin
+from penstock.storage.log.errors import AppendRejected
+from penstock.storage.log.log import Log
+from penstock.storage.log.repair import LogRepair
+from penstock.storage.log.values import LogSlice, Origin
 from penstock.storage.producer_snapshot import encode_snapshot
 from penstock.storage.recovery import Checkpointed, load_log
 from penstock.storage.transaction_index import AbortedTransaction
-from tests.storage.logs import NOW_MS, append, checkpoint, new_log, sync
+from tests.storage.logs import NOW_MS, append, append_records, checkpoint, close, new_log, sync
 
 T = TypeVar("T")
 
@@ -31,7 +32,7 @@ MARKER_OF_5 = 4
 def end(log: Log, producer_id: int, *, is_commit: bool) -> None:
     marker = EndTxnMarker(is_commit=is_commit, coordinator_epoch=0)
     batch = build_end_txn_batch(marker, producer_id=producer_id, producer_epoch=0, timestamp=NOW_MS)
-    log.append(batch, leader_epoch=0, now_ms=NOW_MS, origin=Origin.COORDINATOR)
+    append_records(log, batch, leader_epoch=0, now_ms=NOW_MS, origin=Origin.COORDINATOR)
 
 
 def write(log: Log, producer_id: int, sequence: int, *, is_transactional: bool = True) -> None:
@@ -109,12 +110,12 @@ def aborted(log: Log) -> list[AbortedTransaction]:
 
 
 def settle_doubt(log: Log) -> bool:
-    return asyncio.run(log.settle_doubt(now_ms=NOW_MS))
+    return asyncio.run(LogRepair(log).rebuild_producer_state(now_ms=NOW_MS))
 
 
 def mend(log: Log, batch: bytes) -> None:
     [damage] = log.damaged
-    assert log.mend(damage, batch)
+    assert LogRepair(log).repair(damage, batch)
     assert settle_doubt(log)
     log.producers.advance_high_watermark(log.log_end_offset)
 
@@ -153,7 +154,7 @@ def test_doubts_are_not_written_down_for_facts(log: Log) -> None:
     batch = rot(log, MARKER_OF_5)
     doubtful = recovered(log)
     append(doubtful, "plain")
-    doubtful.close()
+    close(doubtful)
     assert doubtful.recovery_point == CHECKPOINT
     again = recovered(doubtful)
     assert again.first_unstable_offset == 2
@@ -199,7 +200,7 @@ def test_a_truncation_that_replays_a_rotten_batch_leaves_doubt_and_says_so(log: 
 def test_what_is_rotten_below_a_snapshot_leaves_no_doubt(log: Log) -> None:
     rot(log, 1)
     again = recovered(log)
-    assert again.producers.doubtful_from is None
+    assert again.producers.unverified_from is None
     assert aborted(again) == aborted(log)
 
 
@@ -260,9 +261,9 @@ def test_a_truncation_between_the_mending_and_the_settling_hides_no_abort(log: L
     batch = rot(log, MARKER_OF_5)
     again = recovered(log)
     [damage] = again.damaged
-    assert again.mend(damage, batch)
+    assert LogRepair(again).repair(damage, batch)
     again.truncate_to(7, now_ms=NOW_MS)
-    assert again.producers.doubtful_from is not None
+    assert again.producers.unverified_from is not None
     assert settle_doubt(again)
     assert [(each.producer_id, each.last_offset) for each in aborted(again)] == [(5, 1), (5, 4)]
 
@@ -272,7 +273,7 @@ def test_a_truncation_before_what_has_rotted_ends_the_doubt(log: Log) -> None:
     again = recovered(log)
     assert again.first_unstable_offset == 9
     again.truncate_to(9, now_ms=NOW_MS)
-    assert again.producers.doubtful_from is None
+    assert again.producers.unverified_from is None
     assert aborted(again) == aborted(log)
 
 
@@ -287,7 +288,7 @@ def test_aborts_before_the_newest_snapshot_are_told_too_when_recovery_would_begi
     batch = rot(log, 15)
     log.lower_recovery_point(0)
     log.truncate_to(17, now_ms=NOW_MS)  # reads again what came after the checkpoint
-    assert log.producers.doubtful_from is not None
+    assert log.producers.unverified_from is not None
     log.damaged.clear()  # as a check would have found it, and another replica mended it
     segment = log.segments[log.chain.number_of(15)]
     position = segment.file().read(segment.size_bytes, 0).index(batch[:61])
@@ -311,7 +312,7 @@ def test_a_log_that_is_closed_while_a_thread_replays_stays_in_doubt(log: Log) ->
     offload = Meanwhile()
     again = recovered(log, offload)
     [damage] = again.damaged
-    assert again.mend(damage, batch)
+    assert LogRepair(again).repair(damage, batch)
     offload.events = [lambda: again.abandon("of the test")]
     assert not settle_doubt(again)
-    assert again.producers.doubtful_from is not None
+    assert again.producers.unverified_from is not None

@@ -275,7 +275,7 @@ def test_a_snapshot_is_not_changed_by_later_appends() -> None:
     snapshot = states.snapshot()
     append(states, batch(1), at=1)
     assert snapshot[0].last_offset == 0
-    states.advance_end_offset(10)
+    states.end_offset = 10
     assert states.end_offset == 10
 
 

@@ -8,15 +8,19 @@ import pytest
 from penstock.protocol.records.control import EndTxnMarker, build_end_txn_batch
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import File, RealFile, RealFileSystem
-from penstock.storage.log import Log, Origin
-from penstock.storage.log_errors import LogCorrupt
+from penstock.storage.log.errors import LogCorrupt
+from penstock.storage.log.log import Log
+from penstock.storage.log.repair import LogRepair
+from penstock.storage.log.values import Origin
 from penstock.storage.recovery import Checkpointed, load_log
 from tests.storage.logs import (
     NOW_MS,
     all_values,
     append,
+    append_records,
     batch_of,
     checkpoint,
+    close,
     config_of,
     new_log,
     read,
@@ -150,8 +154,8 @@ def test_the_lost_end_of_a_log_is_completed_with_the_batches_of_another_replica(
     append(again, "10 new")
     (damage,) = again.damaged
     for others, why in ((b"", "nothing"), (first, "too few"), (second + first, "in another order")):
-        assert not again.mend(damage, others), why
-    assert again.mend(damage, lost)
+        assert not LogRepair(again).repair(damage, others), why
+    assert LogRepair(again).repair(damage, lost)
     assert [value.split()[0] for value in values_in(read(again, 8))] == ["8", "9"]
     assert values_in(read(again, 10)) == ["10 new"]
     assert (list(again.damaged), again.has_unsynced) == ([], True)
@@ -235,7 +239,7 @@ def test_an_aborted_transaction_is_known_again(tmp_path: Path) -> None:
     abort = build_end_txn_batch(
         EndTxnMarker(is_commit=False, coordinator_epoch=0), producer_id=5, producer_epoch=0, timestamp=NOW_MS
     )
-    log.append(abort, leader_epoch=0, now_ms=NOW_MS, origin=Origin.COORDINATOR)
+    append_records(log, abort, leader_epoch=0, now_ms=NOW_MS, origin=Origin.COORDINATOR)
     sync(log)
     again = reopened(log)
     [aborted] = again.aborted_transactions(0, 2)
@@ -285,7 +289,7 @@ def test_leader_epochs_that_a_truncation_took_do_not_hide_where_older_ones_begin
 def assert_nothing_is_damaged(log: Log) -> None:
     async def check() -> None:
         for segment in log.segments:
-            await log.check(segment, lambda: asyncio.sleep(0))
+            await LogRepair(log).check(segment, lambda: asyncio.sleep(0))
 
     asyncio.run(check())
     assert list(log.damaged) == []
@@ -297,7 +301,7 @@ def test_an_empty_segment_left_by_an_interrupted_roll_hides_nothing(log: Log) ->
 
 
 def test_after_a_clean_stop_a_stray_empty_segment_hides_nothing(log: Log) -> None:
-    log.close()
+    close(log)
     (Path(log.directory) / f"{9:020d}.log").write_bytes(b"")
     assert numbers(reopened(log, was_clean=True)) == list(range(10))
 
@@ -330,7 +334,7 @@ def test_a_segment_of_one_large_batch_is_not_said_to_lack_its_indexes(
     log = new_log(str(tmp_path))
     append(log, "x" * 200_000)
     checkpoint(log)
-    log.close()
+    close(log)
     with caplog.at_level(logging.WARNING):
         assert reopened(log, was_clean=True).segments[0].indexes().offsets.last_position == 0
     assert caplog.text == ""
@@ -343,7 +347,7 @@ def test_indexes_that_are_missing_are_rebuilt_with_a_warning(
     for _ in range(3):
         append(log, "x" * 100_000)
     checkpoint(log)
-    log.close()
+    close(log)
     for path in tmp_path.glob("*index"):
         path.unlink()
     with caplog.at_level(logging.WARNING):

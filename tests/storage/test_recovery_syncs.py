@@ -9,7 +9,7 @@ import pytest
 from penstock.observability.clock import ManualClock
 from penstock.observability.offload import InlineOffload
 from penstock.storage.flusher import Flusher
-from penstock.storage.log_errors import StorageFailure
+from penstock.storage.log.errors import StorageFailure
 from penstock.storage.log_store import LogStore
 from penstock.testing.disk import FaultyDisk
 from tests.storage.logs import all_values, append, sync

@@ -13,8 +13,10 @@ import pytest
 from penstock.observability.clock import ManualClock
 from penstock.observability.offload import Offload, ThreadOffload
 from penstock.storage.files import read_whole
-from penstock.storage.log import Log
-from penstock.storage.log_errors import LogError, is_disk_failure
+from penstock.storage.log.checkpoint import LogCheckpoint
+from penstock.storage.log.errors import LogError, is_disk_failure
+from penstock.storage.log.log import Log
+from penstock.storage.log.repair import LogRepair
 from penstock.storage.log_store import LogStore
 from penstock.testing.disk import FaultyDisk
 from tests.storage.held_disk import HeldDisk, turns
@@ -148,12 +150,12 @@ def test_bytes_that_repair_a_deleted_log_are_not_written_into_the_topic_made_aga
         segment = topic.old.segments[0]
         sound = segment.file().read(segment.size_bytes, 0)[: segment.size_bytes // 3]
         segment.file().write((b"\xff",), len(sound) - 2)
-        await topic.old.check(segment, turns)
+        await LogRepair(topic.old).check(segment, turns)
         [damage] = topic.old.damaged
         topic.make_again()
         with pytest.raises(LogError, match="its topic was deleted"):
-            topic.old.mend(damage, sound)
-        assert not await topic.old.settle_doubt(now_ms=NOW_MS)
+            LogRepair(topic.old).repair(damage, sound)
+        assert not await LogRepair(topic.old).rebuild_producer_state(now_ms=NOW_MS)
         topic.check()
 
     asyncio.run(scenario())
@@ -188,10 +190,10 @@ def test_a_truncation_that_waits_for_its_recovery_point_ends_when_the_topic_is_m
         truncating = asyncio.ensure_future(topic.store.allow_truncation(topic.old, 4))
         await turns()
         topic.make_again()
-        job = topic.new.begin_checkpoint()
+        job = LogCheckpoint(topic.new).begin()
         assert job is not None
         job.run()
-        topic.new.finish_checkpoint(job)
+        LogCheckpoint(topic.new).finish(job)
         topic.files = topic.files_of_new()
         topic.held.free()
         await turns(200)

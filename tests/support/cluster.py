@@ -4,7 +4,7 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from confluent_kafka.admin import AdminClient, NewTopic, PartitionMetadata
@@ -70,6 +70,15 @@ class ClusterProcesses:
     def leader_of(self, topic: str, partition: int = 0, bootstrap: str | None = None) -> int:
         """The leader, as any node knows it or as the one named does; -1 when there is none."""
         return int(self._partitions(topic, bootstrap)[partition].leader)
+
+    def await_leaders(self, topic: str, leaders: Sequence[int]) -> None:
+        """Until every node knows that so many partitions of the topic are led by each of these brokers."""
+
+        def are_known_to(node: BrokerProcess) -> bool:
+            found = self._partitions(topic, node.bootstrap).values()
+            return sorted(each.leader for each in found) == sorted(leaders)
+
+        eventually(lambda: all(map(are_known_to, self.nodes.values())), f"{topic} is led by {leaders}")
 
     def controller(self) -> int:
         """The node that leads the metadata quorum. Metadata does not tell: any broker takes admin requests."""

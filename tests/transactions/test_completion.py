@@ -9,7 +9,7 @@ import pytest
 
 from penstock.cluster.coordination.partition import CoordinatorPartition
 from penstock.protocol.errors import ErrorCode
-from penstock.storage.log import Log
+from penstock.storage.log.log import Log
 from penstock.transactions.markers import Marker, MarkerSender
 from penstock.transactions.state import TopicPartition
 from tests.server.handlers.transactions_support import at_rest, committed_values

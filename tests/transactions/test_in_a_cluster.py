@@ -11,7 +11,7 @@ from penstock.cluster.metadata.state import Partition
 from penstock.cluster.replica import Replica
 from penstock.cluster.topic_names import TRANSACTION_STATE
 from penstock.protocol.errors import ErrorCode
-from penstock.storage.log import Log
+from penstock.storage.log.log import Log
 from penstock.testing.simulation.broker import run_simulated
 from penstock.testing.simulation.cluster.machine import PORT, Ending, Machine
 from penstock.testing.simulation.cluster.plan import SETTINGS

@@ -16,7 +16,7 @@ from penstock.security.cluster_secret import SECRET_FILE, NotAToken, parse_token
 from penstock.security.sasl.cluster import SECRET_BYTES
 from penstock.storage.directory_files import META, read_secret, write_secret
 from penstock.storage.files import RealFileSystem
-from penstock.storage.log_errors import DirectoryMismatch
+from penstock.storage.log.errors import DirectoryMismatch
 
 log = logging.getLogger(__name__)
 

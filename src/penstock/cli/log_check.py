@@ -31,7 +31,7 @@ from penstock.storage.confirmed_scan import Confirmed, ConfirmedScan
 from penstock.storage.damage import Read, next_sound_batch, sound_header
 from penstock.storage.files import RealFileSystem, read_whole
 from penstock.storage.leader_epochs import CorruptCheckpoint, LeaderEpochs, decode_checkpoint
-from penstock.storage.log_values import LEADER_EPOCHS
+from penstock.storage.log.values import LEADER_EPOCHS
 from penstock.storage.unfinished_tail import is_unfinished
 
 _SECOND_LOOK_AFTER_S: Final = 0.2

@@ -17,7 +17,7 @@ from penstock.cli.journal import find_unreplayed, read_after_crash
 from penstock.config.topic import TopicConfig
 from penstock.storage.directory_files import CLEAN_SHUTDOWN, encode_uuid, read_meta
 from penstock.storage.files import RealFileSystem
-from penstock.storage.log_errors import LogError
+from penstock.storage.log.errors import LogError
 from penstock.storage.log_store import LogStore
 
 

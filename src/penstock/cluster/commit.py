@@ -6,15 +6,13 @@
 `Replica.append` gives a `Commit` at once, also for what it refuses. It is done when the append is as safe as its `acks`
 ask for: with 0 when it is in the log, with 1 when it is on this broker's disk, with -1 when all in-sync replicas have
 it. Where no other broker holds the partition, the last two are the same.
-
-There are thousands of partitions and most of them are idle, so an empty queue must be small.
 """
 
 import msgspec
 
 from penstock.observability.completion import Completion
-from penstock.storage.log_errors import LogError
-from penstock.storage.log_values import Appended
+from penstock.storage.log.errors import LogError
+from penstock.storage.log.values import Appended
 from penstock.storage.storable_batch import StorableBatch
 from penstock.storage.transaction_permit import TransactionPermit
 
@@ -50,27 +48,3 @@ class Commit(Completion[None]):
         """Raise why the log has not taken the records, if it has not."""
         if self.appended is None and self.error is not None:
             raise self.error
-
-
-class CommitQueue(list[Commit]):
-    """Commits that wait until all below an offset is safe, in the order of their appends."""
-
-    __slots__ = ()
-
-    def reached(self, end_offset: int) -> None:
-        """All below `end_offset` is safe now."""
-        count = 0
-        for commit in self:
-            if commit.last_offset >= end_offset:
-                break
-            count += 1
-        done = self[:count]
-        del self[:count]
-        for commit in done:
-            commit.resolve(None)
-
-    def fail(self, error: LogError) -> None:
-        failed = self[:]
-        self.clear()
-        for commit in failed:
-            commit.fail(error)

@@ -36,7 +36,7 @@ from penstock.protocol.messages.create_topics import (
     CreateTopicsResponse,
 )
 from penstock.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
-from penstock.storage.log_errors import LogError
+from penstock.storage.log.errors import LogError
 
 T = TypeVar("T")
 CreateTopic = Callable[[str], Awaitable[TopicCreated]]

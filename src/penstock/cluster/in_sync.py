@@ -120,6 +120,14 @@ class Followers:
         """Whether the in-sync set, as the controller last decided it, can commit anything."""
         return self._partition.may_commit(min_isr)
 
+    def too_few(self, min_isr: int) -> str:
+        """How many are in sync, for who wants more to be."""
+        eligible = ", ".join(map(str, self._partition.elr)) or "none"
+        return (
+            f"{len(self._in_sync)} in-sync replica(s), min.insync.replicas is {min_isr}, "
+            f"eligible leader replicas: {eligible}"
+        )
+
     def high_watermark(self, own_end: int, now_ms: float, min_isr: int) -> int | None:
         """Up to where all hold everything, or None while too few are in sync to commit anything (KIP-966).
 

@@ -14,7 +14,7 @@ from penstock.cluster.in_sync import WantedSet
 from penstock.cluster.replica import Replica
 from penstock.observability.clock import Clock
 from penstock.protocol.errors import ErrorCode, ProtocolError
-from penstock.storage.log_errors import LogError
+from penstock.storage.log.errors import LogError
 
 log = logging.getLogger(__name__)
 
@@ -75,9 +75,13 @@ class InSyncRequests:
             await self._put()
 
     def _consider(self, replica: Replica) -> None:
-        wanted = replica.wanted_in_sync()
+        followers = replica.followers
+        if followers is None:
+            return
+        now_ms = self._clock.monotonic_ms()
+        wanted = followers.wanted(replica.log.log_end_offset, replica.high_watermark, now_ms)
         if wanted is not None:
-            replica.asked_in_sync(wanted)
+            followers.asked(wanted)
             self._open[replica] = wanted
 
     async def _put(self) -> None:

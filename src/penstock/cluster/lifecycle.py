@@ -23,7 +23,7 @@ from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.config.themes import replication
 from penstock.observability.clock import Clock, sleep_or
 from penstock.protocol.errors import ErrorCode, ProtocolError
-from penstock.storage.log_errors import LogError
+from penstock.storage.log.errors import LogError
 
 log = logging.getLogger(__name__)
 

@@ -21,7 +21,9 @@ from penstock.protocol.messages.fetch import FetchPartition, FetchRequest, Fetch
 from penstock.protocol.records.batch import iter_batches
 from penstock.protocol.records.errors import CorruptRecords
 from penstock.storage.damage import Damage
-from penstock.storage.log_errors import LogError
+from penstock.storage.files import Buffer
+from penstock.storage.log.errors import LogError
+from penstock.storage.log.repair import LogRepair
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +86,7 @@ class Mender:
                     break
             else:
                 self._report(replica, damage)
-        await replica.settle_doubt()
+        await rebuild_producer_state(replica)
 
     def _others(self, replica: Replica) -> list[int]:
         """The other replicas, the leader first, then who holds all that is committed."""
@@ -97,7 +99,7 @@ class Mender:
     async def _mend(self, replica: Replica, damage: Damage, broker_id: int) -> bool:
         try:
             batches = await self._fetch(replica, damage, broker_id)
-            return replica.mend(damage, batches)
+            return repair(replica, damage, batches)
         except (OSError, TimeoutError, ProtocolError, LogError, CorruptRecords) as error:
             log.debug("broker %d does not help: %s", broker_id, error)
             return False
@@ -147,6 +149,24 @@ class Mender:
                 replica.log.directory,
                 damage,
             )
+
+
+def repair(replica: Replica, damage: Damage, batches: Buffer) -> bool:
+    """Take another replica's batches for damaged ones, if they are the same. Raises `OSError`."""
+    is_repaired = LogRepair(replica.log).repair(damage, batches)
+    if is_repaired:
+        replica.deps.flusher.sync(replica.log)
+        replica.wake_readers()
+    return is_repaired
+
+
+async def rebuild_producer_state(replica: Replica) -> None:
+    """Replay the log if recovery had to skip damaged batches which have been repaired since."""
+    if not replica.is_replicated:
+        replica.log.producers.trust()
+    if await LogRepair(replica.log).rebuild_producer_state(now_ms=replica.deps.clock.now_ms()):
+        replica.log.producers.advance_high_watermark(replica.high_watermark)
+        replica.wake_readers()
 
 
 def _records_in(response: FetchResponse) -> bytes:

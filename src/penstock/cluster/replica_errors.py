@@ -1,7 +1,7 @@
 """Why a partition takes no records, or cannot say that it has them for good."""
 
 from penstock.protocol.errors import ErrorCode
-from penstock.storage.log_errors import LogError
+from penstock.storage.log.errors import LogError
 
 
 class PartitionGone(LogError):

@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator, Collection, Iterable, Iterator
 from penstock.cluster.metadata.delta import MetadataDelta
 from penstock.cluster.metadata.image import MetadataImage, ResourceType
 from penstock.cluster.metadata.state import Partition, Topic
-from penstock.cluster.replica import Replica, Surroundings
+from penstock.cluster.replica import Replica
+from penstock.cluster.replica_deps import ReplicaDeps
 from penstock.cluster.replica_errors import NotLeader, PartitionGone
 from penstock.cluster.throttle import MeanRate, ReplicationThrottle
 from penstock.cluster.topic_names import CLUSTER_METADATA
@@ -27,7 +28,7 @@ from penstock.storage.directory_usage import DirectoryUsage
 from penstock.storage.disk_space import DiskSpace
 from penstock.storage.flusher import Flusher
 from penstock.storage.journal.reading import PartitionId
-from penstock.storage.log_errors import LogError, StorageError, is_disk_failure, is_out_of_space
+from penstock.storage.log.errors import LogError, StorageError
 from penstock.storage.log_store import LogStore
 
 log = logging.getLogger(__name__)
@@ -63,7 +64,7 @@ class Replicas:
         """Notified when something in a partition's log may have rotted."""
         self.disk_failures: Observers[Exception] = Observers()
         """Notified when the disk has failed under a partition, and each time that it is noticed again."""
-        self.surroundings = Surroundings(
+        self.deps = ReplicaDeps(
             node_id,
             clock,
             flusher,
@@ -103,7 +104,7 @@ class Replicas:
 
     @property
     def disk(self) -> DiskSpace:
-        return self.surroundings.disk
+        return self.deps.disk
 
     @property
     def damage(self) -> Damages:
@@ -155,10 +156,7 @@ class Replicas:
             _ = replica.log
         except (LogError, OSError) as error:
             self._note_refusal(replica, error)
-            if is_disk_failure(error):
-                self.surroundings.on_disk_failure(error)
-            elif is_out_of_space(error):
-                self.disk.refused(self.surroundings.clock.monotonic_ms())
+            self.deps.on_storage_error(error)
             return False
         if self._refusals.pop(replica, None) is not None:
             log.info("%s-%d is online again", replica.topic, replica.partition)
@@ -198,7 +196,7 @@ class Replicas:
         for kind, name in delta.configs_changed:
             if kind == ResourceType.TOPIC:
                 self._reconfigure(name)
-        pace = _Pace(self.surroundings.clock)
+        pace = _Pace(self.deps.clock)
         for replica in made:
             self._open(replica)
             await pace.breathe()
@@ -251,7 +249,7 @@ class Replicas:
             self._store.recovered()
             return
         log.info("recovering %d partitions after an unclean shutdown", len(replicas))
-        clock = self.surroundings.clock
+        clock = self.deps.clock
         began_ms = clock.monotonic_ms()
         syncs: dict[Replica, asyncio.Future[None]] = {}
         pace = _Pace(clock)
@@ -259,7 +257,7 @@ class Replicas:
             with self._store.leaving_syncs():
                 is_open = self._open(replica)
             if is_open and replica.log.has_unsynced:
-                syncs[replica] = self.surroundings.flusher.sync(replica.log)
+                syncs[replica] = self.deps.flusher.sync(replica.log)
             await pace.breathe()
         if syncs:
             await asyncio.wait(syncs.values())  # unlike `gather` it leaves them to others if it is cancelled
@@ -294,7 +292,7 @@ class Replicas:
                 lambda: self._store.open_or_create(
                     topic.name, topic.topic_id, number, self.topic_config(topic.name)
                 ),
-                self.surroundings,
+                self.deps,
                 saved_high_watermark=self._store.high_watermark(topic.name, number),
             )
         replica.follow(partition)
@@ -310,7 +308,7 @@ class Replicas:
         for replica in removed.values():
             replica.close(PartitionGone(f"topic {topic.name} was deleted"))
             self._refusals.pop(replica, None)
-        pace = _Pace(self.surroundings.clock)
+        pace = _Pace(self.deps.clock)
         for number in removed:
             await pace.breathe()
             async with self._removing(topic.name, number):

@@ -10,8 +10,9 @@ from collections.abc import Awaitable, Callable, Iterable
 
 from penstock.cluster.replica import Replica
 from penstock.observability.clock import Clock, sleep_or
-from penstock.storage.log import Log
-from penstock.storage.log_errors import LogError
+from penstock.storage.log.errors import LogError
+from penstock.storage.log.log import Log
+from penstock.storage.log.repair import LogRepair
 
 log = logging.getLogger(__name__)
 
@@ -117,14 +118,14 @@ class Scrubber:
         for damage in checked.damaged:
             if damage not in known:
                 log.error("%s is damaged: %s are not what was written", checked.directory, damage)
-        if checked.damaged or checked.producers.doubtful_from is not None:
+        if checked.damaged or checked.producers.unverified_from is not None:
             self._on_damage(replica)
 
     async def _look_through(self, checked: Log, rest_factor: int) -> None:
         rest = self._rest(rest_factor)
         for segment in list(checked.segments):
             if checked.failure is None and segment in checked.segments:
-                await checked.check(segment, rest)
+                await LogRepair(checked).check(segment, rest)
 
     def _rest(self, factor: int) -> Callable[[], Awaitable[None]]:
         """What to await after each slice of work."""

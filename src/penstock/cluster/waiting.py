@@ -1,33 +1,25 @@
-"""Who waits for news of a partition.
-
-There are thousands of partitions and most of them are idle, so what is empty must be small.
-"""
+"""Who waits for news of a partition."""
 
 import asyncio
 
 
-class WaitingReaders:
-    """Those who look again when there is something new."""
+class WaitingReaders(dict["asyncio.Future[None]", None]):
+    """Those who look again when there is something new, in the order they came.
 
-    __slots__ = ("_waiting",)
+    There are thousands of partitions and most of them are idle: an empty dict is small, where a set is not.
+    """
 
-    def __init__(self) -> None:
-        self._waiting: set[asyncio.Future[None]] | None = None
-
-    def __len__(self) -> int:
-        return len(self._waiting or ())
+    __slots__ = ()
 
     def add(self, reader: "asyncio.Future[None]") -> None:
-        if self._waiting is None:
-            self._waiting = set()
-        self._waiting.add(reader)
+        self[reader] = None
 
     def discard(self, reader: "asyncio.Future[None]") -> None:
-        if self._waiting is not None:
-            self._waiting.discard(reader)
+        self.pop(reader, None)
 
     def wake(self) -> None:
-        waiting, self._waiting = self._waiting, None
-        for reader in waiting or ():
+        waiting = list(self)
+        self.clear()
+        for reader in waiting:
             if not reader.done():
                 reader.set_result(None)

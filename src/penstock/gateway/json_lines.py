@@ -116,7 +116,9 @@ class _Requests:
         count = config[NUM_PARTITIONS]
         if config[AUTO_CREATE_TOPICS_ENABLE] and not 0 <= index < count:
             raise no_such_partition(topic, index, count)
-        context = RequestContext(self._services, self._peer, _METADATA_VERSION, _CLIENT_ID)
+        context = RequestContext(
+            self._services, self._peer, _METADATA_VERSION, _CLIENT_ID, self._peer.turns.accepted
+        )
         asked = MetadataRequest(topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=True)
 
         async def attempt() -> None:

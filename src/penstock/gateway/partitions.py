@@ -95,7 +95,9 @@ class Partition:
             timeout_ms=_TIMEOUT_MS,
             topic_data=[TopicProduceData(name=self._where.topic, partition_data=[data])],
         )
-        context = RequestContext(self._services, self._peer, _PRODUCE_VERSION, self._client_id)
+        context = RequestContext(
+            self._services, self._peer, _PRODUCE_VERSION, self._client_id, self._peer.turns.accepted
+        )
         answer = produce.handle(context, request)
         return self._offset_of(answer)
 
@@ -146,7 +148,9 @@ class Partition:
             raise PartitionRefused(code, f"{self._where} cannot be read at {offset}: {error}") from error
 
     async def _fetched(self, request: FetchRequest) -> FetchResponse:
-        context = RequestContext(self._services, self._peer, _FETCH_VERSION, self._client_id)
+        context = RequestContext(
+            self._services, self._peer, _FETCH_VERSION, self._client_id, self._peer.turns.accepted
+        )
         answer = fetch.handle(context, request)
         response: FetchResponse = await answer if isinstance(answer, Awaitable) else answer
         return response

@@ -5,7 +5,8 @@ header version 2 tagged fields. Response: correlation_id int32, and in header ve
 """
 
 import struct
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 from penstock.protocol.apis import APIS, request_header_version, response_header_version
 from penstock.protocol.errors import ProtocolError
@@ -21,6 +22,7 @@ from penstock.protocol.wire import (
 
 _REQUEST: Final = struct.Struct(">hhi")
 _RESPONSE: Final = struct.Struct(">i")
+_SIZE: Final = struct.Struct(">i")
 _TAGGED_RESPONSES: Final = frozenset(
     (spec.key, version)
     for spec in APIS.values()
@@ -79,6 +81,21 @@ def encode_response_header(out: bytearray, api_key: int, api_version: int, corre
     out += _RESPONSE.pack(correlation_id)
     if (api_key, api_version) in _TAGGED_RESPONSES:
         out.append(0)
+
+
+def encode_response_frame(
+    api_key: int,
+    encode_into: Callable[[bytearray, Any, int], None],
+    message: Any,
+    api_version: int,
+    correlation_id: int,
+) -> tuple[bytearray]:
+    """A whole response: its size, its header, and its body as `encode_into` writes it."""
+    out = bytearray(_SIZE.size)
+    encode_response_header(out, api_key, api_version, correlation_id)
+    encode_into(out, message, api_version)
+    _SIZE.pack_into(out, 0, len(out) - _SIZE.size)
+    return (out,)
 
 
 def decode_response_header(buf: Buffer, api_key: int, api_version: int, pos: int = 0) -> tuple[int, int]:

@@ -9,8 +9,10 @@ import functools
 import struct
 from typing import Final
 
+from penstock.protocol.headers import encode_response_frame
 from penstock.protocol.messages import produce
 from penstock.protocol.messages.produce import (
+    API_KEY,
     FLEXIBLE_FROM,
     VERSIONS,
     LeaderIdAndEpoch,
@@ -19,7 +21,7 @@ from penstock.protocol.messages.produce import (
     ProduceResponse,
     TopicProduceData,
 )
-from penstock.protocol.wire import ZERO_UUID
+from penstock.protocol.wire import ZERO_UUID, Buffer
 
 ONE_STEP: Final = range(FLEXIBLE_FROM, VERSIONS.stop)
 IDS_FROM: Final = 13  # topics are named by their ids (KIP-516)
@@ -85,46 +87,44 @@ def decode_request(buf: memoryview, version: int, position: int) -> ProduceReque
     return produce.decode_request(buf, version, body)
 
 
-def encode_answer(message: ProduceResponse, version: int, correlation_id: int) -> bytes | None:
-    """The whole frame with which a request for one batch is answered; None for every other answer."""
-    if version not in ONE_STEP or message.node_endpoints:
-        return None
+def encode_response(message: ProduceResponse | None, version: int, correlation_id: int) -> tuple[Buffer, ...]:
+    """The whole frame of an answer; nothing where the client wants no acknowledgement. Raises `ProtocolError`."""
+    if message is None:
+        return ()
     try:
         (topic,) = message.responses
         (answer,) = topic.partition_responses
-    except ValueError:  # more than one, or none
-        return None
-    if (
-        answer.error_code
-        or answer.record_errors
-        or answer.error_message is not None
-        or answer.current_leader != _NO_LEADER
-    ):
-        return None
-    try:
-        name = topic.topic_id if version >= IDS_FROM else _compact(topic.name)
-        if version >= IDS_FROM and len(name) != len(ZERO_UUID):
-            return None  # this is no topic's id
-        return (
-            _ANSWER_HEAD.pack(_ANSWER_BYTES + len(name), correlation_id, 0, ONE)
-            + name
-            + _ANSWER.pack(
-                ONE,
-                answer.index,
-                0,
-                answer.base_offset,
-                answer.log_append_time_ms,
-                answer.log_start_offset,
-                1,
-                0,
-                0,
-                0,
-                message.throttle_time_ms,
-                0,
-            )
-        )
-    except (ValueError, struct.error):
-        return None
+        if (
+            version in ONE_STEP
+            and not message.node_endpoints
+            and not answer.error_code
+            and not answer.record_errors
+            and answer.error_message is None
+            and answer.current_leader == _NO_LEADER
+        ):
+            name = topic.topic_id if version >= IDS_FROM else _compact(topic.name)
+            if version < IDS_FROM or len(name) == len(ZERO_UUID):  # else it is no topic's id
+                return (
+                    _ANSWER_HEAD.pack(_ANSWER_BYTES + len(name), correlation_id, 0, ONE)
+                    + name
+                    + _ANSWER.pack(
+                        ONE,
+                        answer.index,
+                        0,
+                        answer.base_offset,
+                        answer.log_append_time_ms,
+                        answer.log_start_offset,
+                        1,
+                        0,
+                        0,
+                        0,
+                        message.throttle_time_ms,
+                        0,
+                    ),
+                )
+    except (ValueError, struct.error):  # more than one answer, or none, or a value that does not fit
+        pass
+    return encode_response_frame(API_KEY, produce.encode_response_into, message, version, correlation_id)
 
 
 @functools.lru_cache(maxsize=1024)  # it is the same few topics that are answered for

@@ -44,7 +44,7 @@ from penstock.server.ports import Ports
 from penstock.server.secret_file import begin_secret, keep_secret, known_secret
 from penstock.storage import directory_files
 from penstock.storage.flusher import Flusher
-from penstock.storage.log_errors import LogError
+from penstock.storage.log.errors import LogError
 from penstock.storage.log_store import LogStore
 from penstock.storage.ring import SyncRing
 

@@ -19,7 +19,7 @@ from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.server.forwarding import ask_controller
 from penstock.server.permissions import settings_refusal
-from penstock.storage.log_errors import LogError
+from penstock.storage.log.errors import LogError
 
 
 def is_of_broker(resource_type: int, resource_name: str) -> bool:

@@ -340,7 +340,10 @@ class Connection(asyncio.BufferedProtocol):
         self.peer.turns.answered += 1
         self._write(answer)
         self._in_flight_bytes -= slot.request_bytes
-        self._memory.release(slot.request_bytes)
+        if self._memory.waiting:
+            self._memory.release(slot.request_bytes)
+        else:
+            self._memory.in_flight_bytes -= slot.request_bytes
         if self._drained is not None:
             self._resolve_drained()
         if self._is_paused:
@@ -394,7 +397,7 @@ class Connection(asyncio.BufferedProtocol):
             self.close(failure)
         if not slots:
             self._resolve_drained()
-        self._tell_readers()
+        self._notify_readers()
         if self._is_paused:
             self._resume_if_room()
 
@@ -416,16 +419,16 @@ class Connection(asyncio.BufferedProtocol):
     def pause_writing(self) -> None:
         self._memory.left_unsent(self, self.unsent_now(), self._clock.monotonic_ms())
         self._is_peer_slow = True
-        self._tell_readers()
+        self._notify_readers()
         self._pause()
 
     def resume_writing(self) -> None:
         self._memory.sent(self)
         self._is_peer_slow = False
-        self._tell_readers()
+        self._notify_readers()
         self._resume_if_room()
 
-    def _tell_readers(self) -> None:
+    def _notify_readers(self) -> None:
         turns = self.peer.turns
         turns.is_slow = self._is_peer_slow
         turns.is_full = self._unwritten_bytes >= _WRITE_HIGH_WATER_BYTES
@@ -446,15 +449,19 @@ class Connection(asyncio.BufferedProtocol):
             self._resume_if_room()
 
     def _has_room(self) -> bool:
-        return (
-            not self._is_peer_slow
-            and not self._muted_until_ms
-            and self._unwritten_bytes < _WRITE_HIGH_WATER_BYTES
-            and self._exclusive is None
-            and len(self._slots) < self._limits.in_flight_max
-            and self._in_flight_bytes < self._limits.in_flight_bytes_max
-            and self._memory.has_room_for(self)
-        )
+        if (
+            self._is_peer_slow
+            or self._muted_until_ms
+            or self._unwritten_bytes >= _WRITE_HIGH_WATER_BYTES
+            or self._exclusive is not None
+            or len(self._slots) >= self._limits.in_flight_max
+            or self._in_flight_bytes >= self._limits.in_flight_bytes_max
+        ):
+            return False
+        if self._memory.in_flight_bytes < self._memory.limit_bytes:
+            return True
+        self._memory.wait_for_room(self)
+        return False
 
     def _pause(self) -> None:
         if not self._is_paused and not self._transport.is_closing():

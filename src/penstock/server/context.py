@@ -4,6 +4,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from random import Random
 
+import msgspec
+
 from penstock.cluster.controller import Controller
 from penstock.cluster.controller.active import ActiveController
 from penstock.cluster.controller_access import ControllerAccess
@@ -80,22 +82,19 @@ class Services:
         return self.controller.config
 
 
-class RequestContext:
-    """One request on its way through a handler."""
+class RequestContext(msgspec.Struct, eq=False):
+    """One request on its way through a handler. A `Struct`, which is made without a call of Python code."""
 
-    __slots__ = ("began_ms", "broker", "busy_ms", "client_id", "number", "peer", "request_bytes", "version")
-
-    def __init__(
-        self, broker: Services, peer: Peer, version: int, client_id: str, request_bytes: int = 0
-    ) -> None:
-        self.broker = broker
-        self.peer = peer
-        self.version = version
-        self.client_id = client_id
-        self.request_bytes = request_bytes
-        self.began_ms = broker.clock.monotonic_ms()
-        self.busy_ms = 0.0  # how long the loop was held
-        self.number = peer.turns.accepted  # of this request among those of its connection
+    broker: Services
+    peer: Peer
+    version: int
+    client_id: str
+    number: int
+    """Of this request among those of its connection."""
+    request_bytes: int = 0
+    began_ms: float = 0.0
+    busy_ms: float = 0.0
+    """How long the loop was held."""
 
     def mutation_quota(self, *, strict_from: int) -> MutationQuota:
         """The account for partitions that this request makes or deletes; it refuses from that version on."""

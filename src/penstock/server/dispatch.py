@@ -51,31 +51,39 @@ class Dispatcher:
         request = route.decode(view, version, position)
         if is_elsewhere and route.is_own is not None and not route.is_own(request):
             return Reply.of(self._forward(bytes(frame), peer), is_exclusive=True)
+        ctx = RequestContext(
+            services,
+            peer,
+            version,
+            header.client_id,
+            peer.turns.accepted,
+            len(frame),
+            services.clock.monotonic_ms(),
+        )
         limit = route.for_brokers
         if limit is not None and not peer.is_broker and limit.is_meant(request, version):
             services.strangers.note(peer, f"sent {route.name}, which is for brokers of this cluster only")
-            ctx = RequestContext(services, peer, version, header.client_id, len(frame))
             return self._finish(route, header, ctx, limit.refusal(request, route.response_type))
         if route.key == _ENVELOPE:
             return Reply.of(self._open_envelope(route, header, request, peer))
-        return self._handle(route, header, request, frame, peer)
+        return self._handle(route, header, ctx, request, frame)
 
     def _handle(
-        self, route: Route, header: RequestHeader, request: Any, frame: bytearray, peer: Peer
+        self, route: Route, header: RequestHeader, ctx: RequestContext, request: Any, frame: bytearray
     ) -> Answer | Reply[Answer]:
         services = self._services
-        version = header.api_version
         if log.isEnabledFor(logging.DEBUG):
-            client = header.client_id or "without a name"
-            log.debug("%s #%d %s v%d, client %s", peer, header.correlation_id, route.name, version, client)
-        ctx = RequestContext(services, peer, version, header.client_id, len(frame))
+            client = ctx.client_id or "without a name"
+            log.debug(
+                "%s #%d %s v%d, client %s", ctx.peer, header.correlation_id, route.name, ctx.version, client
+            )
         response = route.handle(ctx, request)
         if services.quotas.is_active:
             ctx.busy_ms = services.clock.monotonic_ms() - ctx.began_ms
         finish = partial(self._finish, route, header, ctx)
         if isinstance(response, CoroutineType):  # what most handlers are whose answer takes time
             if route.is_forwarded:
-                decided = self._decide_or_forward(response, finish, frame, peer)
+                decided = self._decide_or_forward(response, finish, frame, ctx.peer)
                 return Reply.of(decided, is_exclusive=route.is_exclusive)
             response = Reply.of(response)
         if not isinstance(response, Reply):
@@ -89,9 +97,11 @@ class Dispatcher:
         services = self._services
         if services.quotas.is_active and not route.is_internal:
             response = services.quotas.settle(ctx, route.key, response)
-        answer = route.encode(header, response)
-        response_bytes = len(answer[0]) if len(answer) == 1 else sum(map(len, answer))
-        route.counts.answered(ctx.request_bytes, response_bytes, services.clock.monotonic_ms() - ctx.began_ms)
+        answer = route.encode(response, header.api_version, header.correlation_id)
+        counts = route.counts
+        counts.request_bytes += ctx.request_bytes
+        counts.response_bytes += len(answer[0]) if len(answer) == 1 else sum(map(len, answer))
+        counts.seconds.observe((services.clock.monotonic_ms() - ctx.began_ms) / 1000)
         return answer
 
     async def _decide_or_forward(
@@ -115,21 +125,23 @@ class Dispatcher:
         self, route: Route, header: RequestHeader, request: EnvelopeRequest, peer: Peer
     ) -> Answer:
         """Answer what another broker forwards as if its client were connected here."""
+        response = await self._answer_envelope(request, peer)
+        return route.encode(response, header.api_version, header.correlation_id)
+
+    async def _answer_envelope(self, request: EnvelopeRequest, peer: Peer) -> EnvelopeResponse:
         if not self._services.quorum.is_active:
-            return route.encode(header, EnvelopeResponse(error_code=ErrorCode.NOT_CONTROLLER))
+            return EnvelopeResponse(error_code=ErrorCode.NOT_CONTROLLER)
         try:
             client = _client_of(request, peer)
         except ProtocolError:
-            return route.encode(
-                header, EnvelopeResponse(error_code=ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE)
-            )
+            return EnvelopeResponse(error_code=ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE)
         try:
             data = await self._answer_to_client(bytearray(request.request_data), client)
         except (ProtocolError, CloseConnection) as error:
             # It is the client's connection that cannot go on, not the one that brings the requests of all.
             log.info("a forwarded request is refused: %s", error)
-            return route.encode(header, EnvelopeResponse(error_code=ErrorCode.INVALID_REQUEST))
-        return route.encode(header, EnvelopeResponse(response_data=data))
+            return EnvelopeResponse(error_code=ErrorCode.INVALID_REQUEST)
+        return EnvelopeResponse(response_data=data)
 
     async def _answer_to_client(self, frame: bytearray, peer: Peer) -> bytes:
         header, _ = decode_request_header(memoryview(frame))
@@ -157,15 +169,7 @@ class Dispatcher:
             error_code=ErrorCode.UNSUPPORTED_VERSION,
             api_keys=[v for v in advertised_versions() if v.api_key == _API_VERSIONS],
         )
-        return route.encode(
-            RequestHeader(
-                api_key=_API_VERSIONS,
-                api_version=0,
-                correlation_id=header.correlation_id,
-                client_id=header.client_id,
-            ),
-            response,
-        )
+        return route.encode(response, 0, header.correlation_id)
 
 
 def _says_not_controller(response: Any) -> bool:

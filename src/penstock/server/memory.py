@@ -63,12 +63,12 @@ class MemoryBudget:
         "_looked_ms",
         "_receiving",
         "_unsent",
-        "_waiting",
         "in_flight_bytes",
         "limit_bytes",
         "pace",
         "receiving_bytes",
         "unsent_bytes",
+        "waiting",
     )
 
     def __init__(self, limit_bytes: int) -> None:
@@ -78,7 +78,7 @@ class MemoryBudget:
         self.in_flight_bytes = 0
         self.unsent_bytes = 0
         self._receiving: dict[Holder, int] = {}  # begun first stands first
-        self._waiting: dict[Holder, None] = {}
+        self.waiting: dict[Holder, None] = {}  # connections that are not read from until there is room
         self._unsent: dict[Answerer, _Unsent] = {}
         self._looked_ms = float("-inf")
 
@@ -97,26 +97,23 @@ class MemoryBudget:
         """The frame is whole, or will never be."""
         self.receiving_bytes -= self._receiving.pop(holder, 0)
 
-    # -- requests that are being handled
+    # -- requests that are being handled: whoever begins with one adds its size to `in_flight_bytes`
 
-    def has_room_for(self, holder: Holder) -> bool:
-        """Whether more may be read; if not, the holder is told when it may."""
-        if self.in_flight_bytes < self.limit_bytes:
-            return True
-        self._waiting[holder] = None
-        return False
+    def wait_for_room(self, holder: Holder) -> None:
+        """Notify the holder when there is room again."""
+        self.waiting[holder] = None
 
     def release(self, size_bytes: int) -> None:
         """So much was answered."""
         self.in_flight_bytes -= size_bytes
-        if self._waiting and self.in_flight_bytes < self.limit_bytes:
-            waiting, self._waiting = self._waiting, {}
+        if self.waiting and self.in_flight_bytes < self.limit_bytes:
+            waiting, self.waiting = self.waiting, {}
             for holder in waiting:
                 holder.look_for_room()
 
     def forget(self, holder: Holder) -> None:
         self.received(holder)
-        self._waiting.pop(holder, None)
+        self.waiting.pop(holder, None)
 
     # -- answers
 

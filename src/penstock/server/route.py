@@ -7,12 +7,12 @@ such request comes, so that a broker starts quickly.
 import importlib
 import struct
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from penstock.protocol import apis, produce_frame
 from penstock.protocol.fetch_frame import encode_fetch_response
-from penstock.protocol.headers import encode_response_header
-from penstock.protocol.request_header import RequestHeader
+from penstock.protocol.headers import encode_response_frame, encode_response_header
 from penstock.protocol.share_fetch_frame import encode_share_fetch_response
 from penstock.server.broker_apis import BROKER_APIS
 from penstock.server.connection_host import Answer, Buffer
@@ -34,8 +34,7 @@ class Route:
     __slots__ = (
         "counts",
         "decode",
-        "encode_buffers",
-        "encode_into",
+        "encode",
         "for_brokers",
         "handle",
         "is_early",
@@ -64,26 +63,32 @@ class Route:
         self.decode: Callable[[memoryview, int, int], Any] = (
             produce_frame.decode_request if key == PRODUCE else codec.decode_request
         )
-        self.encode_buffers = _WITHOUT_COPY.get(key)
-        self.encode_into: Callable[[bytearray, Any, int], None] = codec.encode_response_into
+        self.encode: Callable[[Any, int, int], Answer] = _encoder(key, codec)
         handler = importlib.import_module(f"penstock.server.handlers.{HANDLERS[key].module}")
         self.handle: Callable[[RequestContext, Any], Any] = handler.handle
         # Of an API that is forwarded: which requests are for the broker that gets them all the same.
         self.is_own: Callable[[Any], bool] | None = getattr(handler, "is_own", None)
 
-    def encode(self, header: RequestHeader, response: Any) -> Answer:
-        if response is None:  # Produce with acks=0 answers nothing
-            return ()
-        if self.key == PRODUCE:
-            frame = produce_frame.encode_answer(response, header.api_version, header.correlation_id)
-            if frame is not None:
-                return (frame,)
-        out = bytearray(4)
-        encode_response_header(out, self.key, header.api_version, header.correlation_id)
-        if self.encode_buffers is not None:
-            buffers = self.encode_buffers(response, header.api_version)
-            _SIZE.pack_into(out, 0, len(out) - 4 + sum(len(b) for b in buffers))
-            return [out, *buffers]
-        self.encode_into(out, response, header.api_version)
-        _SIZE.pack_into(out, 0, len(out) - 4)
-        return (out,)
+
+def _encoder(key: int, codec: Any) -> Callable[[Any, int, int], Answer]:
+    """What makes the frame of a response to a request of a version, with its correlation id."""
+    if key == PRODUCE:
+        return produce_frame.encode_response
+    encode_buffers = _WITHOUT_COPY.get(key)
+    if encode_buffers is not None:
+        return partial(_encode_without_copy, key, encode_buffers)
+    return partial(encode_response_frame, key, codec.encode_response_into)
+
+
+def _encode_without_copy(
+    key: int,
+    encode_buffers: Callable[[Any, int], list[Buffer]],
+    response: Any,
+    version: int,
+    correlation_id: int,
+) -> Answer:
+    out = bytearray(_SIZE.size)
+    encode_response_header(out, key, version, correlation_id)
+    buffers = encode_buffers(response, version)
+    _SIZE.pack_into(out, 0, len(out) - _SIZE.size + sum(map(len, buffers)))
+    return [out, *buffers]

@@ -34,7 +34,7 @@ from penstock.share.values import (
     SharePartitionKey,
     ShareState,
 )
-from penstock.storage.log_errors import LogError, StorageError
+from penstock.storage.log.errors import LogError, StorageError
 
 log = logging.getLogger(__name__)
 

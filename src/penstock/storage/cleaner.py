@@ -3,8 +3,9 @@
 Compaction looks for the log with the greatest dirty share, compacts it and looks again at once; with nothing to do it
 waits `log.cleaner.backoff.ms`. `log.cleaner.threads` logs are compacted at once. Where each log's next pass begins is
 kept in `cleaner-offset-checkpoint` (format: `checkpoints`). The retention sweep goes over all logs every
-`log.retention.check.interval.ms`. A log that is damaged or fails otherwise is left alone from then on and told about;
-a full disk is only waited for. Nothing that happens to one log stops the others.
+`log.retention.check.interval.ms`. A log is compacted up to the first damage that is known. One whose pass finds damage
+or fails otherwise is left alone from then on and told about; a full disk is only waited for. Nothing that happens to
+one log stops the others.
 
 A log is deleted inside `CleanerPasses.paused`: a pass that is running ends first. A pass over a log that
 is truncated meanwhile is given up. How far a log is compacted is kept in the `Log` itself: the name alone may stand for
@@ -35,8 +36,8 @@ from penstock.storage.compaction_choice import Cleanable, assess
 from penstock.storage.compaction_rewrite import CompactionResult
 from penstock.storage.compaction_worker import Compactor
 from penstock.storage.files import FileSystem
-from penstock.storage.log import Log
-from penstock.storage.log_errors import LogError
+from penstock.storage.log.errors import LogError
+from penstock.storage.log.log import Log
 from penstock.storage.retention import LogFacts, count_to_delete
 
 CHECKPOINT: Final = CLEANED

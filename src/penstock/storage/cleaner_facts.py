@@ -5,10 +5,12 @@ Times of sealed segments may have to come from the disk the first time: a few by
 
 from typing import Protocol
 
+import msgspec
+
 from penstock.config.topic import LONG_MAX
 from penstock.protocol.records.batch import HEADER_SIZE, parse_header
 from penstock.storage.files import FileSystem
-from penstock.storage.log import Log
+from penstock.storage.log.log import Log
 from penstock.storage.retention import LogFacts, SegmentFacts
 from penstock.storage.segment import Segment
 
@@ -55,7 +57,14 @@ def compaction_facts(partition: CleanedPartition) -> LogFacts:
         oldest_ms = _oldest_ms(segment) if needs_oldest else NO_TIMESTAMP
         segments.append(_facts(segment, newest_ms=newest_ms, oldest_ms=oldest_ms))
     segments.append(_facts(partition.log.segments[-1], newest_ms=0))
-    return _log_facts(partition, segments)
+    facts = _log_facts(partition, segments)
+    damage = next(iter(partition.log.damaged), None)
+    if damage is None:
+        return facts
+    # What is damaged or missing may be repaired yet: until then nothing from there on is compacted.
+    return msgspec.structs.replace(
+        facts, last_stable_offset=min(facts.last_stable_offset, damage.base_offset)
+    )
 
 
 def with_index_sizes(files: FileSystem, segment: Segment) -> SegmentFacts:

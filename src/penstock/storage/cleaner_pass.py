@@ -15,8 +15,8 @@ from penstock.storage.compaction_choice import Cleanable
 from penstock.storage.compaction_filter import LastRecord
 from penstock.storage.compaction_rewrite import CleanedSegment, CompactionJob
 from penstock.storage.files import FileSystem
-from penstock.storage.log import Log
-from penstock.storage.log_errors import LogClosed, LogError, StorageFailure
+from penstock.storage.log.errors import LogClosed, LogError, StorageFailure
+from penstock.storage.log.log import Log
 from penstock.storage.transaction_index import AbortedTransaction
 
 _log = logging.getLogger(__name__)
@@ -76,8 +76,8 @@ class PassInPlace:
         self._offload = offload
         self._log = log
         self._generation = generation
-        wanted = {segment.base_offset for segment in job.segments}
-        self._sources = {s.base_offset: s for s in log.segments if s.base_offset in wanted}
+        self._sizes = {segment.base_offset: segment.size_bytes for segment in job.segments}
+        self._sources = {s.base_offset: s for s in log.segments if s.base_offset in self._sizes}
 
     def discard(self, cleaned: CleanedSegment) -> None:
         """Forget a compacted segment that is not put in place."""
@@ -98,7 +98,7 @@ class PassInPlace:
             await self._sync_directory()
             self._check_unchanged(cleaned)
         except BaseException:
-            self.discard(cleaned)
+            await self._take_back(cleaned)
             raise
         try:
             deleted = compaction_swap.replace_old(files, log.directory, base_offset, cleaned.replaces)
@@ -116,6 +116,21 @@ class PassInPlace:
         # Only now: a power cut before the sync would bring the old names back, and must find the files there.
         await self._offload.run(partial(_remove, files, deleted))
 
+    async def _take_back(self, cleaned: CleanedSegment) -> None:
+        """Forget a compacted segment whose `.swap` names may be durable: a power cut must not bring them back.
+
+        The swap would be completed then, over what was written to the log since.
+        """
+        self.discard(cleaned)
+        if self._log.is_closed:
+            return
+        try:
+            await self._sync_directory()
+        except OSError:
+            self._log.chain.names_unsynced = (
+                True  # the next sync of the log includes the directory, or fails it
+            )
+
     def _check_unchanged(self, cleaned: CleanedSegment) -> None:
         if self._log.failure is not None:
             raise LogChanged(f"{self._log.directory} has failed since its compaction began")
@@ -127,6 +142,11 @@ class PassInPlace:
             if segment is None or segment is not self._sources[offset]:
                 raise LogChanged(
                     f"segment {offset} of {self._log.directory} is gone since its compaction began"
+                )
+            is_damaged = any(damage.segment == offset for damage in self._log.damaged)
+            if is_damaged or segment.size_bytes != self._sizes[offset]:
+                raise LogChanged(
+                    f"segment {offset} of {self._log.directory} is damaged, or was repaired since its compaction began"
                 )
 
     async def _sync_directory(self) -> None:

@@ -26,7 +26,7 @@ from penstock.protocol.records.errors import CorruptRecords
 from penstock.storage.compaction_pace import LOOK_AGAIN_S, Pace
 from penstock.storage.compaction_rewrite import CompactionJob, CompactionResult, Spend, compact
 from penstock.storage.files import FileSystem, RealFileSystem
-from penstock.storage.log_errors import LogCorrupt, LogError
+from penstock.storage.log.errors import LogCorrupt, LogError
 
 _SIZE: Final = struct.Struct(">I")
 _RATE: Final = struct.Struct(">d")

@@ -220,7 +220,7 @@ def next_sound_batch(
     return None
 
 
-def mends(damage: Damage, batches: Buffer, epochs: LeaderEpochs) -> bool:
+def repairs(damage: Damage, batches: Buffer, epochs: LeaderEpochs) -> bool:
     """Whether these batches, of another replica, are what stood there: sound, and neither more nor less.
 
     They are when the same leader wrote them, which their epochs tell: those of what stands around the damage. Where the

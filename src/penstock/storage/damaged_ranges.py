@@ -1,26 +1,23 @@
 """The damaged ranges of one log, as far as they are known: no reader gets the records in them.
 
-A check of a segment adds and removes them; so do a repair, a truncation, deletion of records and compaction.
+A check of a segment adds and removes them; so do a repair, a truncation and the deletion of records. Damaged
+segments are not compacted.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from penstock.storage.damage import Damage
-
-
-def _ignore() -> None:
-    pass
 
 
 class DamagedRanges:
     """Ascending by offset, without overlaps. Only the event loop calls it."""
 
-    __slots__ = ("_ranges", "on_change")
+    __slots__ = ("_on_change", "_ranges")
 
-    def __init__(self, ranges: Iterable[Damage] = ()) -> None:
+    def __init__(self, ranges: Iterable[Damage] = (), on_change: Callable[[], None] = lambda: None) -> None:
+        """`on_change` is called when a range was added or removed."""
         self._ranges = _ordered(ranges)
-        self.on_change: Callable[[], None] = _ignore
-        """Called when a range was added or removed."""
+        self._on_change = on_change
 
     def __iter__(self) -> Iterator[Damage]:
         return iter(self._ranges)
@@ -30,6 +27,21 @@ class DamagedRanges:
 
     def __repr__(self) -> str:
         return f"DamagedRanges({list(self._ranges)})"
+
+    def bounds(self, segment: int, offset: int) -> tuple[int, int | None]:
+        """Between which positions of a segment, by its base offset, the sound batches around `offset` stand.
+
+        The second is None where they reach to the end of the segment.
+        """
+        begin, end = 0, None
+        for each in self._ranges:
+            if each.segment != segment:
+                continue
+            if each.next_offset <= offset:
+                begin = max(begin, each.position + each.size_bytes)
+            elif each.base_offset > offset:
+                end = each.position if end is None else min(end, each.position)
+        return begin, end
 
     def set_found(self, segment: int, found: Iterable[Damage]) -> None:
         """A check of all of the segment with this base offset has found these, and no others."""
@@ -62,9 +74,6 @@ class DamagedRanges:
         """The records below were deleted."""
         self._set(each for each in self._ranges if each.next_offset > offset)
 
-    def drop_segments(self, base_offsets: Collection[int]) -> None:
-        self._set(each for each in self._ranges if each.segment not in base_offsets)
-
     def clear(self) -> None:
         self._set(())
 
@@ -72,7 +81,7 @@ class DamagedRanges:
         ordered = _ordered(ranges)
         if ordered != self._ranges:
             self._ranges = ordered
-            self.on_change()
+            self._on_change()
 
 
 def _ordered(ranges: Iterable[Damage]) -> tuple[Damage, ...]:

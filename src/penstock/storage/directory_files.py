@@ -30,7 +30,7 @@ import msgspec
 
 from penstock.security.cluster_secret import SECRET_FILE, NotAToken, parse_token
 from penstock.storage.files import FileSystem, read_whole, write_atomically
-from penstock.storage.log_errors import DirectoryMismatch
+from penstock.storage.log.errors import DirectoryMismatch
 
 log = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ from typing import Final
 from penstock.config.disk_reserve import megabytes, resume_bytes
 from penstock.observability.observers import Observers
 from penstock.storage.files import Usage
-from penstock.storage.log_errors import NoSpace
+from penstock.storage.log.errors import NoSpace
 
 _UNLIMITED: Final = sys.maxsize
 _REFUSAL_COUNTS_MS: Final = 5_000

@@ -1,4 +1,4 @@
-"""Open files, shared by all logs and bounded: the file used longest ago is closed first.
+"""Open files, shared by all logs and bounded: those not used of late are closed first.
 
 A file that a thread is using (a sync, a cold read) is pinned and never closed under it: its descriptor number
 could be given to another file meanwhile. Only the event loop calls this; a thread gets the `File` itself.
@@ -9,14 +9,13 @@ Connections need descriptors too. When the process has no more of them, the cach
 """
 
 import errno
-import itertools
 import logging
 from collections import OrderedDict
 from collections.abc import Iterable
 
 from penstock.storage.files import File, FileSystem
-from penstock.storage.log_errors import LogClosed
-from penstock.storage.log_files import LogFiles
+from penstock.storage.log.errors import LogClosed
+from penstock.storage.log.files import LogFiles
 
 _NO_MORE_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
 
@@ -26,13 +25,16 @@ _log = logging.getLogger(__name__)
 class Handle:
     """One open file, and how many threads are using it."""
 
-    __slots__ = ("file", "is_forgotten", "path", "pin_count")
+    __slots__ = ("file", "is_forgotten", "is_recent", "path", "pin_count")
 
     def __init__(self, path: str, file: File) -> None:
         self.path = path
         self.file = file
         self.pin_count = 0
         self.is_forgotten = False
+        """Whether it is closed, or will be when nobody uses it any more."""
+        self.is_recent = False
+        """Whether it was used since an eviction last came by, which then spares it."""
 
 
 class _Limit:
@@ -59,11 +61,13 @@ class FileCache:
 
     def file(self, path: str, *, create: bool = False) -> File:
         """The open file at `path`, opened now if need be. Valid until the next call into the cache."""
-        handle = self._handles.get(path)
-        if handle is None:
-            return self._open(path, create=create).file
-        self._handles.move_to_end(path)
-        return handle.file
+        return self.handle(path, create=create).file
+
+    def handle(self, path: str, *, create: bool = False) -> Handle:
+        """Like `file`. It may be kept and used until it is forgotten; set `is_recent` at each use."""
+        handle = self._handles.get(path) or self._open(path, create=create)
+        handle.is_recent = True
+        return handle
 
     def pin(self, path: str) -> Handle:
         """Like `file`, for use on a thread: stays open until `unpin`."""
@@ -130,10 +134,18 @@ class FileCache:
         return len(self._handles) < count_before
 
     def _evict(self, count: int, spared: str | None = None) -> None:
-        """Close the least recently used files that nobody uses."""
-        idle = (p for p, handle in self._handles.items() if handle.pin_count == 0 and p != spared)
-        for path in list(itertools.islice(idle, count)):
-            self.forget(path)
+        """Close files that nobody uses: the first that was opened, but for those used since, which are spared once."""
+        handles = self._handles
+        for _ in range(2 * len(handles)):
+            if count == 0:
+                return
+            path, handle = next(iter(handles.items()))
+            if handle.pin_count or handle.is_recent or path == spared:
+                handle.is_recent = False
+                handles.move_to_end(path)
+            else:
+                self.forget(path)
+                count -= 1
 
 
 class LogFileCache(FileCache):

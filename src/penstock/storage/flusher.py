@@ -22,11 +22,11 @@ from penstock.config.topic import LONG_MAX
 from penstock.observability.clock import Clock
 from penstock.observability.exposition import Histogram
 from penstock.observability.offload import Offload
-from penstock.storage.durable_log import JournalJob
-from penstock.storage.journal.journal import Journal, Records
-from penstock.storage.log import Log
-from penstock.storage.log_errors import StorageFailure
-from penstock.storage.log_sync import SyncJob
+from penstock.storage.journal.journal import Journal
+from penstock.storage.journal.records import JournalRecords
+from penstock.storage.log.errors import StorageFailure
+from penstock.storage.log.log import Log
+from penstock.storage.log.sync import SyncJob
 from penstock.storage.ring import Ended, SyncRing
 
 _log = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ _BOUNDS_SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0
 class _Round(msgspec.Struct, eq=False):
     """The syncs of one log: the one in flight, whether another is to follow, and who waits for which."""
 
-    job: SyncJob | JournalJob | None = None
+    job: SyncJob | JournalRecords | None = None
     began_ms: float = 0.0
     is_wanted_again: bool = False
     current: "Sequence[asyncio.Future[None]]" = ()
@@ -77,8 +77,8 @@ class Flusher:
         """Not begun, because too many are in flight."""
         self._ready: list[tuple[Log, _Round]] = []
         """Begun in this turn, and not handed over yet."""
-        self._untold: list[Log] = []
-        """Durable further, which they will say when what is ready has been handed over."""
+        self._advanced: list[Log] = []
+        """Durable further: whoever waits for that is notified when what is ready has been handed over."""
         self._timers: dict[Log, asyncio.Task[None]] = {}
         self.seconds = Histogram(_BOUNDS_SECONDS)
         """How long syncs took, from their hand-over to the loop's hearing of their end."""
@@ -150,7 +150,7 @@ class Flusher:
             return
         waiting, self._for_journal = self._for_journal, []
         items: list[tuple[Log, _Round]] = []
-        records: list[Records] = []
+        records: list[JournalRecords] = []
         size_bytes_max = len(waiting) * _JOURNALED_BYTES
         for log, syncs in waiting:
             is_possible = log.failure is None and journal.failure is None
@@ -160,7 +160,7 @@ class Flusher:
                 continue
             syncs.job = job
             items.append((log, syncs))
-            records.append(job.records)
+            records.append(job)
         if not records:
             return
         now_ms = self._clock.monotonic_ms()
@@ -259,7 +259,7 @@ class Flusher:
             assert syncs.job is not None
             self.seconds.observe((now_ms - syncs.began_ms) / 1000)
             if self._finish(log, syncs.job, error):
-                self._untold.append(log)
+                self._advanced.append(log)
             if syncs.job.generation != log.generation and log.failure is None:
                 # The log was truncated meanwhile, so that this sync proves nothing about what is left of it.
                 syncs.job = None
@@ -270,15 +270,15 @@ class Flusher:
             self._begin_direct(*self._held.popleft())
         # To answer many producers takes as long as a sync does: the next one runs meanwhile.
         if not self._ready and not self._for_journal:
-            self._tell()
-        elif self._untold:
-            asyncio.get_running_loop().call_soon(self._tell)
+            self._notify()
+        elif self._advanced:
+            asyncio.get_running_loop().call_soon(self._notify)
         if error is not None:
             raise error
 
-    def _finish(self, log: Log, job: SyncJob | JournalJob, error: BaseException | None) -> bool:
+    def _finish(self, log: Log, job: SyncJob | JournalRecords, error: BaseException | None) -> bool:
         """Whether more of the log is durable now."""
-        if isinstance(job, JournalJob):
+        if isinstance(job, JournalRecords):
             assert self._journal is not None
             return log.finish_journal(job, self._journal.failure)
         self._in_flight_count -= 1
@@ -290,13 +290,13 @@ class Flusher:
             self._journal.note_segments_durable(log)
         return is_further
 
-    def _tell(self) -> None:
-        untold, self._untold = self._untold, []
-        for log in untold:
-            log.tell_durable()
+    def _notify(self) -> None:
+        advanced, self._advanced = self._advanced, []
+        for log in advanced:
+            log.notify_durable()
 
     def _end(self, log: Log, syncs: _Round) -> None:
-        """Tell who waited, and begin the next sync if one is wanted."""
+        """Notify those who waited, and begin the next sync if one is wanted."""
         if syncs.current:
             _resolve(syncs.current, log.failure)
         if syncs.is_wanted_again and log.failure is None:

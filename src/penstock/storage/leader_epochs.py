@@ -30,13 +30,16 @@ class EpochEntry(NamedTuple):
 
 
 class LeaderEpochs:
-    """Epochs with the offsets they start at, both ascending. Whoever changes it writes the checkpoint."""
+    """Epochs with the offsets they start at, both ascending."""
 
-    __slots__ = ("_epochs", "_starts")
+    __slots__ = ("_epochs", "_starts", "is_saved", "latest_epoch")
 
     def __init__(self, entries: Iterable[EpochEntry] = ()) -> None:
         self._epochs: list[int] = []
         self._starts: list[int] = []
+        self.latest_epoch: int | None = None
+        self.is_saved = True
+        """Whether the checkpoint has them, for its writer, who sets it."""
         for entry in entries:
             self.assign(entry.epoch, entry.start_offset)
 
@@ -46,10 +49,6 @@ class LeaderEpochs:
     @property
     def entries(self) -> list[EpochEntry]:
         return [EpochEntry(e, s) for e, s in zip(self._epochs, self._starts, strict=True)]
-
-    @property
-    def latest_epoch(self) -> int | None:
-        return self._epochs[-1] if self._epochs else None
 
     @property
     def earliest(self) -> EpochEntry | None:
@@ -69,6 +68,8 @@ class LeaderEpochs:
             self._starts.pop()
         self._epochs.append(epoch)
         self._starts.append(start_offset)
+        self.latest_epoch = epoch
+        self.is_saved = False
         return True
 
     def learn(self, epoch: int, start_offset: int) -> bool:
@@ -81,6 +82,8 @@ class LeaderEpochs:
         else:
             self._epochs.insert(at, epoch)
             self._starts.insert(at, start_offset)
+            self.latest_epoch = self._epochs[-1]
+        self.is_saved = False
         return True
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> EpochEntry:
@@ -114,6 +117,8 @@ class LeaderEpochs:
             keep -= 1
         changed = keep < len(self._starts)
         del self._epochs[keep:], self._starts[keep:]
+        self.latest_epoch = self._epochs[-1] if keep else None
+        self.is_saved = self.is_saved and not changed
         return changed
 
     def truncate_from_start(self, start_offset: int) -> bool:
@@ -126,11 +131,13 @@ class LeaderEpochs:
             return False
         del self._epochs[: drop - 1], self._starts[: drop - 1]
         self._starts[0] = start_offset
+        self.is_saved = False
         return True
 
     def clear(self) -> None:
         self._epochs.clear()
         self._starts.clear()
+        self.latest_epoch = None
 
 
 def encode_checkpoint(entries: Iterable[EpochEntry]) -> bytes:

@@ -40,9 +40,12 @@ from penstock.storage.inventory import LogInventory, SegmentInventory
 from penstock.storage.journal.entries import Kind
 from penstock.storage.journal.journal import Journal
 from penstock.storage.journal.reading import PartitionId, Piece, read_journal
-from penstock.storage.log import Log
-from penstock.storage.log_errors import DirectoryInUse, DirectoryMismatch, LogCorrupt, StorageError
-from penstock.storage.log_values import LoadedLog
+from penstock.storage.log.checkpoint import LogCheckpoint
+from penstock.storage.log.errors import DirectoryInUse, DirectoryMismatch, LogCorrupt, StorageError
+from penstock.storage.log.log import Log
+from penstock.storage.log.repair import LogRepair
+from penstock.storage.log.replay import replay_journal
+from penstock.storage.log.values import LoadedLog
 from penstock.storage.offset_checkpoints import OffsetCheckpoints
 from penstock.storage.producer_state import EXPIRATION_MS_DEFAULT
 from penstock.storage.recovery import Checkpointed, create_log, load_log
@@ -89,6 +92,7 @@ class LogStore:
         self.producer_expiration_ms = producer_expiration_ms
         """How long the logs that are opened from now on remember a producer that has gone quiet."""
         self._lock = lock
+        self._discard_files = self._discard  # bound once for all logs
         self._leaves_syncs = False
         self._logs: dict[PartitionName, Log] = {}
         previous_epoch = directory_files.take_clean_mark(files, directory)
@@ -257,7 +261,6 @@ class LogStore:
         )
         self._unopened.discard(name)
         self._logs[name] = log
-        log.on_checkpoint_due = partial(self._note_due, log)
         return log
 
     @property
@@ -388,11 +391,11 @@ class LogStore:
         From a lower point on it would take the gap for the end of the log, and cut what is acknowledged from now on.
         """
         try:
-            job = log.begin_checkpoint()
+            job = LogCheckpoint(log).begin()
             if job is None:
                 return
             job.run_noting_failure()
-            log.finish_checkpoint(job, job.failure)
+            LogCheckpoint(log).finish(job, job.failure)
             if log.failure is None:
                 self._offsets.recovery_points[name] = log.recovery_point
                 self._offsets.prepare(RECOVERY_POINTS, self._offsets.recovery_points)()
@@ -424,9 +427,11 @@ class LogStore:
         is_new = loaded.log_end_offset == 0 or not (self.was_clean or checkpointed.recovery_point)
         log = self._log(name, topic_id, config, loaded, is_new=is_new)
         pieces = self._pieces_of(topic_id, name.partition)
-        is_replayed = log.replay(pieces, now_ms=self._clock.now_ms(), is_intact=loaded.is_intact)
+        is_replayed = replay_journal(log, pieces, now_ms=self._clock.now_ms(), is_intact=loaded.is_intact)
         if is_replayed and log.durable_offset < log.log_end_offset and not self._leaves_syncs:
-            log.sync_here()
+            job = log.begin_direct_sync()
+            job.run()
+            log.finish_sync(job)
         return log, is_replayed
 
     async def find_changed(self) -> set[PartitionName]:
@@ -442,7 +447,7 @@ class LogStore:
     ) -> bool:
         """Whether a log that was not used since a clean stop has damage, or cannot be checked without being opened.
 
-        It stays closed. `rest` as in `Log.check`. Raises `OSError`.
+        It stays closed. `rest` as in `LogRepair.check`. Raises `OSError`.
         """
         name = PartitionName(topic, partition)
         end_offset = self._offsets.recovery_points.get(name)
@@ -515,21 +520,21 @@ class LogStore:
             config,
             loaded=loaded,
             offload=self._offload,
-            discard=self._discard,
+            discard=self._discard_files,
             is_new=is_new,
             topic_id=topic_id,
             journal=self.journal,
+            observer=self,
         )
         sizes = {segment.base_offset: segment.size_bytes for segment in log.segments}
-        known = [each for each in self.damage.get(name, ()) if not log.is_whole(each)]
+        known = [each for each in self.damage.get(name, ()) if not LogRepair(log).is_sound(each)]
         log.damaged.remember(known, sizes, log.log_start_offset, log.log_end_offset)
-        log.damaged.on_change = partial(self._note_damage, name, log)
-        self._note_damage(name, log)
+        self.on_damage_change(log)
         return log
 
-    def _note_damage(self, name: PartitionName, log: Log) -> None:
+    def on_damage_change(self, log: Log) -> None:
         """New damage is written down at once, the end of old damage with the next checkpoint."""
-        if self._damage.note(name, log.damaged):
+        if self._damage.note(PartitionName(log.topic, log.partition), log.damaged):
             self._in_background(self._damage.prepare(self._is_unsynced))
 
     def _is_unsynced(self, name: PartitionName) -> bool:
@@ -578,7 +583,7 @@ class LogStore:
 
     # -- keeping recovery short, and memory small -----------------------------------------------------
 
-    def _note_due(self, log: Log) -> None:
+    def on_checkpoint_due(self, log: Log) -> None:
         """A log has something to write down. Without a loop it waits for the next checkpoint or the close."""
         self._due[log] = None
         with contextlib.suppress(RuntimeError):
@@ -610,7 +615,7 @@ class LogStore:
 
     async def _checkpoint_one(self, log: Log) -> None:
         try:
-            job = log.begin_checkpoint()
+            job = LogCheckpoint(log).begin()
         except OSError as error:
             _log.warning(
                 "no checkpoint of %s (%s): recovery would take longer", log.directory, error.strerror
@@ -618,24 +623,32 @@ class LogStore:
             return
         if job is not None:
             await self._offload.run(job.run_noting_failure)
-            log.finish_checkpoint(job, job.failure)
+            LogCheckpoint(log).finish(job, job.failure)
 
     async def allow_truncation(self, log: Log, offset: int) -> None:
-        """Lower the recovery point on disk, so that the log may drop what it has from `offset` on, or go on there.
+        """Lower what the disk says is durable, so that the log may drop what it has from `offset` on, or go on there.
 
         Records appended in their place later must not pass for checked ones. Whoever truncates does so as soon as this
-        returns, and first checks again whether it still may. Raises `StorageError`.
+        returns, and first checks again whether it still may. Raises `LogError` or `OSError`.
         """
         name = PartitionName(log.topic, log.partition)
-        if offset < self._offsets.high_watermarks.get(name, 0):  # after an unclean election
-            await self.save_high_watermarks({name: offset})
-        while offset < log.recovery_point or offset < self._offsets.recovery_points.get(name, 0):
-            log.require_open()  # else the recovery point may be that of another log, which has the name now
+        if self.journal is not None:
+            await self.journal.let_go(log, offset)
+        while self._is_durable_above(log, name, offset):  # also by what is saved while this waits
+            if log.failure is not None:  # closed, say: the name may be that of another log now
+                raise log.failure.with_traceback(None)
+            if offset < self._offsets.highest(HIGH_WATERMARKS, name):  # after an unclean election
+                await self.save_high_watermarks({name: offset})
             log.lower_recovery_point(offset)
             if not await self.save_offsets():
                 raise StorageError(f"{log.directory} is not truncated: its recovery point cannot be written")
-        if self.journal is not None:
-            await self.journal.let_go(log, offset)
+            if self.journal is not None:
+                await self.journal.let_go(log, offset)
+
+    def _is_durable_above(self, log: Log, name: PartitionName, offset: int) -> bool:
+        """Whether a recovery would miss records from `offset` on, by what is saved or may be any moment."""
+        saved = [self._offsets.highest(each, name) for each in (RECOVERY_POINTS, HIGH_WATERMARKS)]
+        return offset < max(log.recovery_point, *saved)
 
     async def secure(self, log: Log) -> int:
         """Move the recovery point of one log to its end; gives the one that is on disk then.
@@ -717,7 +730,7 @@ class LogStore:
             if self.journal is not None:
                 await self.journal.close(is_clean=is_clean)
             for log in logs:
-                log.finish_close(None)
+                log.abandon("it was closed")
             self._cache.close()
             self._lock.close()
 
@@ -730,7 +743,7 @@ class LogStore:
         await self._offload.run(self._write_inventory)  # counts only with the mark that follows it
         # Nobody is to append while that is written. Should anybody, the next start must look at it.
         is_clean = all(
-            log.failure is None and log.log_end_offset == point and log.producers.doubtful_from is None
+            log.failure is None and log.log_end_offset == point and log.producers.unverified_from is None
             for log, point in zip(logs, saved, strict=True)
         )
         if is_clean:
@@ -758,10 +771,10 @@ class LogStore:
     async def _close_each(self, logs: Iterator[Log]) -> None:
         """Not all at once: each holds its files open meanwhile."""
         for log in logs:
-            job = log.begin_close()
+            job = LogCheckpoint(log).begin_close()
             if job is not None:
                 await self._offload.run(job.run_noting_failure)
-                log.finish_checkpoint(job, job.failure)
+                LogCheckpoint(log).finish(job, job.failure)
 
 
 def _require_no_logs(files: FileSystem, directory: str) -> None:

@@ -8,8 +8,7 @@ does not come through after it.
 
 import logging
 import threading
-from collections.abc import Callable, Collection, Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 
 from penstock.storage.checkpoints import (
@@ -36,10 +35,8 @@ class OffsetCheckpoints:
         self._files = files
         self._directory = directory
         found = {name: self.read(name) for name in (RECOVERY_POINTS, LOG_STARTS, HIGH_WATERMARKS)}
-        # For each file the partitions it may hold, by the number of the write that would bring them there.
-        self._may_hold: dict[str, dict[int, AbstractSet[PartitionName]]] = {
-            name: {0: offsets.keys()} for name, offsets in found.items()
-        }
+        # For each file the offsets it may hold, by the number of the write that would bring them there.
+        self._may_hold: dict[str, dict[int, _Offsets]] = {name: {0: found[name]} for name in found}
         self.without_log: _Offsets = {}
         """How far the logs went that are not there any more, unless their topics were deleted."""
         for offsets in (found[RECOVERY_POINTS], found[HIGH_WATERMARKS]):
@@ -77,15 +74,19 @@ class OffsetCheckpoints:
         """
         self.forget(partition)
         for name, offsets in self._all():
-            if any(partition in partitions for partitions in list(self._may_hold[name].values())):
+            if any(partition in held for held in list(self._may_hold[name].values())):
                 self.prepare(name, offsets)()
+
+    def highest(self, name: str, partition: PartitionName) -> int:
+        """The highest offset that a file may hold for a partition, now or after a write that was prepared."""
+        return max(held.get(partition, 0) for held in list(self._may_hold[name].values()))
 
     def prepare(self, name: str, offsets: Mapping[PartitionName, int]) -> Callable[[], None]:
         """What writes these offsets, unless newer ones come first; run it where blocking is allowed."""
         content = dict(offsets)
         self._prepared_count += 1
         number = self._prepared_count
-        self._may_hold[name][number] = content.keys()
+        self._may_hold[name][number] = content
         return partial(self._write, name, content, number)
 
     def _write(self, name: str, offsets: _Offsets, number: int) -> None:
@@ -97,7 +98,9 @@ class OffsetCheckpoints:
             try:
                 write_offsets(self._files, f"{self._directory}/{name}", offsets)
             except OSError:
-                may_hold[number] = set().union(*(may_hold.pop(n) for n in older), offsets)
+                may_hold[number] = _highest_of([may_hold[n] for n in (*older, number)])
+                for n in older:
+                    del may_hold[n]
                 raise
             self._newest_written[name] = number
             for n in older:
@@ -109,3 +112,11 @@ class OffsetCheckpoints:
             (LOG_STARTS, self.log_starts),
             (HIGH_WATERMARKS, self.high_watermarks),
         )
+
+
+def _highest_of(offsets: Iterable[_Offsets]) -> _Offsets:
+    highest: _Offsets = {}
+    for each in offsets:
+        for partition, offset in each.items():
+            highest[partition] = max(offset, highest.get(partition, 0))
+    return highest

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from penstock.storage.confirmed_scan import sound_batches
 from penstock.storage.damage import Read
-from penstock.storage.log_producers import marker_or_none
+from penstock.storage.log.producers import marker_or_none
 from penstock.storage.producer_state import CompletedTransaction, ProducerStates
 from penstock.storage.segment import Segment
 from penstock.storage.transaction_index import AbortedTransaction
@@ -53,14 +53,16 @@ class SegmentReplay:
     ) -> None:
         """`position` is where to begin to read: that of any batch at or below the first that is not known."""
 
-        def doubt(offset: int, next_offset: int) -> None:
+        def mark_unverified(offset: int, next_offset: int) -> None:
             if offset < end_offset and next_offset > producers.end_offset:
-                producers.doubt(max(offset, producers.end_offset))
+                producers.mark_unverified(max(offset, producers.end_offset))
 
         self._producers = producers
         self._end_offset = end_offset
         self._on_completed = on_completed
-        self._batches = sound_batches(read, position, segment.size_bytes, segment.base_offset, doubt)
+        self._batches = sound_batches(
+            read, position, segment.size_bytes, segment.base_offset, mark_unverified
+        )
         self.is_complete = False
 
     def run(self) -> None:
@@ -103,4 +105,4 @@ def replay(
             )
             while not part.is_complete:
                 part.run()
-    producers.advance_end_offset(end_offset)
+    producers.end_offset = end_offset

@@ -12,7 +12,7 @@ The rules are Kafka's (KIP-98, KIP-360):
   is in the log and the marker is below the high watermark.
 
 Where a batch that was to be replayed has rotted, nobody knows what it said of its producer: all that follows from it is
-in doubt until it is mended. Meanwhile nothing is read as stable from there on, and no producer's batch is taken.
+unverified until it is repaired. Meanwhile nothing is read as stable from there on, and no producer's batch is taken.
 """
 
 from collections.abc import Iterable, Iterator
@@ -139,7 +139,7 @@ class CompletedTransaction(msgspec.Struct, frozen=True, kw_only=True):
 class ProducerStates:
     """All producers of one partition."""
 
-    __slots__ = ("_entries", "_ongoing", "_unreplicated", "doubtful_from", "end_offset", "expiration_ms")
+    __slots__ = ("_entries", "_ongoing", "_unreplicated", "end_offset", "expiration_ms", "unverified_from")
 
     def __init__(self, *, expiration_ms: int = EXPIRATION_MS_DEFAULT) -> None:
         self.expiration_ms = expiration_ms
@@ -149,7 +149,7 @@ class ProducerStates:
         # First offset -> offset of the marker, for ended transactions with a marker above the high watermark.
         self._unreplicated: dict[int, int] = {}
         self.end_offset = 0  # every batch below it is reflected here
-        self.doubtful_from: int | None = None
+        self.unverified_from: int | None = None
         """Transactions with records from here on may not be what they seem, nor any producer."""
 
     def __len__(self) -> int:
@@ -268,10 +268,6 @@ class ProducerStates:
         self.end_offset = header.next_offset
         return completed
 
-    def advance_end_offset(self, end_offset: int) -> None:
-        """Batches without a producer id were appended up to here."""
-        self.end_offset = end_offset
-
     # The last stable offset.
 
     @property
@@ -281,13 +277,13 @@ class ProducerStates:
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """Where the oldest transaction starts that is open, in doubt, or whose marker may still be lost."""
+        """Where the oldest transaction starts that is open or unverified, or whose marker may still be lost."""
         oldest = next(iter(self._ongoing), None)
         if self._unreplicated:
             ended = min(self._unreplicated)
             oldest = ended if oldest is None else min(oldest, ended)
-        if self.doubtful_from is not None:
-            return self.doubtful_from if oldest is None else min(oldest, self.doubtful_from)
+        if self.unverified_from is not None:
+            return self.unverified_from if oldest is None else min(oldest, self.unverified_from)
         return oldest
 
     def advance_high_watermark(self, high_watermark: int) -> None:
@@ -302,16 +298,16 @@ class ProducerStates:
         self.advance_high_watermark(log_start_offset)
         self.end_offset = max(self.end_offset, log_start_offset)
 
-    # Doubt.
+    # What cannot be verified.
 
-    def doubt(self, offset: int) -> None:
+    def mark_unverified(self, offset: int) -> None:
         """What stood at `offset` is not known. It may have ended any transaction that is open there."""
-        if self.doubtful_from is None:
-            self.doubtful_from = min(offset, next(iter(self._ongoing), offset))
+        if self.unverified_from is None:
+            self.unverified_from = min(offset, next(iter(self._ongoing), offset))
 
     def trust(self) -> None:
-        """There is nobody to tell better: what is known has to do."""
-        self.doubtful_from = None
+        """No other replica can verify it: what is known has to do."""
+        self.unverified_from = None
 
     # Forgetting, saving and loading.
 
@@ -347,7 +343,7 @@ class ProducerStates:
         self._entries = {}
         self._ongoing = {}
         self._unreplicated = {}
-        self.doubtful_from = None
+        self.unverified_from = None
         self.end_offset = end_offset
 
     def _entry(self, producer_id: int) -> ProducerEntry:

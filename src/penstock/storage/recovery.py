@@ -8,7 +8,7 @@ After a clean stop everything is as the checkpoint says, and hardly a file is to
    page cache only.
 Something wrong below the recovery point is reported and left as it is: that is damage, not a torn tail. So is what was
 committed when the high watermark was last written down, if sound batches follow it: it was durable then, and other
-replicas have it. What it said of producers is in doubt until it is mended: see `producer_state`.
+replicas have it. What it said of producers is unverified until it is repaired: see `producer_state`.
 
 Records that were durable and are gone are missing, see `missing`: those that a clean stop has listed, and after any
 other stop those at the end that the checkpoints vouch for.
@@ -29,8 +29,8 @@ from penstock.storage.file_cache import FileCache, LogFileCache
 from penstock.storage.files import FileSystem, read_whole
 from penstock.storage.inventory import LogInventory
 from penstock.storage.leader_epochs import CorruptCheckpoint, LeaderEpochs, decode_checkpoint
-from penstock.storage.log_errors import LogCorrupt
-from penstock.storage.log_values import LEADER_EPOCHS, LoadedLog
+from penstock.storage.log.errors import LogCorrupt
+from penstock.storage.log.values import LEADER_EPOCHS, LoadedLog
 from penstock.storage.missing import find_gaps, find_shortfall, find_shortfall_before, restore_shape
 from penstock.storage.producer_state import EXPIRATION_MS_DEFAULT, ProducerStates
 from penstock.storage.segment import LOG, Segment, is_segment
@@ -174,6 +174,7 @@ class _Loader:
             self._note_losses()
         self._epochs.truncate_from_end(end_offset)
         self._epochs.truncate_from_start(log_start)
+        self._epochs.is_saved = False
         return LoadedLog(
             cache=self._cache,
             segments=self._segments,
@@ -185,7 +186,6 @@ class _Loader:
             recovery_point=min(point, end_offset),
             producers=self._producers,
             epochs=self._epochs,
-            epochs_are_saved=False,
             snapshots=self._snapshots,
             damage=tuple(self._damage),
             damaged=tuple(self._damaged),
@@ -420,7 +420,7 @@ class _Loader:
             Segment.create(self._cache, self._directory, log_start, self._config.index_interval_bytes)
         )
         self._files.sync_dir(self._directory)
-        self._producers.advance_end_offset(log_start)
+        self._producers.end_offset = log_start
 
     def _write_again(self, first: int, recovery: SegmentRecovery) -> None:
         """Write what lies above the recovery point once more, to be synced: a kill may have left it in memory only."""

@@ -17,9 +17,9 @@ import contextlib
 import logging
 from collections.abc import Sequence
 
-from penstock.storage.file_cache import FileCache
+from penstock.storage.file_cache import FileCache, Handle
 from penstock.storage.files import Buffer, File
-from penstock.storage.log_errors import StorageError, StorageFailure
+from penstock.storage.log.errors import StorageError, StorageFailure
 from penstock.storage.segment_indexes import (
     INDEX_SUFFIXES,
     IndexSource,
@@ -54,11 +54,12 @@ class Segment:
     __slots__ = (
         "_cache",
         "_file_size_bytes",
+        "_handle",
         "_index_interval_bytes",
-        "_indexes",
         "_max_timestamp",
         "base_offset",
         "has_unsynced_size",
+        "indexes_in_memory",
         "log_path",
         "size_bytes",
     )
@@ -73,6 +74,7 @@ class Segment:
     ) -> None:
         """A segment whose file exists and holds `size_bytes` of batches."""
         self._cache = cache
+        self._handle: Handle | None = None
         self.base_offset = base_offset
         self.log_path = f"{directory}/{base_offset:020d}{LOG}"
         self.size_bytes = size_bytes
@@ -80,7 +82,7 @@ class Segment:
         """Whether the file's length was set since it was last taken for a sync."""
         self._file_size_bytes = size_bytes
         self._index_interval_bytes = index_interval_bytes
-        self._indexes: SegmentIndexes | None = None
+        self.indexes_in_memory: SegmentIndexes | None = None
         self._max_timestamp: int | None = None  # remembered when the indexes are released
 
     @classmethod
@@ -92,7 +94,7 @@ class Segment:
         file = cache.file(segment.log_path, create=True)
         if file.size() > 0:  # left behind by an interrupted roll
             file.truncate(0)
-        segment._indexes = SegmentIndexes.empty(base_offset, index_interval_bytes)
+        segment.indexes_in_memory = SegmentIndexes.empty(base_offset, index_interval_bytes)
         return segment
 
     def __repr__(self) -> str:
@@ -103,7 +105,11 @@ class Segment:
 
     def file(self) -> File:
         """The open log file; valid until the next call into the file cache."""
-        return self._cache.file(self.log_path)
+        handle = self._handle
+        if handle is None or handle.is_forgotten:
+            handle = self._handle = self._cache.handle(self.log_path)
+        handle.is_recent = True
+        return handle.file
 
     # -- writing --------------------------------------------------------------------------------------
 
@@ -116,7 +122,7 @@ class Segment:
         position = self.size_bytes
         end = position + size_bytes
         try:
-            file = self._cache.file(self.log_path)
+            file = self.file()
         except OSError as error:
             raise StorageError(
                 f"cannot open {self.log_path}: {error.strerror}; nothing was stored", error
@@ -136,8 +142,8 @@ class Segment:
 
     def note_batches(self, position: int, batches: Sequence[StorableBatch]) -> None:
         """Batches stand at `position` now: count them in. Only after `writable_indexes`."""
-        assert self._indexes is not None
-        note = self._indexes.note_batch
+        assert self.indexes_in_memory is not None
+        note = self.indexes_in_memory.note_batch
         for batch in batches:
             note(position, batch.size_bytes, batch.last_offset, batch.max_timestamp)
             position += batch.size_bytes
@@ -145,8 +151,8 @@ class Segment:
 
     def note_batch(self, position: int, size_bytes: int, last_offset: int, max_timestamp: int) -> None:
         """Like `note_batches`, of one that recovery has found."""
-        assert self._indexes is not None
-        self._indexes.note_batch(position, size_bytes, last_offset, max_timestamp)
+        assert self.indexes_in_memory is not None
+        self.indexes_in_memory.note_batch(position, size_bytes, last_offset, max_timestamp)
         self.size_bytes = position + size_bytes
 
     def note_aborted(self, transaction: AbortedTransaction) -> None:
@@ -210,8 +216,8 @@ class Segment:
 
     def seal(self) -> None:
         """No more appends for now: complete the time index and save the indexes."""
-        if self._indexes is not None:
-            self._indexes.close_times()
+        if self.indexes_in_memory is not None:
+            self.indexes_in_memory.close_times()
             self.save_indexes()
 
     def truncate_to(self, offset: int, position: int) -> None:
@@ -226,27 +232,29 @@ class Segment:
 
     def indexes(self) -> SegmentIndexes:
         """Loads the indexes, and rebuilds them when they are missing or damaged. May wait for the disk."""
-        if self._indexes is None:
-            self._indexes = load_indexes(self.index_source(), read_waiting) or self.rebuilt_indexes()
-        return self._indexes
+        if self.indexes_in_memory is None:
+            self.indexes_in_memory = load_indexes(self.index_source(), read_waiting) or self.rebuilt_indexes()
+        return self.indexes_in_memory
 
     def indexes_if_cached(self) -> SegmentIndexes | None:
         """The indexes if they can be had without waiting."""
-        if self._indexes is None:
-            self._indexes = load_indexes(self.index_source(), read_at_once)
-        return self._indexes
+        if self.indexes_in_memory is None:
+            self.indexes_in_memory = load_indexes(self.index_source(), read_at_once)
+        return self.indexes_in_memory
 
     def install_indexes(self, indexes: SegmentIndexes, *, replace: bool = False) -> None:
         """Take indexes that a thread has loaded, unless others came first; `replace` those in doubt."""
-        if self._indexes is None:
-            self._indexes = indexes
+        if self.indexes_in_memory is None:
+            self.indexes_in_memory = indexes
         elif replace:
-            indexes.transactions = self._indexes.transactions  # never in doubt, and maybe not all saved
-            self._indexes = indexes
+            indexes.transactions = (
+                self.indexes_in_memory.transactions
+            )  # never in doubt, and maybe not all saved
+            self.indexes_in_memory = indexes
 
     def reset_indexes(self, indexes: SegmentIndexes) -> None:
         """Take these indexes, and nothing of any that were loaded before."""
-        self._indexes = indexes
+        self.indexes_in_memory = indexes
         self._max_timestamp = None
 
     def rebuilt_indexes(self) -> SegmentIndexes:
@@ -261,8 +269,8 @@ class Segment:
 
     def max_timestamp(self) -> int:
         """The greatest timestamp of any record, -1 when there is none. May wait for the disk."""
-        if self._indexes is not None and self._indexes.is_ready_for_batches:
-            return self._indexes.max_timestamp
+        if self.indexes_in_memory is not None and self.indexes_in_memory.is_ready_for_batches:
+            return self.indexes_in_memory.max_timestamp
         if self._max_timestamp is None:
             entry = last_time_entry(self._cache.files, self.path(""), self.base_offset)
             self._max_timestamp = entry.last_timestamp
@@ -273,13 +281,9 @@ class Segment:
     @property
     def known_max_timestamp(self) -> int | None:
         """The greatest timestamp, if that is known without looking."""
-        if self._indexes is not None and self._indexes.is_ready_for_batches:
-            return self._indexes.max_timestamp
+        if self.indexes_in_memory is not None and self.indexes_in_memory.is_ready_for_batches:
+            return self.indexes_in_memory.max_timestamp
         return self._max_timestamp if self.size_bytes else -1
-
-    @property
-    def indexes_in_memory(self) -> SegmentIndexes | None:
-        return self._indexes
 
     def index_source(self) -> IndexSource:
         """What `load_indexes` and `rebuild_indexes` need to know of this segment."""
@@ -295,34 +299,42 @@ class Segment:
 
     def save_indexes(self) -> list[str]:
         """Write index entries that are only in memory; gives the files written, which are not synced yet."""
-        return [] if self._indexes is None else self._indexes.save(self._cache.files, self.path(""))
+        return (
+            []
+            if self.indexes_in_memory is None
+            else self.indexes_in_memory.save(self._cache.files, self.path(""))
+        )
 
     def index_files_to_sync(self) -> list[str] | None:
         """Save the indexes, and give the files that hold them; None when they could not be saved."""
         self.save_indexes()
-        if self._indexes is not None and not self._indexes.is_saved:
+        if self.indexes_in_memory is not None and not self.indexes_in_memory.is_saved:
             return None
         paths = [self.path(suffix) for suffix in INDEX_SUFFIXES]
         return [path for path in paths if self._cache.files.exists(path)]
 
     def release(self) -> None:
         """Hold neither an open file nor indexes, until the segment is used again."""
-        self._cache.forget(self.log_path)
-        if self._indexes is not None:
+        self._close_file()
+        if self.indexes_in_memory is not None:
             self.save_indexes()
-            if self._indexes.is_saved:
-                if self._indexes.is_ready_for_batches:
-                    self._max_timestamp = self._indexes.max_timestamp
-                self._indexes = None
+            if self.indexes_in_memory.is_saved:
+                if self.indexes_in_memory.is_ready_for_batches:
+                    self._max_timestamp = self.indexes_in_memory.max_timestamp
+                self.indexes_in_memory = None
+
+    def _close_file(self) -> None:
+        self._cache.forget(self.log_path)
+        self._handle = None
 
     def forget(self) -> None:
         """Let go of the open file and of the indexes, saved or not."""
-        self._cache.forget(self.log_path)
-        self._indexes = None
+        self._close_file()
+        self.indexes_in_memory = None
 
     def rename_as_deleted(self) -> list[str]:
         """Take the files out of the log; gives their new names, for whoever removes them."""
-        self._cache.forget(self.log_path)
+        self._close_file()
         files = self._cache.files
         renamed = []
         for suffix in SUFFIXES:

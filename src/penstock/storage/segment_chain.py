@@ -1,23 +1,23 @@
-"""The segments of one log as one run of batches: where to write, when to roll, where to read, what to drop.
+"""The segments of one log as one run of batches: where to write, when to roll, what to drop.
 
 Knows files and offsets; producers, epochs and durability are the log's. Only the event loop calls it.
 """
 
 import contextlib
 import logging
+import os
 import zlib
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 
 from penstock.config.topic import LONG_MAX, TopicConfig
-from penstock.storage.append import split_by_record_count
 from penstock.storage.confirmed_scan import find_cut, sound_batches
-from penstock.storage.file_cache import FileCache
+from penstock.storage.directory_files import PARTITION_METADATA
+from penstock.storage.file_cache import FileCache, Handle
 from penstock.storage.files import Buffer
-from penstock.storage.log_errors import LogError, StorageError, StorageFailure
+from penstock.storage.log.errors import LogError, StorageError, StorageFailure
 from penstock.storage.offset_index import RELATIVE_OFFSET_MAX
 from penstock.storage.segment import LOG, Segment
-from penstock.storage.segment_read import Cut, IndexInDoubt, NotCached, cut_batches, sound
 from penstock.storage.storable_batch import StorableBatch
 from penstock.storage.tail import Tail
 
@@ -38,14 +38,16 @@ class SegmentChain:
         "_discard",
         "_grow_by_bytes",
         "_rolled_at_ms",
-        "_tail",
         "active",
-        "batches_written",
-        "bytes_written",
+        "counted_batches",
+        "counted_bytes",
         "directory",
         "end_offset",
+        "is_new",
+        "layout",
         "names_unsynced",
         "segments",
+        "tail",
         "unsynced",
     )
 
@@ -67,14 +69,19 @@ class SegmentChain:
         """Ascending and never empty; the last is active."""
         self.active = segments[-1]
         self.end_offset = end_offset
-        self.bytes_written = 0
-        self.batches_written = 0
+        self.counted_bytes = 0
+        self.counted_batches = 0
         self.unsynced: list[Segment] = []
         """Segments written to since they were last taken for a sync."""
         self.names_unsynced = False
         """Whether files were created since the directory was last taken for a sync."""
+        self.is_new = False
+        """Whether even the directory was, and `names_unsynced` with it."""
         self._rolled_at_ms = -1
-        self._tail: Tail | None = None
+        self.tail: Tail | None = None
+        """Where the newest batches of the active segment lie, once this process has written any."""
+        self.layout = 0
+        """Changes when segments are dropped or replaced: a read that was planned before is planned again."""
         self.configure(config)
 
     def configure(self, config: TopicConfig) -> None:
@@ -155,15 +162,15 @@ class SegmentChain:
             is_near = last_offset - next_offset <= RELATIVE_OFFSET_MAX
             self._roll(next_offset if is_near else batches[0].base_offset, now_ms)
         segment = self.active
-        tail = self._tail
+        tail = self.tail
         if tail is None:
-            tail = self._tail = Tail(next_offset, segment.size_bytes)
+            tail = self.tail = Tail(next_offset, segment.size_bytes)
         grow_by_bytes = self._grow_by_bytes if size_bytes < GROW_FOR_APPENDS_BELOW_BYTES else 0
         position = segment.write(buffers, size_bytes, grow_by_bytes)
         segment.note_batches(position, batches)
         tail.add([batch.last_offset for batch in batches], sizes)
-        self.bytes_written += size_bytes
-        self.batches_written += len(batches)
+        self.counted_bytes += size_bytes
+        self.counted_batches += len(batches)
         if not self.unsynced or self.unsynced[-1] is not segment:
             self.unsynced.append(segment)
 
@@ -239,13 +246,13 @@ class SegmentChain:
         self.active = segment
         self.names_unsynced = True
         self._rolled_at_ms = now_ms
-        self._tail = Tail(base_offset, 0)
+        self.tail = Tail(base_offset, 0)
 
     def _trim(self, segment: Segment) -> None:
         """Cut a file to its size, which the next sync makes durable: a checkpoint vouches for it."""
         segment.trim()
-        if segment.has_unsynced_size and segment not in self.unsynced:
-            self.unsynced.append(segment)
+        if segment.has_unsynced_size:
+            self.note_unsynced(segment)
 
     def _remove_empty(self, base_offset: int) -> None:
         """An empty file with a base offset inside of another segment would hide that one's records."""
@@ -261,85 +268,15 @@ class SegmentChain:
         while self.segments[-1] is not active:
             self._drop(self.segments.pop())
         self.active = active
-        self._tail = None
+        self.tail = None
         self.unsynced = [segment for segment in self.unsynced if segment in self.segments]
         if active.size_bytes != size_bytes:
             active.cut_file(size_bytes)
             active.truncate_to(offset, size_bytes)
 
-    # -- reading --------------------------------------------------------------------------------------
-
-    def read(
-        self,
-        offset: int,
-        offset_limit: int,
-        size_bytes_max: int,
-        *,
-        at_least_one: bool,
-        check_crc: bool = False,
-        begin: int = 0,
-        end: int | None = None,
-    ) -> Cut | None:
-        """Batches from `offset` on; None when there are none below the limit. Raises `NotCached`.
-
-        `check_crc`: what was not written by this process is given only as far as it is sound. Raises `LogCorrupt`.
-        `begin` as in `find_batch`, for the segment that `offset` lies in; nothing at `end` or behind it is looked at.
-        """
-        tail = self._tail
-        if tail is not None and tail.covers(offset):
-            span = tail.span(offset, offset_limit, size_bytes_max, at_least_one)
-            if span is None:
-                return None
-            first, last, next_offset = span
-            data = self.active.file().read_cached(last - first, first)
-            if data is None or len(data) != last - first:
-                raise NotCached
-            return Cut(data, next_offset)
-        for number in range(self.number_of(offset), len(self.segments)):
-            segment = self.segments[number]
-            if segment.base_offset >= offset_limit:
-                return None
-            cut = self._read_segment(
-                number, offset, offset_limit, size_bytes_max, at_least_one=at_least_one, begin=begin, end=end
-            )
-            if cut is not None:
-                return sound(cut) if check_crc else cut
-            begin, end = 0, None
-        return None
-
     def end_of(self, number: int) -> int:
         """The offset at which this segment ends."""
         return self.segments[number + 1].base_offset if number + 1 < len(self.segments) else self.end_offset
-
-    def _read_segment(
-        self,
-        number: int,
-        offset: int,
-        offset_limit: int,
-        size_bytes_max: int,
-        *,
-        at_least_one: bool,
-        begin: int,
-        end: int | None,
-    ) -> Cut | None:
-        segment = self.segments[number]
-        indexes = segment.indexes_if_cached()
-        if indexes is None:
-            raise NotCached
-        try:
-            return cut_batches(
-                segment.file().read_cached,
-                indexes.offsets,
-                segment.size_bytes if end is None else end,
-                offset=offset,
-                offset_limit=offset_limit,
-                size_bytes_max=size_bytes_max,
-                at_least_one=at_least_one,
-                end_offset=self.end_of(number),
-                begin=begin,
-            )
-        except IndexInDoubt:
-            raise NotCached from None  # a rebuild reads all of the segment: not here
 
     # -- dropping -------------------------------------------------------------------------------------
 
@@ -351,6 +288,7 @@ class SegmentChain:
         """
         if offset >= self.end_offset:
             return self.end_offset
+        self.layout += 1
         number = self.number_of(offset)
         segment = self.segments[number]
         found = find_cut(
@@ -366,7 +304,7 @@ class SegmentChain:
         del self.segments[number + 1 :]
         self.active = segment
         self.end_offset = end_offset
-        self._tail = None
+        self.tail = None
         self.unsynced = [s for s in self.unsynced if s in self.segments]
         try:
             self._cache.files.sync_dir(self.directory)
@@ -383,7 +321,7 @@ class SegmentChain:
     def overwrite(self, segment: Segment, data: Buffer, position: int) -> None:
         """Put other bytes where damaged ones stand; the next sync makes them durable. Raises `OSError`."""
         segment.file().write((data,), position)
-        self._note_unsynced(segment)
+        self.note_unsynced(segment)
 
     def complete(self, segment: Segment, data: Buffer, position: int) -> None:
         """Put the batches that are missing at the end of a segment there, from `position` on. Raises `StorageError`.
@@ -394,26 +332,65 @@ class SegmentChain:
         segment.write((data,), len(data), 0)
         segment.shrink_to(position + len(data))
         segment.trim()
-        self._note_unsynced(segment)
+        self.note_unsynced(segment)
 
-    def _note_unsynced(self, segment: Segment) -> None:
+    def note_unsynced(self, segment: Segment) -> None:
+        """Let the next sync include this segment."""
         if segment not in self.unsynced:
             self.unsynced.append(segment)
 
+    def count_anew(self) -> None:
+        """Begin again to count what is written."""
+        self.counted_bytes = self.counted_batches = 0
+
+    def take_unsynced(self) -> tuple[list[Handle], list[str]]:
+        """The files and directories to sync for all that was written since the last call. Raises `OSError`.
+
+        The files are pinned. When one cannot be opened, nothing is taken.
+        """
+        paths = [segment.log_path for segment in self.unsynced]
+        directories = [self.directory] if self.names_unsynced else []
+        if self.is_new:
+            # Whose records they are must be as sure as the records: by it a new topic tells an old one's log.
+            paths.append(f"{self.directory}/{PARTITION_METADATA}")
+            directories.append(os.path.dirname(self.directory))
+        handles = self._cache.pin_all(paths)
+        if self.is_new:
+            self._cache.forget(paths[-1])
+        for segment in self.unsynced:
+            segment.has_unsynced_size = False
+        self.unsynced = []
+        self.names_unsynced = self.is_new = False
+        return handles, directories
+
     def restart_at(self, offset: int) -> None:
-        """Drop everything and begin an empty segment at `offset`. Waits for the disk."""
+        """Drop everything and begin an empty segment at `offset`. Waits for the disk. Raises `StorageFailure`.
+
+        Durable before it returns: else a crash could bring dropped records back behind a start that was saved.
+        """
+        self.layout += 1
         for dropped in reversed(self.segments):
             self._drop(dropped)
-        segment = Segment.create(self._cache, self.directory, offset, self._config.index_interval_bytes)
+        try:
+            segment = Segment.create(self._cache, self.directory, offset, self._config.index_interval_bytes)
+            self._cache.files.sync_dir(self.directory)
+        except OSError as error:
+            raise StorageFailure(
+                f"{self.directory} could not begin anew at offset {offset} ({error.strerror}): check the disk, then "
+                "restart the broker"
+            ) from error
         self.segments[:] = [segment]
         self.active = segment
         self.end_offset = offset
         self.names_unsynced = True
         self.unsynced = []
-        self._tail = None
+        self.tail = None
 
     def delete_oldest(self, count: int) -> None:
         """Delete the `count` oldest segments, never the active one."""
+        if count <= 0:
+            return
+        self.layout += 1
         deleted = self.segments[:count]
         assert self.active not in deleted, "the active segment is never deleted"
         del self.segments[:count]
@@ -427,6 +404,7 @@ class SegmentChain:
         old = self.segments[first : first + len(replaced)]
         assert [segment.base_offset for segment in old] == list(replaced), "they are neighbours"
         assert self.active not in old, "the active segment is never replaced"
+        self.layout += 1
         for segment in old:
             segment.forget()
         self.segments[first : first + len(old)] = [
@@ -444,7 +422,7 @@ class SegmentChain:
         """Hold no open file and no index."""
         for segment in self.segments:
             segment.release()
-        self._tail = None
+        self.tail = None
 
     def seal(self) -> None:
         """Leave the files as a reader expects them who knows nothing but their sizes."""
@@ -453,9 +431,28 @@ class SegmentChain:
             segment.seal()
 
     def close(self) -> None:
+        self.layout += 1
         for segment in self.segments:
             segment.forget()
 
 
 def _base_offset(segment: Segment) -> int:
     return segment.base_offset
+
+
+def split_by_record_count(
+    batches: list[StorableBatch], record_count_first: int, record_count_max: int
+) -> list[list[StorableBatch]]:
+    """Groups that fit a segment by their number of records: `record_count_first` for the first group, which may
+    be empty when not even one batch fits. A single batch that is too large stands alone.
+    """
+    groups: list[list[StorableBatch]] = [[]]
+    room = record_count_first
+    for batch in batches:
+        count = batch.header.last_offset_delta + 1
+        if count > room and (groups[-1] or len(groups) == 1):
+            groups.append([])
+            room = record_count_max
+        groups[-1].append(batch)
+        room -= count
+    return [group for group in groups if group]

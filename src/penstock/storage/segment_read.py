@@ -12,7 +12,7 @@ import msgspec
 from penstock.protocol.records.batch import HEADER_SIZE, LOG_OVERHEAD, MAGIC
 from penstock.storage.damage import sound_part
 from penstock.storage.files import Buffer
-from penstock.storage.log_errors import LogCorrupt
+from penstock.storage.log.errors import LogCorrupt
 from penstock.storage.offset_index import OffsetIndex
 
 Read = Callable[[int, int], Buffer | None]

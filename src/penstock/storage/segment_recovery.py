@@ -11,7 +11,7 @@ from penstock.storage.confirmed_scan import Confirmed, ConfirmedScan
 from penstock.storage.damage import Damage, Loss, next_sound_batch, sound_header
 from penstock.storage.files import FileSystem, end_of_data
 from penstock.storage.leader_epochs import LeaderEpochs
-from penstock.storage.log_producers import marker_or_none
+from penstock.storage.log.producers import marker_or_none
 from penstock.storage.producer_state import ProducerStates
 from penstock.storage.segment import Segment
 from penstock.storage.segment_indexes import SegmentIndexes, load_indexes, read_waiting
@@ -173,7 +173,7 @@ class SegmentRecovery:
         if header is not None:
             segment.note_batch(scan.position, position - scan.position, next_offset - 1, header.max_timestamp)
         if next_offset > self._point:
-            self._producers.doubt(max(scan.next_offset, self._point))
+            self._producers.mark_unverified(max(scan.next_offset, self._point))
         _log.error("%s; it was durable before the crash, and is left as it is", what)
         self.damage.append(what)
         self.damaged.append(
@@ -209,7 +209,7 @@ class SegmentRecovery:
         )
         segment.note_batch(damage.position, damage.size_bytes, end_offset - 1, NO_TIMESTAMP)
         if end_offset > self._point:
-            self._producers.doubt(max(scan.next_offset, self._point))
+            self._producers.mark_unverified(max(scan.next_offset, self._point))
         what = f"is damaged at byte {scan.position} ({scan.reason}), but everything below {end_offset} was durable"
         self.losses.append(Loss(path=segment.log_path, what=what, damage=damage))
         return size_bytes, end_offset

@@ -11,8 +11,8 @@ from penstock.protocol.records.batch import BatchHeader, Buffer
 from penstock.protocol.records.errors import CorruptRecords
 from penstock.protocol.records.record import iter_records
 from penstock.storage.files import File
-from penstock.storage.log_errors import LogCorrupt
-from penstock.storage.log_values import TimestampOffset
+from penstock.storage.log.errors import LogCorrupt
+from penstock.storage.log.values import TimestampOffset
 from penstock.storage.segment import LOG, Segment
 from penstock.storage.segment_indexes import (
     IndexSource,

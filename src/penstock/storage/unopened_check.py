@@ -11,7 +11,7 @@ from penstock.observability.offload import Offload
 from penstock.storage.damage import SegmentCheck
 from penstock.storage.files import FileSystem, read_whole
 from penstock.storage.leader_epochs import CorruptCheckpoint, LeaderEpochs, decode_checkpoint
-from penstock.storage.log_values import LEADER_EPOCHS
+from penstock.storage.log.values import LEADER_EPOCHS
 from penstock.storage.segment import LOG, is_segment
 
 

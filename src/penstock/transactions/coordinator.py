@@ -27,7 +27,7 @@ from penstock.config.broker import BrokerConfig
 from penstock.config.themes import coordinators
 from penstock.observability.clock import Clock
 from penstock.protocol.errors import ErrorCode
-from penstock.storage.log_errors import LogError
+from penstock.storage.log.errors import LogError
 from penstock.transactions import state
 from penstock.transactions.completion import Completions, committed
 from penstock.transactions.ids import TransactionalIds

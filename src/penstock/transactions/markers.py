@@ -17,8 +17,8 @@ from penstock.cluster.replicas import Replicas
 from penstock.observability.clock import Clock
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.control import EndTxnMarker, build_end_txn_batch
-from penstock.storage.log_errors import LogError
-from penstock.storage.log_values import Origin
+from penstock.storage.log.errors import LogError
+from penstock.storage.log.values import Origin
 from penstock.transactions.guards import Guards
 from penstock.transactions.state import TRANSACTION_VERSION_2, TopicPartition
 

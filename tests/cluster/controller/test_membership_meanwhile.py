@@ -15,7 +15,7 @@ from penstock.cluster.controller.membership import Membership
 from penstock.config.live import LiveConfig
 from penstock.observability.clock import ManualClock
 from penstock.protocol.errors import ErrorCode
-from penstock.storage.log_errors import StorageError
+from penstock.storage.log.errors import StorageError
 from tests.cluster.controller.test_membership import CONFIG, SESSION_MS, incarnation, join
 from tests.cluster.support import MemorySink, metadata_log, nobody_refuses, registration, start
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from penstock.cluster.coordination.loading import IsOpen, PartitionLoad, describe_gaps
+from penstock.cluster.mending import repair
 from penstock.protocol.records.record import Record
-from penstock.storage.log_errors import LogCorrupt
+from penstock.storage.log.errors import LogCorrupt
 from tests.cluster.rotting import COUNT, NODE, SIZE, Rotting
 
 SKIPPED = "skipped"
@@ -79,7 +80,7 @@ def test_a_load_waits_until_another_replica_has_repaired_the_log(tmp_path: Path)
         await stage.pass_time(5_000)
         assert (stage.state.seen, loading.done()) == ([0, 1], False)
         (damage,) = stage.replica.log.damaged
-        assert stage.replica.mend(damage, stage.sound[2 * SIZE : 3 * SIZE])
+        assert repair(stage.replica, damage, stage.sound[2 * SIZE : 3 * SIZE])
         await stage.pass_time(100)
         await loading
         assert (stage.state.seen, stage.load.gaps) == (list(range(COUNT)), [])

@@ -21,8 +21,8 @@ from penstock.protocol.records.batch import iter_batches
 from penstock.protocol.records.builder import NewRecord, build_batch
 from penstock.protocol.records.control import EndTxnMarker, build_end_txn_batch
 from penstock.protocol.records.record import Record, iter_records
-from penstock.storage.log_errors import AppendRejected, LogError, OffsetOutOfRange, StorageError
-from penstock.storage.log_values import Appended, LogSlice
+from penstock.storage.log.errors import AppendRejected, LogError, OffsetOutOfRange, StorageError
+from penstock.storage.log.values import Appended, LogSlice
 from penstock.storage.transaction_permit import OpenTransaction
 
 

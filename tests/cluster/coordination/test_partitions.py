@@ -16,7 +16,8 @@ from penstock.cluster.topic_names import CONSUMER_OFFSETS
 from penstock.groups.shard import GroupShard
 from penstock.observability.clock import ManualClock
 from penstock.protocol.errors import ErrorCode
-from penstock.storage.log_errors import StorageError, StorageFailure
+from penstock.storage.log.errors import StorageError, StorageFailure
+from penstock.storage.log.repair import LogRepair
 from tests.server.handlers.groups_support import SETTINGS, GroupClient
 from tests.server.live import Live, running_broker, until, within
 
@@ -157,7 +158,7 @@ def test_a_partition_that_was_loaded_without_damaged_records_is_loaded_again_whe
         with open(log.segments[0].log_path, "r+b") as file:
             file.seek(log.size_bytes - 20)
             file.write(sound)
-        await log.check(log.segments[0], lambda: asyncio.sleep(0))
+        await LogRepair(log).check(log.segments[0], lambda: asyncio.sleep(0))
 
         async def until_complete() -> None:
             while not isinstance(found := shards.find("g"), CoordinatorPartition) or found.gaps:

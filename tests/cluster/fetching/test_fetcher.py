@@ -9,9 +9,11 @@ from typing import Any, TypeVar
 import pytest
 
 from penstock.cluster.fetching.fetcher import Fetcher
+from penstock.cluster.fetching.followed_partition import FollowedPartition
 from penstock.cluster.fetching.session import FetchLimits, FetchSession
 from penstock.cluster.metadata.state import Partition
-from penstock.cluster.replica import Replica, Surroundings
+from penstock.cluster.replica import Replica
+from penstock.cluster.replica_deps import ReplicaDeps
 from penstock.cluster.throttle import MeanRate, ReplicationThrottle
 from penstock.cluster.topic_names import CONSUMER_OFFSETS
 from penstock.config.topic import LONG_MAX, TopicConfig
@@ -117,7 +119,7 @@ class Stage:
             offload=self.disk,
         )
         self.syncs = HeldDisk()
-        self.surroundings = Surroundings(2, self.clock, Flusher(self.syncs, self.clock))
+        self.deps = ReplicaDeps(2, self.clock, Flusher(self.syncs, self.clock))
         self.bytes_per_second_max = LONG_MAX
         throttle = ReplicationThrottle(
             2,
@@ -142,7 +144,7 @@ class Stage:
             TOPIC_ID,
             number,
             lambda: self.store.open_or_create("t", TOPIC_ID, number, TopicConfig()),
-            self.surroundings,
+            self.deps,
         )
         self.lead(replica, epoch)
         return replica
@@ -166,7 +168,10 @@ class Stage:
     def holds(self, *batches: bytes) -> None:
         """What the follower has before it begins, synced."""
         for each in batches:
-            self.replica.append_fetched(each, self.clock.now_ms(), leader_epoch=self.replica.leader_epoch)
+            self.following(self.replica).append(each, self.clock.now_ms())
+
+    def following(self, replica: Replica) -> FollowedPartition:
+        return FollowedPartition(replica, self.store)
 
     async def asked(self, count: int) -> FetchRequest:
         """The request that comes as number `count`."""
@@ -515,7 +520,7 @@ def test_a_partition_that_is_in_sync_is_asked_for_however_fast_it_comes(tmp_path
 
 def test_a_partition_that_finds_the_disk_full_is_not_asked_for_until_there_is_space(tmp_path: Path) -> None:
     async def scenario(stage: Stage) -> None:
-        disk = stage.surroundings.disk
+        disk = stage.deps.disk
         disk.measured(Usage(1000, 100), 100, 0)
         quiet = stage.make(1)
         stage.fetcher.follow(stage.replica)
@@ -543,13 +548,13 @@ def test_a_partition_that_finds_the_disk_full_is_not_asked_for_until_there_is_sp
 
 def test_the_logs_of_coordinators_are_followed_into_the_reserve(tmp_path: Path) -> None:
     async def scenario(stage: Stage) -> None:
-        stage.surroundings.disk.measured(Usage(1000, 10), 100, 0)
+        stage.deps.disk.measured(Usage(1000, 10), 100, 0)
         replica = Replica(
             CONSUMER_OFFSETS,
             TOPIC_ID,
             0,
             lambda: stage.store.open_or_create(CONSUMER_OFFSETS, TOPIC_ID, 0, TopicConfig()),
-            stage.surroundings,
+            stage.deps,
         )
         stage.lead(replica, 3)
         stage.fetcher.follow(replica)

@@ -22,7 +22,7 @@ from tests.storage.logs import all_values, batch_of
 async def holds_checkpointed(stage: Stage, replica: Replica) -> None:
     """Three records of two epochs, all below the recovery point: to truncate them the disk must be written first."""
     for each in (records(0, "a", epoch=1), records(1, "b", "c", epoch=2)):
-        replica.append_fetched(each, stage.clock.now_ms(), leader_epoch=replica.leader_epoch)
+        stage.following(replica).append(each, stage.clock.now_ms())
     await stage.store.checkpoint()
     assert replica.log.recovery_point == 3
 
@@ -153,10 +153,10 @@ def test_the_next_leader_is_asked_only_beyond_what_is_on_the_disk(tmp_path: Path
 
 def test_who_waits_for_records_that_are_truncated_does_not_wait_for_ever(tmp_path: Path) -> None:
     async def scenario(stage: Stage) -> None:
-        replica = stage.replica
+        followed = stage.following(stage.replica)
         stage.syncs.is_free.clear()
-        waiting = replica.append_fetched(records(0, "a", "b"), stage.clock.now_ms(), leader_epoch=3)
-        await replica.truncate(stage.store, 1, leader_epoch=3)
+        waiting = followed.append(records(0, "a", "b"), stage.clock.now_ms())
+        await followed.truncate(1)
         with pytest.raises(NotFollower, match="was truncated"):
             await waiting
 
@@ -173,7 +173,7 @@ def test_a_log_whose_missing_records_are_repaired_while_its_truncation_waits_is_
         replica.log.losses = (Loss(path="0.log", what="is missing", damage=damage),)
         replica.log.damaged.set_found(0, [damage])
         stage.disk.is_free.clear()
-        rebuilding = asyncio.ensure_future(replica.rebuild(stage.store, leader_epoch=replica.leader_epoch))
+        rebuilding = asyncio.ensure_future(stage.following(replica).rebuild())
         await until_the_disk_is_awaited(stage)
         replica.log.damaged.remove(damage)
         stage.disk.is_free.set()

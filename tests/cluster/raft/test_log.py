@@ -1,6 +1,7 @@
 """The quorum's log on the storage engine, over power cuts."""
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Coroutine, Iterable
 from functools import wraps
 from random import Random
@@ -20,17 +21,18 @@ from penstock.observability.offload import InlineOffload
 from penstock.protocol.records.batch import iter_batches_strict
 from penstock.protocol.wire import Buffer
 from penstock.storage.flusher import Flusher
-from penstock.storage.log_errors import LogCorrupt
+from penstock.storage.log.errors import LogCorrupt
 from penstock.storage.log_store import LogStore
-from penstock.testing.disk import FaultyDisk, Keep
+from penstock.testing.disk import FaultyDisk, Keep, PowerCut
 from tests.cluster.raft.support import batch, voters
 
 
 class Opened:
     """A data directory in use, and the quorum's log in it."""
 
-    def __init__(self, disk: FaultyDisk) -> None:
+    def __init__(self, disk: FaultyDisk, journal_bytes: int = 0) -> None:
         clock = ManualClock()
+        self.journal_bytes = journal_bytes
         self.disk = disk
         self.store = LogStore.open(
             "/data",
@@ -40,12 +42,13 @@ class Opened:
             new_directory_id=lambda: b"d" * 16,
             clock=clock,
             offload=InlineOffload(),
+            journal_bytes=journal_bytes,
         )
-        flusher = Flusher(InlineOffload(), clock)
+        flusher = Flusher(InlineOffload(), clock, journal=self.store.journal)
         self.log = StoredRaftLog(self.store, flusher, files=disk, clock=clock, offload=InlineOffload())
 
     def crash(self, keep: Keep = Keep.NOTHING) -> "Opened":
-        return Opened(self.disk.crash(keep))
+        return Opened(self.disk.crash(keep), self.journal_bytes)
 
     async def read(self) -> list[tuple[int, int]]:
         """Offset and epoch of every batch."""
@@ -210,6 +213,41 @@ async def test_a_snapshot_of_another_history_replaces_a_longer_log(opened: Opene
     await opened.log.sync()
     await opened.log.write_snapshot(LogPosition(2, 3), voters(1), [])
     assert opened.crash().log.shape().end == LogPosition(2, 3)
+
+
+@pytest.mark.parametrize("keep", [Keep.NOTHING, Keep.EVERYTHING])
+@pytest.mark.parametrize("journal_bytes", [0, 1 << 20])
+def test_after_a_power_cut_during_the_installation_the_log_ends_as_before_or_with_the_snapshot(
+    journal_bytes: int, keep: Keep
+) -> None:
+    """The snapshot is of another history, shorter than the log, whose end is only in the journal."""
+    snapshot = LogPosition(3, 5)
+
+    async def install(opened: Opened, operation: int) -> int:
+        for number in range(8):
+            opened.log.append(batch("mine", epoch=1, offset=number))
+            await opened.log.sync()
+        content = b"".join(snapshot_batches(snapshot, voters(1), (), timestamp=0))
+        await opened.log.store_chunk(snapshot, 0, content)
+        first = opened.disk.operation_count
+        opened.disk.cut_power_at(operation)
+        with contextlib.suppress(PowerCut):
+            await opened.log.install(snapshot)
+        return opened.disk.operation_count - first
+
+    def end_after_power_cut(operation: int) -> tuple[LogPosition, int]:
+        opened = Opened(FaultyDisk(Random(5)), journal_bytes)
+        count = asyncio.run(install(opened, operation))
+        again = opened.crash(keep)
+        end = again.log.shape().end
+        asyncio.run(again.store.checkpoint())
+        assert again.crash(keep).log.shape().end == end  # the journal has not written another round
+        return end, count
+
+    end, count = end_after_power_cut(1 << 60)
+    assert end == snapshot
+    for operation in range(count):
+        assert end_after_power_cut(operation)[0] in (snapshot, LogPosition(1, 8))
 
 
 @on_a_loop

@@ -5,7 +5,7 @@ import pytest
 
 from penstock.cluster.raft.snapshots import SnapshotFiles, file_name, snapshot_batches
 from penstock.cluster.raft.values import LogPosition
-from penstock.storage.log_errors import LogCorrupt
+from penstock.storage.log.errors import LogCorrupt
 from penstock.testing.disk import FaultyDisk
 
 OLD, NEW = LogPosition(1, 100), LogPosition(1, 200)

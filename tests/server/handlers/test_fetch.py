@@ -229,7 +229,7 @@ async def test_records_on_disk_only_are_read_in_their_turn(
     read = type(cold_log).read
 
     def not_cached(log: object, *args: object, **kwargs: object) -> object:
-        from penstock.storage.log_values import COLD
+        from penstock.storage.log.values import COLD
 
         return COLD if log is cold_log else read(log, *args, **kwargs)  # type: ignore[arg-type]
 

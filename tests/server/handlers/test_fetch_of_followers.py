@@ -11,8 +11,8 @@ from penstock.cluster.in_sync import WantedSet
 from penstock.cluster.replica import Replica
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.fetch import FetchPartition, PartitionData, ReplicaState
-from penstock.storage.log import Log
-from penstock.storage.log_values import COLD, LogSlice
+from penstock.storage.log.log import Log
+from penstock.storage.log.values import COLD, LogSlice
 from tests.server.live import (
     Client,
     Live,
@@ -109,6 +109,12 @@ async def test_a_batch_that_rotted_is_given_to_nobody_and_passes_where_another_r
         await client.close()
 
 
+def wanted_in_sync(leader: Replica) -> WantedSet | None:
+    assert leader.followers is not None
+    now_ms = leader.deps.clock.monotonic_ms()
+    return leader.followers.wanted(leader.log.log_end_offset, leader.high_watermark, now_ms)
+
+
 async def test_a_follower_in_sync_that_asks_for_what_is_committed_is_to_leave_the_set(tmp_path: Path) -> None:
     async with running_broker(tmp_path) as live:
         client = await live.connect_as_broker()
@@ -119,10 +125,10 @@ async def test_a_follower_in_sync_that_asks_for_what_is_committed_is_to_leave_th
             tuple[Replica, WantedSet | None]
         ] = []  # at once, before the broker asks its controller for it
         live.services.replicas.in_sync_changes.subscribe(
-            lambda replica: noted.append((replica, replica.wanted_in_sync()))
+            lambda replica: noted.append((replica, wanted_in_sync(replica)))
         )
         await fetch(client, topic, 1)
-        assert (noted, leader.wanted_in_sync()) == ([], None)
+        assert (noted, wanted_in_sync(leader)) == ([], None)
         await fetch(client, topic, 0)
         replica, wanted = noted[0]
         assert replica is leader

@@ -237,7 +237,9 @@ async def test_what_comes_between_reading_and_waiting_is_not_missed(live: Live, 
     partition = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20)
     wanted = fetch_topic(topic, version, {0: partition})
     request = fetch_request([wanted], max_wait_ms=FOREVER_MS)
-    answer = fetch.handle(RequestContext(live.services, peer, version, "a client"), request)
+    answer = fetch.handle(
+        RequestContext(live.services, peer, version, "a client", peer.turns.accepted), request
+    )
     assert isinstance(answer, Awaitable), "it has read, and found nothing"
     await client.produce(topic, batch(b"late"))
     answered = asyncio.ensure_future(answer)

@@ -257,7 +257,7 @@ async def test_offsets_and_members_survive_compaction(tmp_path: Path) -> None:
         shard = live.services.groups.find("g")
         assert not isinstance(shard, int)
         records = shard.replica.log
-        await until(lambda: records.size_bytes < 3 * 4096, turns_max=400_000)
+        await until(lambda: records.size_bytes < 3 * 4096)
     async with running_broker(tmp_path, settings) as live:
         member.client = await live.connect()
         await member.find()

@@ -8,12 +8,13 @@ from typing import Any
 
 import msgspec
 
+from penstock.cluster.fetching.followed_partition import FollowedPartition
 from penstock.cluster.replica import Replica
 from penstock.protocol.compression import Codec
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.produce import ProduceResponse
 from penstock.protocol.records.batch import set_base_offset_and_epoch
-from penstock.storage.append import HERE_BYTES_MAX
+from penstock.storage.log.append import HERE_BYTES_MAX
 from penstock.transactions.admission import Verifier
 from penstock.transactions.state import Producer, TopicPartition
 from tests.server.handlers.transactions_support import at_rest
@@ -54,13 +55,13 @@ async def test_a_record_that_another_leader_truncated_is_not_acknowledged(tmp_pa
         await until(lambda: small.log.log_end_offset == 1)
 
         elect(small, leader=2)  # which never got the record
-        epoch = small.leader_epoch
-        await small.start_over(live.services.replicas._store, 0, leader_epoch=epoch)
+        followed = FollowedPartition(small, live.services.replicas._store)
+        await followed.start_over(0)
         theirs = bytearray(batch(b"theirs"))
-        set_base_offset_and_epoch(theirs, 0, 0, epoch)
-        small.append_fetched(bytes(theirs), live.services.clock.now_ms(), leader_epoch=epoch)
+        set_base_offset_and_epoch(theirs, 0, 0, followed.leader_epoch)
+        followed.append(bytes(theirs), live.services.clock.now_ms())
         await until(lambda: small.log.committed_offset == 1)
-        small.follow_offsets(1, 0, leader_epoch=epoch)
+        followed.follow_offsets(1, 0)
         may_go_on.set()
         assert codes_of(await produced) == ["NOT_LEADER_OR_FOLLOWER", "NONE"]
         assert all_values(small.log) == ["theirs"]

@@ -26,6 +26,7 @@ from penstock.share.values import PersisterError, SharePartitionKey
 from tests.server.handlers.consumer_groups.members import Consumer
 from tests.server.handlers.groups_support import GroupClient
 from tests.server.handlers.share_groups.members import ShareConsumer, group_of
+from tests.server.handlers.transactions_support import at_rest
 from tests.server.live import Client, Live, code, one, running_broker
 from tests.transactions.live_producer import LiveProducer
 
@@ -138,6 +139,7 @@ def test_a_commit_in_a_transaction_is_stored_as_a_whole_or_not_at_all(tmp_path: 
             shard = home(live)
             assert not any(shard.state.offsets.is_unstable("g", topic.name, n) for n in range(3))
             assert (await producer.end(commit=True)).name == "NONE"
+            await at_rest(live, producer)
             found = await member.committed(topic, 0, 1, 2)
             assert {each[0] for each in found.values()} == {-1}
 

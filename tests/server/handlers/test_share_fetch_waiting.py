@@ -12,8 +12,8 @@ from penstock.protocol.messages.share_fetch import PartitionData
 from penstock.share.led_partition import LedPartition
 from penstock.share.sessions import MemberKey
 from penstock.share.values import SharePartitionKey
-from penstock.storage.log import Cold, Log, LogSlice
-from penstock.storage.log_values import COLD
+from penstock.storage.log.log import Log
+from penstock.storage.log.values import COLD, Cold, LogSlice
 from tests.server.handlers.share_support import (
     ACCEPT,
     FOREVER_MS,

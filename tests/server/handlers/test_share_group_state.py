@@ -24,8 +24,8 @@ from penstock.protocol.messages.find_coordinator import FindCoordinatorRequest
 from penstock.protocol.records.batch import BatchHeader, iter_batches
 from penstock.share.state.keys import coordinator_key
 from penstock.share.values import SharePartitionKey
-from penstock.storage.log import Log
-from penstock.storage.log_values import LogSlice
+from penstock.storage.log.log import Log
+from penstock.storage.log.values import LogSlice
 from penstock.testing.disk import FaultyDisk
 from tests.server.handlers.groups_support import unique_group
 from tests.server.live import Client, Live, TopicHandle, code, one, running_broker, until, versions

@@ -1,15 +1,16 @@
 """A few partitions with one journal, on a disk that can fail: written to, crashed and opened again."""
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from random import Random
 
 from penstock.observability.clock import ManualClock
+from penstock.observability.offload import Then
 from penstock.storage.files import read_whole
 from penstock.storage.flusher import Flusher
 from penstock.storage.journal.entries import decode_header
 from penstock.storage.journal.reading import list_files
-from penstock.storage.log import Log
+from penstock.storage.log.log import Log
 from penstock.storage.log_store import LogStore
 from penstock.testing.disk import FaultyDisk, Keep, PowerCut
 from penstock.testing.offload import LoopOffload
@@ -20,6 +21,16 @@ DATA = "/data"
 JOURNAL = f"{DATA}/.journal.0"
 TOPIC_ID = Random(1).randbytes(16)
 OTHER_TOPIC_ID = Random(2).randbytes(16)
+
+
+class _Slow(LoopOffload):
+    def later(
+        self, callback: Callable[..., None], work: Callable[[], object], then: Then, turns: int = 12
+    ) -> None:
+        if turns:
+            asyncio.get_running_loop().call_soon(self.later, callback, work, then, turns - 1)
+        else:
+            super().later(callback, work, then)
 
 
 class Store:
@@ -65,6 +76,11 @@ class Store:
         )
         self.flusher = Flusher(LoopOffload(), ManualClock(), journal=self.logs.journal)
 
+    def slow_down_journal(self) -> None:
+        """Let each write and sync of the journal take some turns of the loop."""
+        assert self.logs.journal is not None
+        self.logs.journal._offload = _Slow()
+
     @property
     def partitions(self) -> range:
         return range(len(self.topic_ids))
@@ -72,7 +88,6 @@ class Store:
     def log(self, partition: int) -> Log:
         return self.logs.open_or_create("t", self.topic_ids[partition], partition, config_of())
 
-    @property
     def is_journal_used_again(self) -> bool:
         """Whether a file of the journal has begun another use, with another header."""
         headers = [decode_header(read_whole(self.disk, path)) for path in list_files(self.disk, DATA)]

@@ -9,7 +9,7 @@ from penstock.storage.checkpoints import PartitionName
 from penstock.storage.files import read_whole
 from penstock.storage.journal.entries import ENTRY_BYTES, HEADER_BYTES, decode_entry, decode_header
 from penstock.storage.journal.reading import read_journal
-from penstock.storage.log_errors import LogCorrupt
+from penstock.storage.log.errors import LogCorrupt
 from penstock.storage.missing import report
 from penstock.testing.disk import FaultyDisk
 from tests.storage.journal.store import DATA, JOURNAL, Store

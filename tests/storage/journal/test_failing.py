@@ -2,13 +2,15 @@
 
 import asyncio
 import errno
+from collections.abc import Callable
 from random import Random
 from typing import Literal
 
 import pytest
 
 from penstock.protocol.records.builder import NewRecord, build_batch
-from penstock.storage.log_errors import StorageError, StorageFailure
+from penstock.storage.log.errors import StorageError, StorageFailure
+from penstock.storage.log.sync import SyncJob
 from penstock.testing.disk import FaultyDisk, Keep
 from tests.storage.journal.store import Store
 from tests.storage.logs import NOW_MS, append, read, values_in
@@ -146,5 +148,120 @@ def test_a_write_that_a_full_disk_took_in_part_does_not_come_back_in_the_place_o
         await store.write("fourth")
         await store.crash(Keep.PREFIX)
         await store.check()
+
+    asyncio.run(run())
+
+
+def refuse_write_during_sync(store: Store, then: Callable[[], object]) -> None:
+    """The disk is full during the next sync of partition 0, and takes a part of what is appended at offset 2."""
+    log = store.log(0)
+
+    def refuse(path: str) -> None:
+        if not path.endswith("0.log"):
+            return
+        store.disk.before_sync(None)
+        batches = [build_batch([NewRecord(value=b"taken back")], base_offset=offset) for offset in (2, 3)]
+        store.disk.set_capacity(store.disk.used_bytes + len(batches[0]) + 10, writes_in_part=True)
+        with pytest.raises(StorageError):
+            log.append_replicated(b"".join(batches), now_ms=NOW_MS)
+        store.disk.set_capacity(None)
+        then()
+
+    store.disk.before_sync(refuse)
+
+
+@pytest.mark.parametrize("keep", [Keep.PREFIX, Keep.PAGES])
+@pytest.mark.parametrize("seed", range(20))
+def test_a_write_that_a_full_disk_took_in_part_during_a_sync_does_not_come_back_either(
+    seed: int, keep: Keep
+) -> None:
+    async def run() -> None:
+        store = await Store.made(1, seed=seed)
+        refuse_write_during_sync(store, lambda: None)
+        await store.write("." * 100_000)  # too large for the journal: the segment is synced
+        await store.write("third")
+        await store.write("fourth")
+        await store.crash(keep)
+        await store.check()
+
+    asyncio.run(run())
+
+
+def test_after_a_write_that_the_disk_took_in_part_the_journal_gets_nothing_until_a_later_sync_has_ended() -> (
+    None
+):
+    async def run() -> None:
+        store = await Store.made(1)
+        log = store.log(0)
+        jobs: list[SyncJob] = []
+        refuse_write_during_sync(store, lambda: jobs.append(log.begin_sync()))  # as a checkpoint does
+        await store.write("." * 100_000)
+        (waiter,) = store.begin_write("third")
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert log.durable_offset == 2
+        jobs[0].run()
+        log.finish_sync(jobs[0])
+        await waiter
+        assert log.durable_offset == 3
+
+    asyncio.run(run())
+
+
+async def fill_journal(store: Store) -> None:
+    """Write to partition 0 until the journal has needed a file again, or would have."""
+    for number in range(2000):
+        await store.write(f"{number}" + "." * 200, [0])
+        if number > 600 and store.is_journal_used_again():
+            break
+
+
+def test_no_journal_file_is_used_again_while_a_segment_cannot_be_opened_to_sync_what_it_holds() -> None:
+    async def run() -> None:
+        store = await Store.made(3, journal_bytes=64 << 10)
+        await store.write("only in the journal", [1, 2])
+        store.log(2).release()  # it was idle: its file is closed
+        fault = store.disk.fail("open", "/t-2/", error=errno.EMFILE)
+        await fill_journal(store)
+        assert not store.is_journal_used_again()
+        synced = store.log(1)
+        assert synced.syncing is None  # the log before the bad one in the list
+        assert synced.segments_durable_offset == synced.log_end_offset
+        store.disk.heal(fault)
+        await fill_journal(store)
+        assert store.is_journal_used_again()
+        await store.crash()
+        await store.check()
+
+    asyncio.run(run())
+
+
+def test_records_in_a_journal_whose_segment_cannot_be_opened_survive_a_power_cut() -> None:
+    async def run() -> None:
+        store = await Store.made(2, journal_bytes=64 << 10)
+        await store.write("only in the journal", [1])
+        store.log(1).release()
+        store.disk.fail("open", "/t-1/", error=errno.EMFILE)
+        await fill_journal(store)
+        await store.crash()
+        await store.check()
+
+    asyncio.run(run())
+
+
+def test_a_log_whose_segment_cannot_be_opened_is_not_truncated_and_keeps_its_records() -> None:
+    async def run() -> None:
+        store = await Store.made(2)
+        await store.write("second")
+        await store.write("third")
+        store.log(1).release()
+        fault = store.disk.fail("open", "/t-1/", times=1)
+        with pytest.raises(StorageError, match="could not be synced: nothing is truncated"):
+            await store.logs.allow_truncation(store.log(1), 2)
+        store.disk.heal(fault)
+        await store.crash()
+        await store.check()
+        assert [len(each) for each in store.written] == [3, 3]
+        await store.logs.allow_truncation(store.log(1), 2)
 
     asyncio.run(run())

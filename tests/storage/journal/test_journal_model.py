@@ -14,8 +14,8 @@ from penstock.observability.clock import ManualClock
 from penstock.protocol.records.batch import iter_batches_strict
 from penstock.protocol.records.record import decode_records
 from penstock.storage.flusher import Flusher
-from penstock.storage.log import Log
-from penstock.storage.log_errors import LogError
+from penstock.storage.log.errors import LogError
+from penstock.storage.log.log import Log
 from penstock.storage.log_store import LogStore
 from penstock.testing.disk import FaultyDisk, Keep, PowerCut
 from penstock.testing.offload import LoopOffload

@@ -92,7 +92,7 @@ def test_a_power_cut_at_each_operation_of_checkpoints_and_reuse_takes_nothing_th
         await store.until_power_cut(fill_files(store))
         count = store.disk.operation_count - first
         store.note_acknowledged()
-        assert not store.disk.has_power or store.is_journal_used_again
+        assert not store.disk.has_power or store.is_journal_used_again()
         await store.crash(keep)
         await store.check()
         return count
@@ -113,7 +113,7 @@ def test_what_a_file_still_has_of_its_earlier_use_does_not_count() -> None:
         store = await Store.made(journal_bytes=SMALL_JOURNAL)
         for number in range(count):
             await store.write(f"{number:02}{LARGE[:1000]}", [number % 3])
-        is_used_again = store.is_journal_used_again
+        is_used_again = store.is_journal_used_again()
         await store.crash()
         await store.check()
         return is_used_again

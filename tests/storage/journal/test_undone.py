@@ -1,11 +1,14 @@
 """Records in the journal that were truncated, or whose partition was deleted, do not come back."""
 
 import asyncio
-from collections.abc import Callable
+import errno
+from collections.abc import Awaitable, Callable
 
 import pytest
 
-from penstock.storage.journal.reading import list_files
+from penstock.storage.checkpoints import HIGH_WATERMARKS, RECOVERY_POINTS, PartitionName
+from penstock.storage.journal.reading import list_files, read_journal
+from penstock.storage.log.errors import StorageError
 from penstock.testing.disk import FaultyDisk, Keep
 from tests.storage.journal.store import DATA, OTHER_TOPIC_ID, Store
 from tests.storage.journal.test_journal_model import values_of
@@ -89,6 +92,106 @@ def test_a_power_cut_at_each_operation_of_a_truncation_leaves_one_history_or_the
         for operation in range(count):
             for keep in Keep:
                 await cut(operation, keep)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("refused", [None, RECOVERY_POINTS, HIGH_WATERMARKS])
+@pytest.mark.parametrize("journal_bytes", [0, 1 << 20])
+def test_a_truncation_that_is_tried_again_lowers_what_the_disk_refused_to_lower_at_first(
+    refused: str | None, journal_bytes: int
+) -> None:
+    async def run() -> None:
+        store = await Store.made(2, journal_bytes=journal_bytes)
+        for number in range(5):
+            await store.write(f"{number}")
+        await store.logs.checkpoint()
+        await store.logs.save_high_watermarks({PartitionName("t", 1): 6})
+        if refused is not None:
+            fault = store.disk.fail("write", refused, error=errno.ENOSPC)
+            with pytest.raises((StorageError, OSError)):
+                await truncate(store, 1, 2)
+            store.disk.heal(fault)
+        await truncate(store, 1, 2)
+        await store.write("of the new leader", [1], epoch=1)
+        await store.write("and more", [1], epoch=1)
+        await store.crash()
+        await store.check()
+        assert [len(each) for each in store.written] == [6, 4]
+
+    asyncio.run(run())
+
+
+def test_a_truncation_that_is_tried_again_waits_until_the_journal_has_let_go_of_the_log() -> None:
+    async def run() -> None:
+        store = await written()
+        store.slow_down_journal()
+        log, journal = store.log(1), store.logs.journal
+        assert journal is not None
+        first = asyncio.ensure_future(store.logs.allow_truncation(log, 1))
+        while any(log in each.logs for each in journal._live):
+            await asyncio.sleep(0)
+        first.cancel()  # the leader has changed, before the journal's note was durable
+        await asyncio.wait([first])
+        await store.logs.allow_truncation(log, 1)
+        found = read_journal(store.disk.crash(), DATA)
+        assert [each.is_truncation for each in found.pieces[log.partition_id]] == [True]
+
+    asyncio.run(run())
+
+
+def test_a_truncation_waits_for_one_round_of_the_journal_and_not_until_nobody_writes_any_more() -> None:
+    async def run() -> None:
+        store = await written()
+        store.slow_down_journal()
+        truncation: asyncio.Future[None] | None = None
+        journal = store.logs.journal
+        assert journal is not None
+
+        async def produce(partition: int, lag: int) -> None:
+            for _ in range(lag):
+                await asyncio.sleep(0)
+            while (truncation is None or not truncation.done()) and journal._round < 100:
+                await store.write("more", [partition])
+
+        producers = [asyncio.ensure_future(produce(number % 2, 3 * number)) for number in range(6)]
+        for _ in range(50):
+            await asyncio.sleep(0)
+        truncation = asyncio.ensure_future(store.logs.allow_truncation(store.log(2), 1))
+        await asyncio.gather(*producers)
+        assert journal._round < 100
+        await truncation
+
+    asyncio.run(run())
+
+
+async def save_high_watermark(store: Store) -> None:
+    await store.logs.save_high_watermarks({PartitionName("t", 1): store.log(1).log_end_offset})
+
+
+async def checkpoint(store: Store) -> None:
+    await store.logs.checkpoint()
+
+
+@pytest.mark.parametrize("turns", range(0, 40, 2))
+@pytest.mark.parametrize("save", [checkpoint, save_high_watermark])
+def test_what_is_saved_while_a_truncation_waits_for_the_journal_does_not_vouch_for_what_is_truncated(
+    save: Callable[[Store], Awaitable[None]], turns: int
+) -> None:
+    async def run() -> None:
+        store = await written()
+        await save_high_watermark(store)
+        store.slow_down_journal()
+        truncation = asyncio.ensure_future(truncate(store, 1, 1))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        if not truncation.done():
+            await save(store)
+        await truncation
+        await store.write("of the new leader", [1], epoch=1)
+        await store.crash()
+        await store.check()
+        assert [len(each) for each in store.written] == [3, 2, 3]
 
     asyncio.run(run())
 

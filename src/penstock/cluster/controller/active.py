@@ -9,7 +9,7 @@ from penstock.cluster.controller.decision import NotController
 from penstock.cluster.controller.membership import Membership, Refuses
 from penstock.config.themes import replication
 from penstock.observability.clock import Clock
-from penstock.storage.log_errors import LogError
+from penstock.storage.log.errors import LogError
 
 log = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.metadata_records import MetadataRecord
-from penstock.storage.log_errors import LogError
+from penstock.storage.log.errors import LogError
 
 R = TypeVar("R")
 

@@ -18,7 +18,8 @@ from penstock.protocol.records.control import ControlType, control_type
 from penstock.protocol.records.record import Record, iter_records
 from penstock.protocol.wire import Buffer
 from penstock.storage.damage import Damage
-from penstock.storage.log_errors import LogCorrupt, OffsetOutOfRange
+from penstock.storage.log.errors import LogCorrupt, OffsetOutOfRange
+from penstock.storage.log.repair import LogRepair
 from penstock.storage.segment import LOG
 
 _READ_BYTES: Final = 64 * 1024  # what is replayed, in some 6 ms, before others get their turn
@@ -135,7 +136,7 @@ class PartitionLoad(Generic[S]):
         log = self._replica.log
         if (known := self._known_at(offset)) is not None:
             return known
-        await log.check(log.segments[log.chain.number_of(offset)], _without_rest)
+        await LogRepair(log).check(log.segments[log.chain.number_of(offset)], _without_rest)
         return self._known_at(offset)
 
     def _known_at(self, offset: int) -> Damage | None:

@@ -31,8 +31,8 @@ from penstock.observability.completion import Completion
 from penstock.protocol.compression import Codec
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.builder import NewRecord
-from penstock.storage.log_errors import LogError
-from penstock.storage.log_values import Origin
+from penstock.storage.log.errors import LogError
+from penstock.storage.log.values import Origin
 from penstock.storage.transaction_permit import TransactionPermit
 
 _COMMIT_RETRY_MS = 100

@@ -19,7 +19,7 @@ from penstock.observability.completion import Completion
 from penstock.protocol.compression import Codec
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.errors import CorruptRecords
-from penstock.storage.log_errors import LogError
+from penstock.storage.log.errors import LogError
 
 log = logging.getLogger(__name__)
 

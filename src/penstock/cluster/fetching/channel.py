@@ -10,7 +10,7 @@ from penstock.protocol.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopic,
 )
-from penstock.storage.log_errors import LogError
+from penstock.storage.log.errors import LogError
 
 _FETCH, _FETCH_VERSION = 1, 17
 _LIST_OFFSETS, _LIST_OFFSETS_VERSION = 2, 9

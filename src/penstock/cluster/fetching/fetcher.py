@@ -14,6 +14,7 @@ from typing import Protocol
 from penstock.client.connection import Disconnected
 from penstock.cluster.commit import Commit
 from penstock.cluster.fetching import position
+from penstock.cluster.fetching.followed_partition import FollowedPartition
 from penstock.cluster.fetching.position import Append, LogView, Rest, StartOver, Truncate
 from penstock.cluster.fetching.session import FetchLimits, FetchSession, PartitionKey
 from penstock.cluster.replica import Replica
@@ -22,7 +23,7 @@ from penstock.observability.clock import Clock, sleep_or
 from penstock.observability.completion import Completion
 from penstock.protocol.errors import ErrorCode, ProtocolError
 from penstock.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse
-from penstock.storage.log_errors import LogError, StorageFailure, is_out_of_space
+from penstock.storage.log.errors import LogError, StorageFailure, is_out_of_space
 from penstock.storage.log_store import LogStore
 
 log = logging.getLogger(__name__)
@@ -55,25 +56,6 @@ class FetcherSettings(Protocol):
     def backoff_ms(self) -> int: ...
 
 
-class _Followed:
-    """A partition while it is followed in one leader epoch."""
-
-    __slots__ = ("awaits_disk", "lacks_space", "leader_epoch", "replica", "resting_until_ms")
-
-    def __init__(self, replica: Replica) -> None:
-        self.replica = replica
-        self.leader_epoch = replica.leader_epoch
-        self.awaits_disk = False
-        self.lacks_space = False
-        """Whether there was no space for what its leader gave last."""
-        self.resting_until_ms = 0.0
-
-    @property
-    def lacks_records(self) -> bool:
-        """Whether records are missing that it had: a start looks for them, and opens the log if there are any."""
-        return self.replica.is_open and self.replica.log.first_missing_offset is not None
-
-
 class Fetcher:
     def __init__(
         self,
@@ -91,7 +73,7 @@ class Fetcher:
         self._settings = settings
         self._throttle = throttle
         self._clock = clock
-        self._followed: dict[PartitionKey, _Followed] = {}
+        self._followed: dict[PartitionKey, FollowedPartition] = {}
         self._channel: LeaderChannel | None = None
         self._news = asyncio.Event()
         self._polling: asyncio.Future[FetchResponse] | None = None
@@ -104,7 +86,7 @@ class Fetcher:
         key = (replica.topic_id, replica.partition)
         known = self._followed.get(key)
         if known is None or known.replica is not replica or known.leader_epoch != replica.leader_epoch:
-            self._followed[key] = _Followed(replica)
+            self._followed[key] = FollowedPartition(replica, self._store)
             self._ask_anew()
 
     def _ask_anew(self) -> None:
@@ -153,14 +135,14 @@ class Fetcher:
         self._session.answered(response.session_id)
         await self._take(response, asking)
 
-    async def _rebuild(self, asking: Iterable[_Followed]) -> None:
+    async def _rebuild(self, asking: Iterable[FollowedPartition]) -> None:
         """Let logs that lack records which they had go on from where they are missing."""
         now_ms = self._clock.monotonic_ms()
         for followed in [each for each in asking if each.lacks_records and each.resting_until_ms <= now_ms]:
             replica = followed.replica
             end_offset = replica.log.log_end_offset
             try:
-                await replica.rebuild(self._store, leader_epoch=followed.leader_epoch)
+                await followed.rebuild()
             except (LogError, OSError) as error:
                 self._rest(followed, f"its log cannot be rebuilt ({error})")
                 continue
@@ -202,7 +184,7 @@ class Fetcher:
                 followed.awaits_disk = True
                 synced.then(partial(self._on_synced, followed))
                 continue
-            if followed.lacks_space and not followed.replica.has_room:
+            if followed.lacks_space and not followed.has_room:
                 self._rest(followed, "the disk is full")
                 continue
             if self._throttle.holds_back(followed.replica, self._session.broker_id):
@@ -213,7 +195,7 @@ class Fetcher:
             )
         return wanted
 
-    def _on_synced(self, followed: _Followed, _done: Completion[None]) -> None:
+    def _on_synced(self, followed: FollowedPartition, _done: Completion[None]) -> None:
         """Ask for the partition now, or find out why its log cannot be synced."""
         followed.awaits_disk = False
         self._ask_anew()
@@ -226,9 +208,9 @@ class Fetcher:
             return
         await sleep_or(self._clock, max(1.0, min(resting) - self._clock.monotonic_ms()), self._news)
 
-    async def _take(self, response: FetchResponse, asking: Mapping[PartitionKey, _Followed]) -> None:
+    async def _take(self, response: FetchResponse, asking: Mapping[PartitionKey, FollowedPartition]) -> None:
         """Act on an answer for those who asked, as long as they have no successor."""
-        storing: list[tuple[_Followed, Append, Commit]] = []
+        storing: list[tuple[FollowedPartition, Append, Commit]] = []
         for topic in response.responses:
             for data in topic.partitions:
                 key = (topic.topic_id, data.partition_index)
@@ -250,15 +232,13 @@ class Fetcher:
             else:
                 self._take_over(followed, reaction)
 
-    async def _append(self, followed: _Followed, answer: Append) -> Commit | None:
+    async def _append(self, followed: FollowedPartition, answer: Append) -> Commit | None:
         replica = followed.replica
         try:
             start = position.start_before(answer.records, _view(replica))
             if start is not None:
                 await self._start_at_batch(followed, start)
-            commit = replica.append_fetched(
-                answer.records, self._clock.now_ms(), leader_epoch=followed.leader_epoch
-            )
+            commit = followed.append(answer.records, self._clock.now_ms())
             commit.raise_if_refused()
         except (LogError, OSError) as error:
             followed.lacks_space = is_out_of_space(error)
@@ -268,11 +248,11 @@ class Fetcher:
         self._throttle.record(replica, len(answer.records))
         return commit
 
-    async def _start_at_batch(self, followed: _Followed, base_offset: int) -> None:
+    async def _start_at_batch(self, followed: FollowedPartition, base_offset: int) -> None:
         """Until `_take_over` the log starts a few records before its leader's."""
         replica = followed.replica
         start_offset = replica.log.log_start_offset
-        await replica.start_over(self._store, base_offset, leader_epoch=followed.leader_epoch)
+        await followed.start_over(base_offset)
         log.info(
             "Moved the start of the empty log of %s-%d from offset %d to %d: "
             "its leader's log start offset is inside the batch that begins there",
@@ -282,15 +262,13 @@ class Fetcher:
             base_offset,
         )
 
-    def _take_over(self, followed: _Followed, answer: Append) -> None:
+    def _take_over(self, followed: FollowedPartition, answer: Append) -> None:
         try:
-            followed.replica.follow_offsets(
-                answer.high_watermark, answer.log_start_offset, leader_epoch=followed.leader_epoch
-            )
+            followed.follow_offsets(answer.high_watermark, answer.log_start_offset)
         except (LogError, OSError) as error:
             self._rest(followed, str(error))
 
-    async def _react(self, followed: _Followed, reaction: Truncate | StartOver | Rest) -> None:
+    async def _react(self, followed: FollowedPartition, reaction: Truncate | StartOver | Rest) -> None:
         try:
             if isinstance(reaction, Truncate):
                 await self._truncate(followed, reaction)
@@ -301,12 +279,12 @@ class Fetcher:
         except (LogError, OSError, TimeoutError) as error:
             self._rest(followed, str(error))
 
-    async def _truncate(self, followed: _Followed, truncate: Truncate) -> None:
+    async def _truncate(self, followed: FollowedPartition, truncate: Truncate) -> None:
         replica = followed.replica
         own_epoch, own_end_offset = replica.log.epoch_end_offset(truncate.epoch)
         end_offset = replica.log.log_end_offset
         offset = position.truncation_offset(truncate, own_epoch, own_end_offset, end_offset)
-        await replica.truncate(self._store, offset, leader_epoch=followed.leader_epoch)
+        await followed.truncate(offset)
         if replica.log.log_end_offset < end_offset:  # a follower that is only behind has nothing to cut
             log.info(
                 "Truncated %s-%d from offset %d to %d: diverged from its leader in epoch %d",
@@ -317,7 +295,7 @@ class Fetcher:
                 truncate.epoch,
             )
 
-    async def _start_over(self, followed: _Followed) -> None:
+    async def _start_over(self, followed: FollowedPartition) -> None:
         assert self._channel is not None, "an answer came through it"
         replica = followed.replica
         start = await self._channel.earliest_offset(replica)
@@ -327,7 +305,7 @@ class Fetcher:
         if start <= end_offset and not is_empty:
             self._rest(followed, f"its leader has neither offset {end_offset} nor a newer start")
             return
-        await replica.start_over(self._store, start, leader_epoch=followed.leader_epoch)
+        await followed.start_over(start)
         if not is_empty:
             log.info(
                 "Truncated %s-%d fully: its leader does not have its end offset %d; fetching from log start offset %d",
@@ -337,7 +315,7 @@ class Fetcher:
                 start,
             )
 
-    def _rest(self, followed: _Followed, reason: str) -> None:
+    def _rest(self, followed: FollowedPartition, reason: str) -> None:
         replica = followed.replica
         log.debug("%s-%d rests: %s", replica.topic, replica.partition, reason)
         followed.resting_until_ms = self._clock.monotonic_ms() + self._settings.backoff_ms

@@ -14,7 +14,7 @@ from penstock.cluster.raft.log import StoredRaftLog
 from penstock.cluster.raft.values import LogPosition
 from penstock.cluster.raft.voters import VoterSet
 from penstock.protocol.wire import Buffer
-from penstock.storage.log_errors import OffsetOutOfRange
+from penstock.storage.log.errors import OffsetOutOfRange
 
 Work = Committed | InstallSnapshot | TakeSnapshot
 

@@ -61,7 +61,7 @@ from penstock.observability.clock import Clock
 from penstock.observability.offload import Offload
 from penstock.observability.seldom import Seldom
 from penstock.protocol.errors import ErrorCode
-from penstock.storage.log_errors import LogCorrupt, LogError, StorageError
+from penstock.storage.log.errors import LogCorrupt, LogError, StorageError
 
 _log = logging.getLogger(__name__)
 

@@ -20,8 +20,10 @@ from penstock.protocol.records.batch import iter_batches
 from penstock.protocol.wire import Buffer
 from penstock.storage.files import FileSystem
 from penstock.storage.flusher import Flusher
-from penstock.storage.log import Cold, Log
-from penstock.storage.log_errors import LogCorrupt
+from penstock.storage.log.errors import LogCorrupt
+from penstock.storage.log.log import Log
+from penstock.storage.log.repair import LogRepair
+from penstock.storage.log.values import Cold
 from penstock.storage.log_store import LogStore
 
 METADATA_TOPIC_ID = bytes(15) + b"\x01"
@@ -113,7 +115,7 @@ class StoredRaftLog:
             )
         for segment in list(log.segments):
             # The epochs that were saved may be those of records that a crash has taken, and others have replaced.
-            await log.check(segment, _without_rest, by_epochs=False)
+            await LogRepair(log).check(segment, _without_rest, by_epochs=False)
         if log.damaged:
             first = next(iter(log.damaged))
             path = next(each.log_path for each in log.segments if each.base_offset == first.segment)
@@ -214,11 +216,16 @@ class StoredRaftLog:
     async def install(self, snapshot: LogPosition) -> VoterSet | None:
         """Let a fetched snapshot replace the log; gives the voters that stand in it.
 
-        Raises `LogCorrupt` before anything is replaced.
+        Raises `LogCorrupt` before anything is replaced, and `LogError` as `truncate` does.
         """
         await self._offload.run(partial(self._snapshots.verify_partial, snapshot))
+        # From here on a crash lets the snapshot replace the log (`_settle`): the journal must not bring that back.
+        await self._store.allow_truncation(self._log, snapshot.offset)
         await self._offload.run(partial(self._snapshots.finish, snapshot))
         voters = await self._offload.run(partial(self._snapshots.voters, snapshot))
+        await self._store.allow_truncation(
+            self._log, snapshot.offset
+        )  # a checkpoint may have ended meanwhile
         self._log.truncate_fully_and_start_at(snapshot.offset)
         await self._store.save_offsets()
         await self._offload.run(partial(self._snapshots.remove_before, snapshot))

@@ -25,7 +25,7 @@ from penstock.protocol.records.batch import HEADER_SIZE, crc_is_valid, iter_batc
 from penstock.protocol.records.control import ControlType, build_control_batch
 from penstock.protocol.records.errors import CorruptRecords
 from penstock.storage.files import FileSystem
-from penstock.storage.log_errors import LogCorrupt
+from penstock.storage.log.errors import LogCorrupt
 
 SUFFIX: Final = ".checkpoint"
 PARTIAL: Final = ".part"

@@ -8,7 +8,7 @@ from penstock.protocol.messages.allocate_producer_ids import (
     AllocateProducerIdsResponse,
 )
 from penstock.server.context import RequestContext
-from penstock.storage.log_errors import LogError
+from penstock.storage.log.errors import LogError
 
 
 def handle(

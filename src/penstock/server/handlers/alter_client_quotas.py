@@ -13,7 +13,7 @@ from penstock.protocol.messages.alter_client_quotas import (
 )
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.storage.log_errors import LogError
+from penstock.storage.log.errors import LogError
 
 
 def handle(ctx: RequestContext, request: AlterClientQuotasRequest) -> Awaitable[AlterClientQuotasResponse]:

@@ -13,7 +13,7 @@ from penstock.protocol.messages.alter_partition_reassignments import (
 )
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.storage.log_errors import LogError
+from penstock.storage.log.errors import LogError
 
 
 def handle(

@@ -15,7 +15,7 @@ from penstock.protocol.messages.alter_user_scram_credentials import (
 )
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.storage.log_errors import LogError
+from penstock.storage.log.errors import LogError
 
 
 def handle(

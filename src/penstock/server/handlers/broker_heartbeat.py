@@ -12,7 +12,7 @@ from penstock.cluster.controller.decision import Refusal
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 from penstock.server.context import RequestContext
-from penstock.storage.log_errors import LogError
+from penstock.storage.log.errors import LogError
 
 
 def handle(ctx: RequestContext, request: BrokerHeartbeatRequest) -> Awaitable[BrokerHeartbeatResponse]:

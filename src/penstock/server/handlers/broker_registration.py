@@ -10,7 +10,7 @@ from penstock.protocol.messages.broker_registration import (
     BrokerRegistrationResponse,
 )
 from penstock.server.context import RequestContext
-from penstock.storage.log_errors import LogError
+from penstock.storage.log.errors import LogError
 
 
 def handle(

@@ -16,7 +16,7 @@ from penstock.protocol.messages.create_acls import (
 from penstock.security.acl import AccessControlEntry
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.storage.log_errors import LogError
+from penstock.storage.log.errors import LogError
 
 NO_AUTHORIZER = (
     "No authorizer is configured on the broker: set authorizer.class.name to use ACLs (see docs/acls.md)."

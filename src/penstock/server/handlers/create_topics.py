@@ -25,7 +25,7 @@ from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.server.permissions import may_topic
 from penstock.server.quotas import MutationQuota
-from penstock.storage.log_errors import LogError
+from penstock.storage.log.errors import LogError
 
 _REFUSES_FROM = 6  # older clients know no THROTTLING_QUOTA_EXCEEDED (KIP-599)
 _AT_ONCE = 100

@@ -18,7 +18,7 @@ from penstock.protocol.messages.delete_records import (
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.server.permissions import may_topic
-from penstock.storage.log_errors import LogError
+from penstock.storage.log.errors import LogError
 
 
 def handle(ctx: RequestContext, request: DeleteRecordsRequest) -> Awaitable[DeleteRecordsResponse]:

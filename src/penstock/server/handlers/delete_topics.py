@@ -18,7 +18,7 @@ from penstock.protocol.wire import ZERO_UUID
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.server.permissions import may_topic
-from penstock.storage.log_errors import LogError
+from penstock.storage.log.errors import LogError
 
 _REFUSES_FROM = 5  # older clients know no THROTTLING_QUOTA_EXCEEDED (KIP-599)
 

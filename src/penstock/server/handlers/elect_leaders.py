@@ -14,7 +14,7 @@ from penstock.protocol.messages.elect_leaders import (
 )
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.storage.log_errors import LogError
+from penstock.storage.log.errors import LogError
 
 _ERROR_FROM = 1
 _ELECTIONS = {0: Election.PREFERRED, 1: Election.UNCLEAN}

@@ -23,8 +23,8 @@ from penstock.server.context import RequestContext
 from penstock.server.fetch_sessions import FetchPartition, TopicKey
 from penstock.server.read_pace import SMALL_BYTES
 from penstock.storage import transaction_index
-from penstock.storage.log import Cold, LogSlice
-from penstock.storage.log_errors import LogCorrupt, LogError
+from penstock.storage.log.errors import LogCorrupt, LogError
+from penstock.storage.log.values import Cold, LogSlice
 
 _READ_COMMITTED = 1
 _RACK_AWARE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
@@ -234,7 +234,7 @@ class FetchRead:
         leader = self._leader(wanted)
         if not isinstance(leader, Replica):
             return _failed(wanted.index, leader)
-        limit, leader_epoch = self._limit(leader), leader.leader_epoch
+        limit, leader_epoch, generation = self._limit(leader), leader.leader_epoch, leader.log.generation
         try:
             found = await leader.log.read_cold(
                 wanted.fetch_offset,
@@ -244,7 +244,8 @@ class FetchRead:
             )
         except (LogError, OSError) as error:
             return _failed(wanted.index, _code(leader, error))
-        if leader.leader_epoch != leader_epoch:  # the log may have been truncated and written to since
+        if (leader.leader_epoch, leader.log.generation) != (leader_epoch, generation):
+            # The log may have been truncated and written to since: what was below the limit may not be committed.
             return _failed(wanted.index, ErrorCode.NOT_LEADER_OR_FOLLOWER)
         self._note_cut(wanted, found, limit)
         return self._found(leader, wanted, found)
@@ -282,7 +283,7 @@ class FetchRead:
         here = brokers.get(broker.node_id)
         if here is None or here.rack == self._reader.rack:
             return None
-        for each in leader.in_sync_followers_at(offset):
+        for each in leader.followers.reaching(offset) if leader.followers is not None else ():
             if each in brokers and brokers[each].is_active and brokers[each].rack == self._reader.rack:
                 return each
         return None

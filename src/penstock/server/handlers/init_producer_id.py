@@ -16,7 +16,7 @@ from penstock.security.resources import ResourceType
 from penstock.server.context import RequestContext
 from penstock.server.permissions import may_transactional_id
 from penstock.server.transaction_errors import told
-from penstock.storage.log_errors import LogError
+from penstock.storage.log.errors import LogError
 from penstock.transactions.state import Producer
 
 _KNOWS_FENCED_FROM = 4

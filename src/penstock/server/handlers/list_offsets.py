@@ -27,7 +27,7 @@ from penstock.protocol.messages.list_offsets import (
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
 from penstock.server.permissions import may_topic
-from penstock.storage.log_errors import LogError
+from penstock.storage.log.errors import LogError
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = range(-1, -7, -1)
 _EPOCH_SINCE_VERSION = 4

@@ -6,7 +6,7 @@ which Kafka does within the append, and the timeout does not apply to it. With a
 closes the connection, the only way left to tell the client.
 
 The first batch of a transaction in a partition is appended in stage two: its coordinator is asked whether the partition
-is part of the transaction or, from v12 on, is told that it is (KIP-890).
+is part of the transaction or, from v12 on, is asked to add it (KIP-890): see `produce_transactions`.
 """
 
 import asyncio
@@ -29,22 +29,28 @@ from penstock.protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from penstock.protocol.records.batch import CODEC_MASK, TRANSACTIONAL_FLAG
+from penstock.protocol.records.batch import (
+    ATTRIBUTES_POSITION,
+    CODEC_MASK,
+    HEADER_SIZE,
+    MAGIC,
+    MAGIC_POSITION,
+    TRANSACTIONAL_FLAG,
+)
 from penstock.security.operations import Operation
 from penstock.server.connection_host import CloseConnection
 from penstock.server.context import RequestContext
-from penstock.server.permissions import may_transactional_id, refused_topics
-from penstock.server.transactional_produce import (
+from penstock.server.handlers.produce_transactions import (
     BY_ID_FROM,
     Pending,
     Verdicts,
-    attributes_of,
     has_transactional_records,
     key_of,
     pending_in,
     verdicts,
 )
-from penstock.storage.log_errors import AppendRejected, LogError
+from penstock.server.permissions import may_transactional_id, refused_topics
+from penstock.storage.log.errors import AppendRejected, LogError
 from penstock.storage.transaction_permit import TransactionPermit
 
 _LOOK_INTERVAL_S = 1.0  # how often a wait for other replicas asks whether they can still be heard of
@@ -105,7 +111,7 @@ class _Produce(Reply[ProduceResponse | None]):
     """One request: what becomes of each partition, and the reply when every one has committed or failed, or the other
     replicas took too long.
 
-    A leader that is cut off from the cluster has been replaced, as far as it can know, and nobody will tell it. Kafka
+    A leader that is cut off from the cluster may have been replaced, and nobody can notify it. Kafka
     lets its clients wait for the timeout and send to it again, because all that they can learn from it is that it
     leads. Here their connection ends, as if the leader had died, and they ask the other brokers who leads now.
     """
@@ -230,7 +236,8 @@ def _judge(
     ctx: RequestContext, request: ProduceRequest, leader: Replica, records: memoryview, found: Verdicts
 ) -> ErrorCode | TransactionPermit | None:
     """What is wrong with the request itself, or under what permit its records go to the log, which judges them."""
-    attributes = attributes_of(records)
+    is_batch = len(records) >= HEADER_SIZE and records[MAGIC_POSITION] == MAGIC
+    attributes = records[ATTRIBUTES_POSITION + 1] if is_batch else 0
     if attributes & CODEC_MASK == Codec.ZSTD and ctx.version < 7:
         return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
     if request.acks not in _ACKS:

@@ -15,7 +15,7 @@ from penstock.protocol.messages.update_features import (
 )
 from penstock.security.operations import Operation
 from penstock.server.context import RequestContext
-from penstock.storage.log_errors import LogError
+from penstock.storage.log.errors import LogError
 
 _ANSWERS_EACH_UNTIL = 1
 

@@ -23,7 +23,7 @@ _BOUNDS_SECONDS = (
 
 
 class ApiCounts:
-    """Of one API; plain numbers, because each request passes here."""
+    """Of one API; plain numbers, which the dispatcher adds to with each answer."""
 
     __slots__ = ("name", "request_bytes", "response_bytes", "seconds")
 
@@ -32,11 +32,6 @@ class ApiCounts:
         self.request_bytes = 0
         self.response_bytes = 0
         self.seconds = Histogram(_BOUNDS_SECONDS)
-
-    def answered(self, request_bytes: int, response_bytes: int, took_ms: float) -> None:
-        self.request_bytes += request_bytes
-        self.response_bytes += response_bytes
-        self.seconds.observe(took_ms / 1000)
 
 
 class RequestCounts:

@@ -33,7 +33,7 @@ from penstock.protocol.records.errors import CorruptRecords
 from penstock.share.state.keys import coordinator_key
 from penstock.share.state.shard import Moment, ShareStateShard
 from penstock.share.values import PersisterError, SharePartitionKey, ShareState, ShareSummary, StateBatch
-from penstock.storage.log_errors import LogError
+from penstock.storage.log.errors import LogError
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ for a checkpoint. Only the event loop calls it.
 import asyncio
 import itertools
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import NamedTuple
@@ -34,8 +34,9 @@ from penstock.storage.journal.entries import (
 )
 from penstock.storage.journal.journal_file import JournaledLog, JournalFile, JournalFiles
 from penstock.storage.journal.reading import FoundJournal, PartitionId, Piece
-from penstock.storage.log_errors import StorageError, StorageFailure
-from penstock.storage.log_sync import SyncJob
+from penstock.storage.journal.records import JournalRecords
+from penstock.storage.log.errors import StorageError, StorageFailure
+from penstock.storage.log.sync import SyncJob
 from penstock.storage.ring import Ended, SyncRing
 
 _log = logging.getLogger(__name__)
@@ -44,28 +45,6 @@ _FIRST_PART = 64
 """The first file has this part of the journal's size: most brokers in tests write little."""
 _FILES_MAX = 4
 _FILE_BYTES_MIN = 8192
-
-
-class Records:
-    """What one log puts into a round."""
-
-    __slots__ = ("base_offset", "buffers", "end_offset", "leader_epoch", "log", "size_bytes")
-
-    def __init__(  # noqa: PLR0917  names are paid for at each call
-        self,
-        log: JournaledLog,
-        leader_epoch: int,
-        base_offset: int,
-        end_offset: int,
-        buffers: Sequence[Buffer],
-        size_bytes: int,
-    ) -> None:
-        self.log = log
-        self.leader_epoch = leader_epoch
-        self.base_offset = base_offset
-        self.end_offset = end_offset
-        self.buffers = buffers
-        self.size_bytes = size_bytes
 
 
 class _Note(NamedTuple):
@@ -154,8 +133,9 @@ class Journal:
     async def let_go(self, log: JournaledLog, offset: int) -> None:
         """Hold nothing of this log that a recovery would use, so that its records from `offset` on may be truncated.
 
-        All that it has becomes durable in its segments. Raises `StorageFailure`.
+        All that it has becomes durable in its segments. Raises `StorageError`, `StorageFailure`.
         """
+        await self._require_written()  # an earlier try may have been given up before its note was durable
         while any(log in each.logs or log in each.segments for each in self._live):
             end_offset = log.log_end_offset
             await self._sync_segments((log,))
@@ -163,16 +143,23 @@ class Journal:
                 raise log.failure.with_traceback(None)
             if log.log_end_offset != end_offset:
                 continue
+            if log.segments_durable_offset < end_offset:
+                raise StorageError(
+                    "records that only the journal holds could not be synced: nothing is truncated"
+                )
             for each in self._live:
                 each.logs.pop(log, None)
                 each.segments.pop(log, None)
             self.note(Kind.TRUNCATION, log.partition_id, offset)
-            if not await self.written():
-                raise StorageError(
-                    f"the journal in {self._directory} cannot be written: nothing is truncated", self._refusal
-                )
+            await self._require_written()
 
-    def begin_round(self, records: Sequence[Records], then: Callable[[], None]) -> int:
+    async def _require_written(self) -> None:
+        if not await self.written():
+            raise StorageError(
+                f"the journal in {self._directory} cannot be written: nothing is truncated", self._refusal
+            )
+
+    def begin_round(self, records: Sequence[JournalRecords], then: Callable[[], None]) -> int:
         """Write a round and begin to sync it; gives how many of `records`, from the first on, are in it.
 
         `then` is called when the round has ended: it is durable, or the journal has failed.
@@ -192,8 +179,12 @@ class Journal:
         self._when_free.append(then)
 
     async def written(self) -> bool:
-        """Wait until all that was noted is durable. False if the journal has failed, or has no room."""
-        while (self._notes or self.is_busy) and self.failure is None:
+        """Wait until all that is noted by now is durable. False if the journal has failed, or has no room.
+
+        Not for later rounds: while others write, they follow one another without a pause.
+        """
+        last = self._round + 1 if self._notes else self._round  # a round takes all notes that there are
+        while self.failure is None and (self._round < last or (self._round == last and self.is_busy)):
             if not self.is_busy:
                 self.begin_round((), _ignore)
             if self.is_busy:
@@ -212,9 +203,9 @@ class Journal:
                 await asyncio.wait([self._task])
         return bool(self._spare) or await self._add_file(is_needed=True)
 
-    def _write_round(self, records: Sequence[Records]) -> int:
+    def _write_round(self, records: Sequence[JournalRecords]) -> int:
         size_bytes = ENTRY_BYTES + self._notes_bytes()
-        if not self._has_room(size_bytes, records[:1]):
+        if not self._has_room(size_bytes, records):
             if not self._spare:
                 self._make_spare()
                 return 0
@@ -232,12 +223,14 @@ class Journal:
             self._make_spare()
         return count
 
-    def _has_room(self, notes_bytes: int, records: Sequence[Records]) -> bool:
+    def _has_room(self, notes_bytes: int, records: Sequence[JournalRecords]) -> bool:
+        """Whether the current file takes the notes and the first of the records, if there are any."""
         if self._position <= HEADER_BYTES:
             return self._position == HEADER_BYTES  # at the start of a file, whatever there is goes in
         current = self._live[-1]
         limit = current.records_end if records else current.size_bytes
-        return self._position + notes_bytes + _size_of(records) <= limit
+        records_bytes = ENTRY_BYTES + records[0].size_bytes if records else 0
+        return self._position + notes_bytes + records_bytes <= limit
 
     def _notes_bytes(self) -> int:
         if not self._notes:
@@ -247,7 +240,7 @@ class Journal:
         packed = sum(kind is Kind.SEGMENTS for kind, _ in itertools.groupby(kinds))
         return ENTRY_BYTES * (len(kinds) - segments + packed) + SEGMENTS_BYTES * segments
 
-    def _write(self, current: JournalFile, records: Sequence[Records]) -> None:
+    def _write(self, current: JournalFile, records: Sequence[JournalRecords]) -> None:
         self._round += 1
         buffers: list[Buffer] = []
         crc, number = current.header_crc, self._round
@@ -369,13 +362,9 @@ class Journal:
         oldest = self._live[0]
         if oldest.partitions:
             return False  # something in it could not be recovered: it is kept
-        logs = [
-            log
-            for log, end_offset in oldest.logs.items()
-            if log.failure is None and log.segments_durable_offset < min(end_offset, log.log_end_offset)
-        ]
-        await self._sync_segments(logs)
-        if any(log.failure is not None and not log.is_closed for log in oldest.logs):
+        unsynced = [log for log, end_offset in oldest.logs.items() if not _is_needless(log, end_offset)]
+        await self._sync_segments([log for log in unsynced if log.failure is None])
+        if not all(_is_needless(log, end_offset) for log, end_offset in oldest.logs.items()):
             return False  # what it has may be nowhere else
         for log in (*oldest.logs, *oldest.segments):
             if not log.is_closed:
@@ -392,17 +381,17 @@ class Journal:
         return True
 
     async def _sync_segments(self, logs: Sequence[JournaledLog]) -> None:
+        """Sync those whose files can be opened. The caller compares `segments_durable_offset`: it tells which were."""
         jobs: list[tuple[JournaledLog, SyncJob]] = []
         for log in logs:
             try:
                 jobs.append((log, log.begin_sync()))
             except OSError as error:
-                _log.warning("a segment could not be opened for a checkpoint: %s", error.strerror)
-                return
+                _log.warning("a segment could not be opened to sync it: %s", error.strerror)
         await self._offload.run(partial(_run_all, [job for _, job in jobs]))
         for log, job in jobs:
             if log.finish_sync(job, job.failure):
-                log.tell_durable()
+                log.notify_durable()
 
     async def close(self, *, is_clean: bool) -> None:
         """After a clean stop nothing of it means anything: what it held is in the segments, and synced."""
@@ -442,8 +431,10 @@ def _ended_on_thread(ended: Ended, _: object, error: BaseException | None) -> No
         raise error
 
 
-def _size_of(records: Iterable[Records]) -> int:
-    return sum(ENTRY_BYTES + each.size_bytes for each in records)
+def _is_needless(log: JournaledLog, end_offset: int) -> bool:
+    """Whether recovery needs nothing below `end_offset` that a file of the journal holds of this log."""
+    is_durable = log.segments_durable_offset >= min(end_offset, log.log_end_offset)
+    return log.is_closed or (log.failure is None and is_durable)
 
 
 def _run_all(jobs: Sequence[SyncJob]) -> None:

@@ -8,8 +8,8 @@ from typing import Protocol
 from penstock.storage.files import File, FileSystem
 from penstock.storage.journal.entries import encode_header
 from penstock.storage.journal.reading import PREFIX, TEMPORARY, FoundJournal, PartitionId
-from penstock.storage.log_errors import StorageFailure
-from penstock.storage.log_sync import SyncJob
+from penstock.storage.log.errors import StorageFailure
+from penstock.storage.log.sync import SyncJob
 
 _ZEROS = bytes(1 << 20)
 _FREE_PART = 10
@@ -36,16 +36,28 @@ class JournaledLog(Protocol):
 
     def finish_sync(self, job: SyncJob, error: OSError | None = None) -> bool: ...
 
-    def tell_durable(self) -> None: ...
+    def notify_durable(self) -> None: ...
 
 
 class JournalFile:
-    __slots__ = ("file", "header_crc", "logs", "number", "partitions", "path", "segments", "size_bytes")
+    __slots__ = (
+        "file",
+        "header_crc",
+        "logs",
+        "number",
+        "partitions",
+        "path",
+        "records_end",
+        "segments",
+        "size_bytes",
+    )
 
     def __init__(self, path: str, file: File, size_bytes: int) -> None:
         self.path = path
         self.file = file
         self.size_bytes = size_bytes
+        self.records_end = size_bytes - size_bytes // _NOTES_PART
+        """Where records end at the latest: what is behind is room for the notes without which no file becomes free."""
         self.number = 0
         self.header_crc = 0
         self.logs: dict[JournaledLog, int] = {}
@@ -54,11 +66,6 @@ class JournalFile:
         """For which logs it says that their segments are durable up to an offset."""
         self.partitions: set[PartitionId] = set()
         """Found in it at the start, and not recovered yet."""
-
-    @property
-    def records_end(self) -> int:
-        """Where records end at the latest: what is behind is room for the notes without which no file becomes free."""
-        return self.size_bytes - self.size_bytes // _NOTES_PART
 
     def begin_use(self, number: int, nonce: bytes) -> None:
         """Make what it holds void, durably. Waits for the disk."""

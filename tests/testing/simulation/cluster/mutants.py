@@ -30,11 +30,11 @@ from penstock.protocol.messages.fetch import FetchResponse
 from penstock.server import route
 from penstock.server.broker_apis import BROKER_APIS
 from penstock.server.handlers import produce
-from penstock.server.transactional_produce import Pending, Verdicts, verdicts
-from penstock.storage import log_producers
-from penstock.storage.log_errors import LogError
-from penstock.storage.log_values import Origin
-from penstock.storage.readable_log import ReadableLog
+from penstock.server.handlers.produce_transactions import Pending, Verdicts, verdicts
+from penstock.storage.log import producers
+from penstock.storage.log.errors import LogError
+from penstock.storage.log.log import Log
+from penstock.storage.log.values import Origin
 from penstock.testing.simulation.__main__ import parse_seeds
 from penstock.testing.simulation.cluster.checkers import strangers
 from penstock.testing.simulation.cluster.world import run_cluster
@@ -72,7 +72,7 @@ def _keep_eligible_replicas(stack: contextlib.ExitStack) -> None:
 
 
 def _append_without_permit(stack: contextlib.ExitStack) -> None:
-    _set(stack, log_producers, "_require_permit", lambda *_: None)
+    _set(stack, producers, "_require_permit", lambda *_: None)
 
 
 def _let_the_next_request_in_before_the_append(stack: contextlib.ExitStack) -> None:
@@ -96,8 +96,8 @@ def _append_to_a_follower(stack: contextlib.ExitStack) -> None:
         if how.get("origin") is not Origin.COORDINATOR:
             return append(replica, records, now_ms, **how)
         commit = Commit(replica.leader_epoch, now_ms=now_ms, permit=how.get("permit"))
-        commit.batches = replica.log.prepare(records, now_ms, is_from_client=False)
-        replica._write([commit])
+        commit.batches = replica.appends.appender(replica.log).prepare(records, now_ms, is_from_client=False)
+        replica.appends._write([commit], replica.log)
         return commit
 
     _set(stack, Replica, "append", append_in_any_epoch)
@@ -108,7 +108,7 @@ def _append_to_a_follower(stack: contextlib.ExitStack) -> None:
 
 
 def _follow_any_leader(stack: contextlib.ExitStack) -> None:
-    _set(stack, Replica, "_require_follower", lambda _replica, _leader_epoch: None)
+    _set(stack, Replica, "require_follower", lambda _replica, _leader_epoch: None)
 
 
 def _take_answers_for_the_present_entry(stack: contextlib.ExitStack) -> None:
@@ -167,7 +167,7 @@ def _change_state_before_the_write(stack: contextlib.ExitStack) -> None:
 
 def _let_the_stable_offset_stay_below_the_start(stack: contextlib.ExitStack) -> None:
     unstable = property(lambda log: log.producers.first_unstable_offset)
-    _set(stack, ReadableLog, "first_unstable_offset", unstable)
+    _set(stack, Log, "first_unstable_offset", unstable)
 
 
 # -- broker-only APIs are served to everybody -------------------------------------------------------------

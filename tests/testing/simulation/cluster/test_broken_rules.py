@@ -5,18 +5,19 @@ Which seed does depends on every time that the code takes: so a few are tried.
 
 import pytest
 
-from penstock.cluster.commit import CommitQueue
+from penstock.cluster.append_queue import AppendQueue
+from penstock.cluster.commit import Commit
 from penstock.cluster.fetching import position
 from penstock.cluster.fetching.position import LogView
 from penstock.cluster.in_sync import Followers, WantedSet
 from penstock.cluster.raft import quorum_state
-from penstock.cluster.replica import Replica
 from penstock.protocol.messages.fetch import FetchPartition
 from penstock.server import route
 from penstock.share.state.persister import ClusterPersister
 from penstock.share.values import SharePartitionKey
 from penstock.storage.files import TEMPORARY, FileSystem, write_temporary
-from penstock.storage.log import Log
+from penstock.storage.log.append import Appender
+from penstock.storage.log.log import Log
 from penstock.testing.simulation.cluster.checkers import strangers
 from penstock.testing.simulation.cluster.world import run_cluster
 from penstock.testing.simulation.raft.checker import Violation
@@ -97,20 +98,20 @@ def test_what_a_share_group_has_done_with_comes_again_unless_it_is_written_down_
 def test_a_queued_append_is_lost_if_it_is_acknowledged_before_it_is_synced(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    safety = Replica._safety
+    safety = AppendQueue._safety
 
-    def safe_at_once(replica: Replica, acks: int, log: Log) -> tuple[int, CommitQueue]:
-        safe_offset, waiting = safety(replica, acks, log)
-        return safe_offset if replica.is_replicated else log.log_end_offset, waiting
+    def safe_at_once(queue: AppendQueue, acks: int, log: Log) -> tuple[int, list[Commit]]:
+        safe_offset, waiting = safety(queue, acks, log)
+        return safe_offset if queue._replica.is_replicated else log.log_end_offset, waiting
 
-    monkeypatch.setattr(Replica, "_safety", safe_at_once)
+    monkeypatch.setattr(AppendQueue, "_safety", safe_at_once)
     assert violation_of(monkeypatch, "crash_gathering").invariant in {"acknowledged", "read", "order"}
 
 
 def test_a_batch_that_is_sent_twice_is_there_twice_unless_producers_are_looked_at(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(Log, "_judge", lambda *_: None)  # of every producer, transactional ones too
+    monkeypatch.setattr(Appender, "_judge", lambda *_: None)  # of every producer, transactional ones too
     assert violation_of(monkeypatch, "break_connections").invariant in {"acknowledged", "order", "read"}
 
 

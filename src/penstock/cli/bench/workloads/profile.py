@@ -40,7 +40,7 @@ _LAYERS = (
     ("connection and dispatch", re.compile(r"penstock/server/(connection|dispatch|memory|read_turns)")),
     ("check of the batch", re.compile(r"penstock/protocol/records|crc32c")),
     ("codec", re.compile(r"penstock/protocol")),
-    ("sync", re.compile(r"penstock/storage/(flusher|ring|log_sync)")),
+    ("sync", re.compile(r"penstock/storage/(flusher|ring|log/sync)")),
     ("log and segment", re.compile(r"penstock/storage")),
     ("handler and replica", re.compile(r"penstock/(server|cluster|security)")),
     ("clock, metrics, completions", re.compile(r"penstock/observability|time\.monotonic|time\.time")),

@@ -10,7 +10,7 @@ from penstock.cluster.replica import Replica
 from penstock.protocol.records.batch import crc_is_valid, parse_header
 from penstock.protocol.records.errors import CorruptRecords
 from penstock.protocol.records.record import iter_records
-from penstock.storage.log_errors import LogError
+from penstock.storage.log.errors import LogError
 from penstock.testing.simulation.cluster.checkers.records import Found, PartitionName
 from penstock.testing.simulation.cluster.checkers.replicas import Batch, batches_of
 from penstock.testing.simulation.cluster.clients import client as clients

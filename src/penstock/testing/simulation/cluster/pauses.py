@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Iterator
 
 from penstock.cluster import replicas
-from penstock.storage.log import Log
+from penstock.storage.log.log import Log
 from penstock.storage.log_store import LogStore
 from penstock.testing.simulation.loop import SimulatedLoop
 from penstock.testing.simulation.nodes import current_node

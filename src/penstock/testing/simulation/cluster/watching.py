@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from penstock.cluster.append_queue import AppendQueue
 from penstock.cluster.commit import Commit
 from penstock.cluster.metadata.state import Partition
 from penstock.cluster.quorum import Quorum
@@ -17,7 +18,8 @@ from penstock.cluster.replicas import Replicas
 from penstock.groups.consumer.service import ConsumerGroups
 from penstock.groups.vigil import Shard
 from penstock.protocol.wire import Buffer
-from penstock.storage.log import Log
+from penstock.storage.log.append import Appender
+from penstock.storage.log.log import Log
 from penstock.storage.log_store import LogStore
 from penstock.testing.simulation.cluster.history import History
 from penstock.testing.simulation.nodes import current_node
@@ -77,7 +79,7 @@ def _applying(history: History) -> Callable[..., Any]:
 
 def _of_replicas(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
     checker = history.replicas
-    follow, begin, advance = Replica.follow, Replica._begin_epoch, Replica._set_high_watermark  # noqa: SLF001
+    follow, begin, advance = Replica.follow, Replica._begin_epoch, Replica.advance_high_watermark  # noqa: SLF001
 
     def follows(replica: Replica, state: Partition) -> None:
         follow(replica, state)
@@ -93,12 +95,12 @@ def _of_replicas(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
         if replica.high_watermark > before:
             checker.commits(replica)
 
-    write = Replica._write  # noqa: SLF001
+    write = AppendQueue._write  # noqa: SLF001
 
-    def writes(replica: Replica, commits: list[Commit]) -> None:
+    def writes(queue: AppendQueue, commits: list[Commit], log: Log) -> None:
         if len(commits) > 1:
             checker.groups.append(len(commits))
-        write(replica, commits)
+        write(queue, commits, log)
 
     delete = Replicas.delete_records
 
@@ -110,8 +112,8 @@ def _of_replicas(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
         (Replicas, "delete_records", deletes),
         (Replica, "follow", follows),
         (Replica, "_begin_epoch", begins),
-        (Replica, "_set_high_watermark", advances),
-        (Replica, "_write", writes),
+        (Replica, "advance_high_watermark", advances),
+        (AppendQueue, "_write", writes),
     ]
 
 
@@ -119,12 +121,12 @@ def _of_logs(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
     """What is appended to the logs of replicas and dropped from them, whoever decided that."""
     checker = history.replicas
     truncate, restart, advance = Log.truncate_to, Log.truncate_fully_and_start_at, Log.advance_log_start
-    append_each = Log.append_each
+    append_each = Appender.append_each
 
-    def appends_each(log: Log, *args: Any, **options: Any) -> None:
-        if (replica := _replica_of(log)) is not None:
+    def appends_each(appender: Appender, *args: Any, **options: Any) -> None:
+        if (replica := _replica_of(appender.log)) is not None:
             checker.appends(replica, options["leader_epoch"])
-        append_each(log, *args, **options)
+        append_each(appender, *args, **options)
 
     begin_truncation = LogStore.allow_truncation
 
@@ -151,7 +153,7 @@ def _of_logs(history: History) -> list[tuple[Any, str, Callable[..., Any]]]:
             checker.starts(replica, before)
 
     return [
-        (Log, "append_each", appends_each),
+        (Appender, "append_each", appends_each),
         (LogStore, "allow_truncation", begins_truncation),
         (Log, "truncate_to", truncates),
         (Log, "truncate_fully_and_start_at", restarts),

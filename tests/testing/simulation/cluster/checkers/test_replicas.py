@@ -7,7 +7,7 @@ import pytest
 
 from penstock.cluster.replica import Replica
 from penstock.protocol.records.builder import NewRecord, build_batch
-from penstock.storage.log_values import LogSlice
+from penstock.storage.log.values import LogSlice
 from penstock.testing.simulation.cluster.checkers.replicas import ReplicaChecker
 from penstock.testing.simulation.cluster.checkers.verdict import Verdict
 
@@ -19,7 +19,7 @@ class FakeReplica:
         self.topic, self.topic_id, self.partition = "orders", bytes(16), 0
         self.leader_id, self.leader_epoch = leader, epoch
         self.high_watermark = self.last_stable_offset = len(records)
-        self._surroundings = SimpleNamespace(node_id=node_id)
+        self.deps = SimpleNamespace(node_id=node_id)
         self.batches = [
             build_batch([NewRecord(value=value.encode())], base_offset=offset, leader_epoch=each)
             for offset, (each, value) in enumerate(records)

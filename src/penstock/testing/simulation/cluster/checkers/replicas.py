@@ -18,8 +18,8 @@ from penstock.cluster.metadata.state import Partition
 from penstock.cluster.replica import Replica
 from penstock.observability.observers import Observers
 from penstock.protocol.records.batch import iter_batches_strict
-from penstock.storage.log_files import LogFiles
-from penstock.storage.log_values import LogSlice
+from penstock.storage.log.files import LogFiles
+from penstock.storage.log.values import LogSlice
 from penstock.testing.disk import FaultyDisk
 from penstock.testing.simulation.cluster.checkers.records import PartitionName
 from penstock.testing.simulation.cluster.checkers.verdict import Verdict
@@ -243,7 +243,7 @@ def _key(replica: Replica) -> PartitionId:
 
 
 def node_of(replica: Replica) -> int:
-    return replica._surroundings.node_id  # noqa: SLF001 - nobody else wants to know
+    return replica.deps.node_id
 
 
 def batches_of(replica: Replica, offset: int, end_offset: int | None = None) -> Iterator[Batch]:

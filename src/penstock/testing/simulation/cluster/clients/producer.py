@@ -16,7 +16,7 @@ from penstock.protocol.compression import Codec
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.messages import init_producer_id, produce
 from penstock.protocol.records.builder import NewRecord, build_batch
-from penstock.storage.append import HERE_BYTES_MAX
+from penstock.storage.log.append import HERE_BYTES_MAX
 from penstock.testing.simulation.cluster.checkers.records import PartitionName
 from penstock.testing.simulation.cluster.clients.client import Address, Client, NoAnswer
 

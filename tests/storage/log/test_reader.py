@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from penstock.protocol.records.control import EndTxnMarker, build_end_txn_batch
-from penstock.storage.log import Log, Origin
-from penstock.storage.log_errors import OffsetOutOfRange
-from penstock.storage.log_values import TimestampOffset
+from penstock.storage.log.errors import OffsetOutOfRange
+from penstock.storage.log.log import Log
+from penstock.storage.log.values import Origin, TimestampOffset
 from tests.storage.logs import (
     NOW_MS,
     append,
+    append_records,
     batch_of,
     new_log,
     read,
@@ -155,7 +156,7 @@ def test_aborted_transactions_are_found_and_survive_the_segment_s_release(tmp_pa
     abort = build_end_txn_batch(
         EndTxnMarker(is_commit=False, coordinator_epoch=0), producer_id=5, producer_epoch=0, timestamp=NOW_MS
     )
-    log.append(abort, leader_epoch=0, now_ms=NOW_MS, origin=Origin.COORDINATOR)
+    append_records(log, abort, leader_epoch=0, now_ms=NOW_MS, origin=Origin.COORDINATOR)
     log.producers.advance_high_watermark(log.log_end_offset)
     assert (unstable_before, log.first_unstable_offset) == (0, None)
     for _ in range(2):

@@ -7,15 +7,18 @@ import pytest
 
 from penstock.protocol.errors import ErrorCode
 from penstock.protocol.records.batch import HEADER_SIZE, parse_header
-from penstock.storage.log import Log
-from penstock.storage.log_errors import AppendRejected, StorageFailure
+from penstock.storage.log.checkpoint import LogCheckpoint
+from penstock.storage.log.errors import AppendRejected, StorageFailure
+from penstock.storage.log.log import Log
 from tests.storage.logs import (
     NOW_MS,
     all_values,
     append,
     append_all,
+    append_records,
     bases,
     batch_of,
+    close,
     new_log,
     read,
     reopened,
@@ -43,7 +46,7 @@ def test_records_get_the_offsets_that_follow(log: Log) -> None:
 def test_offset_and_epoch_are_written_into_the_given_buffer(log: Log) -> None:
     append(log, "a")
     batch = batch_of("b")
-    log.append(memoryview(batch), leader_epoch=7, now_ms=NOW_MS)
+    append_records(log, memoryview(batch), leader_epoch=7, now_ms=NOW_MS)
     header = parse_header(batch)
     assert (header.base_offset, header.leader_epoch) == (1, 7)
 
@@ -51,7 +54,7 @@ def test_offset_and_epoch_are_written_into_the_given_buffer(log: Log) -> None:
 def test_a_read_only_buffer_is_left_alone(log: Log) -> None:
     append(log, "a")
     batch = bytes(batch_of("b"))
-    log.append(batch, leader_epoch=7, now_ms=NOW_MS)
+    append_records(log, batch, leader_epoch=7, now_ms=NOW_MS)
     assert parse_header(batch).base_offset == 0
     assert all_values(log) == ["a", "b"]
 
@@ -74,7 +77,7 @@ def test_one_bad_batch_of_several_keeps_all_out(log: Log) -> None:
 
 def test_a_client_may_send_only_one_batch(log: Log) -> None:
     with pytest.raises(AppendRejected) as refused:
-        log.append(batch_of("a") + batch_of("b"), leader_epoch=0, now_ms=NOW_MS)
+        append_records(log, batch_of("a") + batch_of("b"), leader_epoch=0, now_ms=NOW_MS)
     assert refused.value.code is ErrorCode.INVALID_RECORD
 
 
@@ -217,7 +220,7 @@ def test_records_are_durable_after_a_sync_and_not_before(log: Log) -> None:
     append(log, "b")
     job.run()
     assert log.finish_sync(job)
-    log.tell_durable()
+    log.notify_durable()
     assert (log.durable_offset, told) == (1, [1])
 
 
@@ -226,11 +229,11 @@ def test_what_a_checkpoint_makes_durable_is_told_too(log: Log) -> None:
     told: list[int] = []
     log.on_durable = lambda: told.append(log.durable_offset)
     append(log, "a")
-    job = log.begin_checkpoint()
+    job = LogCheckpoint(log).begin()
     assert job is not None
     later = log.begin_sync()
     job.run()
-    log.finish_checkpoint(job)
+    LogCheckpoint(log).finish(job)
     later.run()
     assert not log.finish_sync(later)
     assert told == [1]
@@ -244,7 +247,7 @@ def test_a_log_that_was_deleted_meanwhile_is_not_reported_as_failed(log: Log) ->
     job.run()
     assert log.finish_sync(job)
     log.abandon("its topic was deleted")
-    log.tell_durable()
+    log.notify_durable()
     assert told == []
 
 
@@ -284,14 +287,14 @@ def test_a_released_log_holds_no_open_file_and_goes_on_when_used(log: Log) -> No
     append(log, "a")
     sync(log)
     log.release()
-    assert len(log._cache) == 0
+    assert len(log.cache) == 0
     append(log, "b")
     assert all_values(log) == ["a", "b"]
 
 
 def test_a_closed_log_takes_nothing_and_opens_again_without_recovery(log: Log) -> None:
     append(log, "a", producer_id=5, producer_epoch=0, base_sequence=0)
-    log.close()
+    close(log)
     with pytest.raises(Exception, match="closed"):
         append(log, "b")
     again = reopened(log, was_clean=True)
@@ -304,7 +307,7 @@ def test_a_closed_log_takes_nothing_and_opens_again_without_recovery(log: Log) -
 def test_files_are_as_kafka_names_them(log: Log) -> None:
     for number in range(3):
         append(log, str(number) * 3_000)
-    log.close()
+    close(log)
     assert sorted(os.listdir(log.directory)) == [
         "00000000000000000000.index",
         "00000000000000000000.log",

@@ -2,7 +2,7 @@ import errno
 
 import pytest
 
-from penstock.storage.log_errors import LogCorrupt, StorageError, StorageFailure, is_disk_failure
+from penstock.storage.log.errors import LogCorrupt, StorageError, StorageFailure, is_disk_failure
 
 
 def refused(number: int) -> StorageError:

@@ -11,15 +11,24 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from penstock.protocol.errors import ErrorCode
-from penstock.storage.append import PreparedAppend
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import Buffer
-from penstock.storage.log import Log
-from penstock.storage.log_errors import AppendRejected, LogError, StorageError, StorageFailure
-from penstock.storage.log_values import Appended
+from penstock.storage.log.append import Appender
+from penstock.storage.log.errors import AppendRejected, LogError, StorageError, StorageFailure
+from penstock.storage.log.log import Log
+from penstock.storage.log.values import Appended
 from penstock.storage.recovery import create_log
 from penstock.testing.disk import FaultyDisk, FaultyFile
-from tests.storage.logs import NOW_MS, all_values, append, batch_of, config_of, new_log
+from tests.storage.logs import (
+    NOW_MS,
+    PreparedAppend,
+    all_values,
+    append,
+    append_records,
+    batch_of,
+    config_of,
+    new_log,
+)
 
 Outcome = tuple[int, int, int, bool] | ErrorCode
 
@@ -31,8 +40,9 @@ def disk_log(disk: FaultyDisk, directory: str = "/t-0", **changes: Any) -> Log:
 
 
 def append_each(log: Log, *batches: bytearray) -> list[Appended | LogError]:
-    prepared = [PreparedAppend(log.prepare(batch, NOW_MS)) for batch in batches]
-    log.append_each(prepared, leader_epoch=3, now_ms=NOW_MS)
+    appender = Appender(log)
+    prepared = [PreparedAppend(appender.prepare(batch, NOW_MS)) for batch in batches]
+    appender.append_each(prepared, leader_epoch=3, now_ms=NOW_MS)
     return [outcome_of(each) for each in prepared]
 
 
@@ -50,7 +60,7 @@ def told(outcome: Appended | LogError) -> Outcome:
 
 def append_singly(log: Log, batch: bytearray) -> Outcome:
     try:
-        return told(log.append(batch, leader_epoch=3, now_ms=NOW_MS))
+        return told(append_records(log, batch, leader_epoch=3, now_ms=NOW_MS))
     except LogError as error:
         return error.code
 
@@ -126,9 +136,10 @@ def test_a_full_disk_refuses_all_of_them_and_keeps_none() -> None:
 
 def test_a_log_that_failed_says_so_to_each(tmp_path: Path) -> None:
     log = new_log(str(tmp_path))
-    prepared = [PreparedAppend(log.prepare(batch_of(value), NOW_MS)) for value in "ab"]
+    appender = Appender(log)
+    prepared = [PreparedAppend(appender.prepare(batch_of(value), NOW_MS)) for value in "ab"]
     log.fail(StorageFailure("the disk is gone"))
-    log.append_each(prepared, leader_epoch=0, now_ms=NOW_MS)
+    appender.append_each(prepared, leader_epoch=0, now_ms=NOW_MS)
     assert [told(outcome_of(each)) for each in prepared] == [ErrorCode.KAFKA_STORAGE_ERROR] * 2
 
 
@@ -158,7 +169,7 @@ def test_a_batch_that_no_log_takes_is_refused_when_it_is_prepared(tmp_path: Path
     broken = batch_of("a")
     broken[-1] ^= 1
     with pytest.raises(AppendRejected, match="CRC"):
-        new_log(str(tmp_path)).prepare(broken, NOW_MS)
+        Appender(new_log(str(tmp_path))).prepare(broken, NOW_MS)
 
 
 _BATCHES = st.lists(

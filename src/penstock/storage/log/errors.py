@@ -45,7 +45,7 @@ class NoSpace(StorageError):
 
 
 class StorageFailure(LogError):
-    """The log can no longer tell what is on the disk: it takes no more writes until it is opened again."""
+    """The log no longer knows what is on the disk: it takes no more writes until it is opened again."""
 
     @property
     def client_message(self) -> str:
@@ -72,7 +72,7 @@ def is_out_of_space(error: Exception) -> bool:
 
 
 def is_disk_failure(error: Exception) -> bool:
-    """Whether the disk is to be mended before the directory is of use again: a full one is not.
+    """Whether the disk is to be repaired before the directory is of use again: a full one is not.
 
     It is when a log takes nothing more until it is opened again, or when a write was refused for a reason that does not
     pass by itself.

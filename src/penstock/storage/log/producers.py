@@ -1,4 +1,4 @@
-"""What an append means for the producers of a partition: asking before it, telling after it."""
+"""What an append means for the producers of a partition: whether they may, and what is known of them after it."""
 
 import logging
 from collections.abc import Sequence
@@ -9,9 +9,10 @@ from penstock.protocol.records.control import ControlType, EndTxnMarker, control
 from penstock.protocol.records.errors import CorruptRecords
 from penstock.protocol.records.record import iter_records
 from penstock.storage.files import Buffer
-from penstock.storage.log_errors import AppendRejected
-from penstock.storage.producer_state import CompletedTransaction, Duplicate, ProducerStates, Refusal
+from penstock.storage.log.errors import AppendRejected
+from penstock.storage.producer_state import Duplicate, ProducerStates, Refusal
 from penstock.storage.storable_batch import StorableBatch
+from penstock.storage.transaction_index import AbortedTransaction
 from penstock.storage.transaction_permit import TransactionPermit
 
 _log = logging.getLogger(__name__)
@@ -42,11 +43,11 @@ def check_producers(
         header = batch.header
         if header.producer_id == NO_PRODUCER_ID:
             continue
-        if producers.doubtful_from is not None:
+        if producers.unverified_from is not None:
             raise AppendRejected(
                 ErrorCode.KAFKA_STORAGE_ERROR,
-                f"a batch behind offset {producers.doubtful_from} has rotted, and with it what is known of producers: "
-                "try again when it is mended",
+                f"a batch from offset {producers.unverified_from} is damaged, and with it what is known of producers: "
+                "try again when it is repaired",
             )
         if header.is_control:
             judgement: Duplicate | Refusal | None = _check_control(producers, batch)
@@ -87,27 +88,23 @@ def _check_control(producers: ProducerStates, batch: StorableBatch) -> Refusal |
     return producers.check_marker(header.producer_id, header.producer_epoch, marker.coordinator_epoch)
 
 
-def note_stored(producers: ProducerStates, batches: Sequence[StorableBatch]) -> list[CompletedTransaction]:
-    """Take in batches that were stored; gives the transactions that they ended."""
-    ended: list[CompletedTransaction] = []
-    for batch in batches:
-        header = batch.header
-        if header.producer_id == NO_PRODUCER_ID:
-            continue
-        if not header.is_control:
-            producers.update(header, batch.base_offset, batch.max_timestamp)
-        elif (marker := marker_or_none(header, batch.data)) is not None:
-            completed = producers.end_transaction(
-                header.producer_id,
-                header.producer_epoch,
-                marker,
-                offset=batch.base_offset,
-                timestamp=batch.max_timestamp,
-            )
-            if completed is not None:
-                ended.append(completed)
-    producers.advance_end_offset(batches[-1].last_offset + 1)
-    return ended
+def note_stored(producers: ProducerStates, batch: StorableBatch) -> AbortedTransaction | None:
+    """Take in a stored batch of a producer; gives the transaction that it has aborted."""
+    header = batch.header
+    if not header.is_control:
+        producers.update(header, batch.base_offset, batch.max_timestamp)
+        return None
+    marker = marker_or_none(header, batch.data)
+    if marker is None:
+        return None
+    completed = producers.end_transaction(
+        header.producer_id,
+        header.producer_epoch,
+        marker,
+        offset=batch.base_offset,
+        timestamp=batch.max_timestamp,
+    )
+    return AbortedTransaction.of(completed) if completed is not None and completed.is_aborted else None
 
 
 def marker_or_none(header: BatchHeader, batch: Buffer) -> EndTxnMarker | None:

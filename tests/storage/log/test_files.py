@@ -6,8 +6,8 @@ import pytest
 
 from penstock.storage.file_cache import FileCache
 from penstock.storage.files import File
-from penstock.storage.log_errors import LogClosed
-from penstock.storage.log_files import LogFiles
+from penstock.storage.log.errors import LogClosed
+from penstock.storage.log.files import LogFiles
 from penstock.testing.disk import FaultyDisk
 
 CLOSED = LogClosed("it was closed")

@@ -62,7 +62,6 @@ class LoadedLog(msgspec.Struct, kw_only=True):
     producers: ProducerStates
     epochs: LeaderEpochs
     snapshots: SnapshotFiles
-    epochs_are_saved: bool = True
     names_are_synced: bool = True
     clean_offset: int | None = None
     durable_offset: int

@@ -1,4 +1,4 @@
-"""What Produce does about transactional batches before they may be appended (KIP-890)."""
+"""Transactional batches of a Produce: the coordinator admits them before they are appended (KIP-890)."""
 
 from collections.abc import Sequence
 
@@ -45,15 +45,14 @@ def leader_for(ctx: RequestContext, topic: TopicProduceData, index: int) -> Repl
     return replicas.leader_of(topic.name, index)
 
 
-def attributes_of(records: memoryview) -> int:
-    """The low byte of a batch's attributes; 0 for what is no batch."""
+def _is_transactional(records: memoryview) -> bool:
     is_batch = len(records) >= HEADER_SIZE and records[MAGIC_POSITION] == MAGIC
-    return records[ATTRIBUTES_POSITION + 1] if is_batch else 0
+    return is_batch and records[ATTRIBUTES_POSITION + 1] & TRANSACTIONAL_FLAG != 0
 
 
 def has_transactional_records(request: ProduceRequest) -> bool:
     return any(
-        attributes_of(memoryview(data.records or b"")) & TRANSACTIONAL_FLAG
+        _is_transactional(memoryview(data.records or b""))
         for topic in request.topic_data
         for data in topic.partition_data
     )
@@ -66,7 +65,7 @@ def pending_in(ctx: RequestContext, topics: Sequence[TopicProduceData]) -> Pendi
     for topic in topics:
         for data in topic.partition_data:
             records = memoryview(data.records or b"")
-            if not attributes_of(records) & TRANSACTIONAL_FLAG:
+            if not _is_transactional(records):
                 continue
             header = parse_header(records, 0)
             producers.add(Producer(header.producer_id, header.producer_epoch))

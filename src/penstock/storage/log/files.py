@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from penstock.storage.files import File, FileSystem, Usage
-from penstock.storage.log_errors import LogClosed
+from penstock.storage.log.errors import LogClosed
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from penstock.storage.file_cache import Handle
 from penstock.storage.files import TEMPORARY, FileSystem, write_temporary
-from penstock.storage.log_errors import LogClosed
+from penstock.storage.log.errors import LogClosed
 
 Encode = Callable[[], bytes]
 

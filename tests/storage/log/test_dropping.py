@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from penstock.storage.log import Log
-from penstock.storage.log_errors import OffsetOutOfRange
+from penstock.storage.log.checkpoint import LogCheckpoint
+from penstock.storage.log.errors import OffsetOutOfRange
+from penstock.storage.log.log import Log
 from tests.storage.logs import (
     NOW_MS,
     all_values,
@@ -62,11 +63,11 @@ def test_truncation_forgets_producers_and_epochs_of_what_it_drops(log: Log) -> N
 def test_a_checkpoint_during_which_the_log_is_truncated_leaves_no_snapshot(log: Log) -> None:
     for number in range(10):
         append(log, "a", producer_id=7, producer_epoch=0, base_sequence=number)
-    job = log.begin_checkpoint()
+    job = LogCheckpoint(log).begin()
     assert job is not None
     log.truncate_to(4, now_ms=NOW_MS)
     job.run()
-    log.finish_checkpoint(job)
+    LogCheckpoint(log).finish(job)
     assert [name for name in os.listdir(log.directory) if name.endswith(".snapshot")] == []
     checkpoint(log)
     assert [name for name in os.listdir(log.directory) if name.endswith(".snapshot")] == [

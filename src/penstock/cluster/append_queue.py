@@ -1,0 +1,188 @@
+"""The two queues that an append to a replica passes: until it is written, and until it is as safe as it asks for.
+
+When the disk is idle an append is written at once. While it is busy the records must wait for the next sync anyway:
+the appends of one turn of the loop are written at its end, with one call (group commit).
+
+There are thousands of partitions and most of them are idle, so what is empty must be small.
+"""
+
+import asyncio
+import logging
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from penstock.cluster.commit import ALL, Commit
+from penstock.observability.completion import Completion
+from penstock.protocol.records.rules import CheckElsewhere
+from penstock.storage.files import Buffer
+from penstock.storage.log.append import Appender, Checked
+from penstock.storage.log.errors import AppendRejected, LogError, StorageError
+from penstock.storage.log.log import Log
+
+if TYPE_CHECKING:
+    from penstock.cluster.replica import Replica
+
+_log = logging.getLogger(__name__)
+
+QUEUED_MAX: Final = 256
+QUEUED_BYTES_MAX: Final = 16_384
+"""So many appends are written at once at most: the loop is held meanwhile. A larger batch does not wait for others."""
+
+
+def resolve_below(waiting: list[Commit], end_offset: int) -> None:
+    """All below `end_offset` is safe now: resolve the commits that waited for that, in the order of their appends."""
+    count = 0
+    for commit in waiting:
+        if commit.last_offset >= end_offset:
+            break
+        count += 1
+    done = waiting[:count]
+    del waiting[:count]
+    for commit in done:
+        commit.resolve(None)
+
+
+def fail_all(waiting: list[Commit], error: LogError) -> None:
+    failed = waiting[:]
+    waiting.clear()
+    for commit in failed:
+        commit.fail(error)
+
+
+class AppendQueue:
+    """Of one replica, which decides who may append and how far the records are safe."""
+
+    __slots__ = ("_appender", "_queued", "_replica", "uncommitted", "undurable")
+
+    def __init__(self, replica: "Replica") -> None:
+        self._replica = replica
+        self._appender: Appender | None = None
+        self._queued: list[Commit] = []  # to be written at the end of the turn
+        self.uncommitted: list[Commit] = []
+        self.undurable: list[Commit] = []  # which wait for this broker's disk alone
+
+    def add(self, commit: Commit, records: Buffer, log: Log, checked: Checked | None = None) -> bool:
+        """Give the commit its place in the order of appends, or refuse it; False if it is to be checked before."""
+        appender = self._appender or self.appender(log)
+        try:
+            commit.batches = appender.prepare(
+                records, commit.now_ms, is_from_client=commit.is_from_client, checked=checked
+            )
+        except CheckElsewhere:
+            self._check_on_thread(commit, records, appender)
+            return False
+        except AppendRejected as error:
+            commit.fail(error)
+            return True
+        self._replica.deps.disk.room_bytes -= commit.size_bytes
+        queued = self._queued
+        if not (queued or log.is_journaling or log.syncing is not None):
+            self._write([commit], log)
+            return True
+        if not queued:
+            asyncio.get_running_loop().call_soon(self.write_queued)
+        queued.append(commit)
+        if len(queued) >= QUEUED_MAX or commit.size_bytes > QUEUED_BYTES_MAX:
+            self.write_queued()
+        return True
+
+    def appender(self, log: Log) -> Appender:
+        """Made for the first append."""
+        if self._appender is None:
+            self._appender = Appender(log)
+        return self._appender
+
+    def _check_on_thread(self, commit: Commit, records: Buffer, appender: Appender) -> None:
+        """Check what takes long where it holds nobody up; `commit.checking` is done when it has its place."""
+        if commit.checking is None:
+            commit.checking = Completion()
+        check = appender.checking(records, commit.now_ms)
+        self._replica.deps.checks.call(check, partial(self._checked, commit, records))
+
+    def _checked(
+        self, commit: Commit, records: Buffer, checked: Checked | None, error: BaseException | None
+    ) -> None:
+        replica = self._replica
+        if isinstance(error, AppendRejected):
+            commit.fail(error)
+        elif error is not None:
+            _log.error("Cannot check a batch for %s-%d", replica.topic, replica.partition, exc_info=error)
+            commit.fail(StorageError(f"the check of the batch failed: {error}"))
+        else:
+            refusal = replica.refusal(commit)
+            if refusal is not None:
+                commit.fail(refusal)
+            elif not self.add(commit, records, replica.log, checked):
+                return  # the topic's settings have changed meanwhile
+        assert commit.checking is not None
+        commit.checking.resolve(None)
+
+    def write_queued(self) -> None:
+        """Write now what waits for the end of the turn: the log is then up to date, and its producer state too."""
+        queued = self._queued
+        if queued:
+            self._queued = []
+            self._write(queued, self._replica.log)
+
+    def _write(self, commits: list[Commit], log: Log) -> None:
+        replica, deps = self._replica, self._replica.deps
+        error_of_all: LogError | None = None
+        try:
+            self.appender(log).append_each(
+                commits, leader_epoch=replica.leader_epoch, now_ms=commits[-1].now_ms
+            )
+        except Exception as error:  # noqa: BLE001  nobody above would answer those who wait
+            _log.exception("Cannot append to %s-%d", replica.topic, replica.partition)
+            error_of_all = StorageError(f"the append failed: {error}")
+        deps.flusher.request(log)
+        settled: list[tuple[Commit, LogError | None]] = []
+        acks: int | None = None
+        for commit in commits:
+            appended = commit.appended
+            if appended is None:
+                deps.disk.room_bytes += commit.size_bytes
+                settled.append((commit, commit.refusal or error_of_all))
+                continue
+            replica.bytes_in += commit.size_bytes
+            if commit.acks != acks:  # once for nearly every group
+                acks = commit.acks
+                safe_offset, waiting = self._safety(acks, log)
+            commit.last_offset = appended.last_offset
+            if commit.last_offset < safe_offset:
+                settled.append((commit, None))
+            elif log.failure is not None:
+                settled.append((commit, log.failure))
+            else:
+                waiting.append(commit)
+        if log.committed_offset > replica.high_watermark:  # the topic waives the wait for the disk
+            replica.on_log_advanced()
+        if replica.end_readers:
+            replica.end_readers.wake()
+        for commit, failure in settled:  # last: what they call may append in turn
+            if failure is None:
+                commit.resolve(None)
+                continue
+            if isinstance(failure, StorageError):
+                deps.on_storage_error(failure)
+            commit.fail(failure)
+
+    def _safety(self, acks: int, log: Log) -> tuple[int, list[Commit]]:
+        """The offset below which all is as safe as `acks` ask for, and where commits wait that are not below it."""
+        if acks == ALL:
+            return self._replica.high_watermark, self.uncommitted
+        return log.log_end_offset if acks == 0 else log.committed_offset, self.undurable
+
+    def wait(self, commit: Commit, log: Log) -> None:
+        """Have a commit wait whose records are in the log."""
+        safe_offset, waiting = self._safety(commit.acks, log)
+        if commit.last_offset < safe_offset:
+            commit.resolve(None)
+        elif log.failure is not None:
+            commit.fail(log.failure)
+        else:
+            waiting.append(commit)
+
+    def fail(self, failure: LogError) -> None:
+        """None of them will be safe."""
+        for waiting in (self._queued, self.uncommitted, self.undurable):
+            fail_all(waiting, failure)

@@ -1,0 +1,234 @@
+"""Appends of a leader: from the bytes that came over the wire to batches that are stored.
+
+They are checked and rewritten where need be, each producer is asked whether it may append them, and they get their
+offsets. What one turn of the event loop brings is stored with one write where that can be.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Protocol
+
+import msgspec
+
+from penstock.protocol.errors import ErrorCode
+from penstock.protocol.records.batch import (
+    ATTRIBUTES_POSITION,
+    LOG_APPEND_TIME_FLAG,
+    LOG_OVERHEAD,
+    NO_PRODUCER_ID,
+    PLACE,
+    iter_batches,
+)
+from penstock.protocol.records.errors import CorruptRecords
+from penstock.protocol.records.rules import CheckElsewhere, InvalidBatch, Rewrite, ValidationRules, rules_for
+from penstock.protocol.records.validation import rewrite_batch, validate_batch
+from penstock.storage.files import Buffer
+from penstock.storage.log.errors import AppendRejected, LogError
+from penstock.storage.log.log import Log
+from penstock.storage.log.producers import check_producers
+from penstock.storage.log.values import Appended
+from penstock.storage.producer_state import Duplicate
+from penstock.storage.storable_batch import StorableBatch
+from penstock.storage.transaction_permit import TransactionPermit
+
+HERE_BYTES_MAX = 2 * 1024 * 1024
+"""What a batch of a client may grow to before it is checked on a thread: the loop is held for some milliseconds."""
+
+
+class Append(Protocol):
+    """Checked batches, which are stored together or not at all, and what permits that."""
+
+    batches: list[StorableBatch]
+    is_from_client: bool
+    permit: TransactionPermit | None
+    appended: Appended | None
+    """Where the records are, once the log has taken them."""
+    refusal: LogError | None
+    """Why it has not taken them."""
+
+
+class Checked:
+    """Batches that were checked by these rules, and may be stored while they hold."""
+
+    __slots__ = ("batches", "rules")
+
+    def __init__(self, rules: ValidationRules, batches: list[StorableBatch]) -> None:
+        self.rules = rules
+        self.batches = batches
+
+
+class Appender:
+    """Appends to one log as its leader, by the settings that its topic has at the time."""
+
+    __slots__ = ("_config", "_rules", "_rules_here", "log")
+
+    def __init__(self, log: Log) -> None:
+        self.log = log
+        self._take_settings()
+
+    def _take_settings(self) -> None:
+        self._config = self.log.config
+        self._rules = rules_for(self._config)
+        self._rules_here = msgspec.structs.replace(self._rules, elsewhere_above_bytes=HERE_BYTES_MAX)
+
+    def _current_rules(self) -> ValidationRules:
+        if self._config is not self.log.config:
+            self._take_settings()
+        return self._rules
+
+    def prepare(
+        self, records: Buffer, now_ms: int, *, is_from_client: bool = True, checked: Checked | None = None
+    ) -> list[StorableBatch]:
+        """Check records, for `append_each`: one batch of a client. Raises `AppendRejected`.
+
+        A client's batch that takes long to check raises `CheckElsewhere`: run `checking` on a thread, and give what it
+        gives as `checked`.
+        """
+        if self._config is not self.log.config:
+            self._take_settings()
+        if checked is not None:
+            if checked.rules is not self._rules:  # the topic's settings changed meanwhile
+                raise CheckElsewhere
+            return checked.batches
+        if not is_from_client:
+            return prepare_own(records, self._rules, now_ms)
+        return [prepare_produced(records, self._rules_here, now_ms)]
+
+    def checking(self, records: Buffer, now_ms: int) -> Callable[[], Checked]:
+        """What checks a client's batch however large it is; to be called where it may take its time."""
+        return partial(check_produced, records, self._current_rules(), now_ms)
+
+    def append_each(self, appends: Sequence[Append], *, leader_epoch: int, now_ms: int) -> None:
+        """Store prepared appends, with one write where that can be. Each gets its own outcome."""
+        producer_ids: set[int] = set()
+        begin = 0
+        for number, append in enumerate(appends):
+            producer_id = append.batches[0].header.producer_id
+            if producer_id == NO_PRODUCER_ID:
+                continue
+            if producer_id in producer_ids:  # it is judged by what it wrote before
+                self._store_each(appends[begin:number], leader_epoch, now_ms)
+                begin = number
+                producer_ids.clear()
+            self._judge(append, leader_epoch)
+            producer_ids.add(producer_id)
+        self._store_each(appends[begin:], leader_epoch, now_ms)
+
+    def _judge(self, append: Append, leader_epoch: int) -> None:
+        """Give an append of a producer its outcome if it is not to be stored: it is refused, or a retry."""
+        if self.log.failure is not None:  # `_store_each` gives it
+            return
+        try:
+            duplicate = check_producers(
+                self.log.producers, append.batches, is_from_client=append.is_from_client, permit=append.permit
+            )
+        except AppendRejected as rejected:
+            append.refusal = rejected
+            return
+        if duplicate is not None:
+            append.appended = self._known(duplicate, leader_epoch)
+
+    def _store_each(self, appends: Sequence[Append], leader_epoch: int, now_ms: int) -> None:
+        """Store those that have no outcome yet."""
+        appends = [each for each in appends if each.appended is None and each.refusal is None]
+        if not appends:
+            return
+        if self.log.failure is not None:  # before them, or by those that came before in the same group
+            _refuse(appends, self.log.failure.with_traceback(None))
+            return
+        batches = appends[0].batches
+        if len(appends) > 1:
+            batches = [batch for append in appends for batch in append.batches]
+            if not self.log.chain.has_room_for(batches, now_ms):
+                for append in appends:
+                    self._store_each([append], leader_epoch, now_ms)
+                return
+        base_offset, log_start_offset = self.log.chain.end_offset, self.log.log_start_offset
+        assign_offsets(batches, base_offset, leader_epoch)
+        try:
+            self.log.store(batches, now_ms)
+        except LogError as error:
+            _refuse(appends, error)
+            return
+        if leader_epoch != self.log.epochs.latest_epoch and leader_epoch >= 0:
+            self.log.epochs.assign(leader_epoch, base_offset)
+        for append in appends:
+            first = append.batches[0]
+            is_log_append_time = first.data[ATTRIBUTES_POSITION + 1] & LOG_APPEND_TIME_FLAG
+            append.appended = Appended(
+                base_offset=first.base_offset,
+                last_offset=append.batches[-1].last_offset,
+                leader_epoch=leader_epoch,
+                log_append_time_ms=first.max_timestamp if is_log_append_time else -1,
+                log_start_offset=log_start_offset,
+            )
+
+    def _known(self, duplicate: Duplicate, leader_epoch: int) -> Appended:
+        return Appended(
+            base_offset=duplicate.first_offset,
+            last_offset=duplicate.last_offset,
+            leader_epoch=leader_epoch,
+            log_append_time_ms=duplicate.timestamp if self._current_rules().is_log_append_time else -1,
+            log_start_offset=self.log.log_start_offset,
+            duplicate=True,
+        )
+
+
+def _refuse(appends: Sequence[Append], error: LogError) -> None:
+    for append in appends:
+        append.refusal = error
+
+
+def check_produced(records: Buffer, rules: ValidationRules, now_ms: int) -> Checked:
+    """Check a client's batch, however large; for a thread. Raises `AppendRejected`."""
+    return Checked(rules, [prepare_produced(records, rules, now_ms)])
+
+
+def prepare_own(records: Buffer, rules: ValidationRules, now_ms: int) -> list[StorableBatch]:
+    """Validate what the broker itself appends: one or more batches. Raises `AppendRejected`."""
+    parts = tuple(_split(records))
+    return [prepare_produced(part, rules, now_ms, is_from_client=False) for part in parts]
+
+
+def prepare_produced(
+    batch: Buffer, rules: ValidationRules, now_ms: int, *, is_from_client: bool = True
+) -> StorableBatch:
+    """Validate the batch that a leader was given.
+
+    Its data is writable and its offset is not assigned yet. Raises `AppendRejected`, or `CheckElsewhere` where the
+    rules say so.
+    """
+    try:
+        validated = validate_batch(batch, rules, now_ms, is_from_client=is_from_client)
+        data = batch if validated.rewrite is Rewrite.NONE else rewrite_batch(batch, validated, rules)
+    except InvalidBatch as error:
+        raise AppendRejected(error.code, error.message, error.record_errors) from None
+    header = validated.header
+    if data.readonly if isinstance(data, memoryview) else isinstance(data, bytes):
+        data = bytearray(data)
+    return StorableBatch(data, header, 0, header.last_offset_delta, validated.max_timestamp, len(data))
+
+
+def _split(records: Buffer) -> Iterator[memoryview]:
+    view = memoryview(records)
+    end = 0
+    try:
+        for position, header in iter_batches(records):
+            end = position + header.size_bytes
+            yield view[position:end]
+    except CorruptRecords as error:
+        raise AppendRejected(ErrorCode.CORRUPT_MESSAGE, str(error)) from None
+    if end == 0 or end != len(records):
+        raise AppendRejected(
+            ErrorCode.INVALID_RECORD, f"{len(records) - end} bytes are not a whole record batch"
+        )
+
+
+def assign_offsets(batches: Sequence[StorableBatch], next_offset: int, leader_epoch: int) -> None:
+    """Give the batches their offsets, in place: the checksum does not cover them."""
+    for batch in batches:
+        # One call for both: the length stands between them, and stays.
+        PLACE.pack_into(batch.data, 0, next_offset, batch.size_bytes - LOG_OVERHEAD, leader_epoch)
+        batch.base_offset = next_offset
+        batch.last_offset = next_offset + batch.header.last_offset_delta
+        next_offset = batch.last_offset + 1

@@ -1,0 +1,109 @@
+"""Checkpoints of a log, by which a recovery may begin at the end that the log has now.
+
+What blocks is handed out as a job, to be run on a thread and given to `finish`.
+"""
+
+import logging
+from functools import partial
+
+from penstock.storage.leader_epochs import encode_checkpoint
+from penstock.storage.log.errors import StorageFailure
+from penstock.storage.log.log import Log
+from penstock.storage.log.sync import CheckpointJob, Encode
+from penstock.storage.log.values import LEADER_EPOCHS
+from penstock.storage.producer_snapshot import encode_snapshot
+
+_log = logging.getLogger(__name__)
+
+
+class LogCheckpoint:
+    """A client of one log, without a state of its own. Only the event loop calls it."""
+
+    __slots__ = ("_log",)
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+
+    def begin(self) -> CheckpointJob | None:
+        """What to write so that recovery may start at the present end; None when it already may.
+
+        Raises `OSError` when the files cannot be opened.
+        """
+        log, chain = self._log, self._log.chain
+        has_deletable = chain.number_of(log.log_start_offset) > 0
+        if log.failure is not None or (chain.end_offset == log.recovery_point and not has_deletable):
+            return None
+        if log.producers.unverified_from is not None:
+            chain.count_anew()
+            return None  # what is not verified must not be written down as if it were
+        index_paths = self._save_indexes()
+        if index_paths is None:
+            self._make_room()
+            return None  # recovery rebuilds the indexes as long as it starts below them
+        sync = log.begin_sync()
+        contents: dict[str, Encode] = {
+            log.snapshots.path(sync.end_offset): partial(encode_snapshot, log.producers.snapshot())
+        }
+        if not log.epochs.is_saved:
+            contents[f"{log.directory}/{LEADER_EPOCHS}"] = partial(encode_checkpoint, log.epochs.entries)
+            log.epochs.is_saved = True
+        chain.count_anew()
+        return CheckpointJob(log.files, sync, index_paths, contents)
+
+    def _save_indexes(self) -> list[str] | None:
+        """Save the indexes from the recovery point on; gives their files, None when one could not be saved."""
+        chain = self._log.chain
+        index_paths: list[str] = []
+        for segment in chain.segments[chain.number_of(self._log.recovery_point) :]:
+            paths = segment.index_files_to_sync()
+            if paths is None:
+                return None
+            index_paths += paths
+        return index_paths
+
+    def finish(self, job: CheckpointJob, error: OSError | None = None) -> None:
+        """The job ran: move the recovery point, which the store then writes down."""
+        log = self._log
+        if log.finish_sync(job.sync, error):
+            log.notify_durable()  # a sync that ends later makes nothing more durable, and would notify nobody
+        if log.is_closed:
+            return
+        if job.error is not None:
+            _log.warning(
+                "the checkpoint of %s failed (%s): recovery would take longer", log.directory, job.error
+            )
+            self._make_room()
+        is_void = error is not None or job.error is not None or job.sync.generation != log.generation
+        if is_void or log.producers.unverified_from is not None:
+            log.epochs.is_saved = False
+            log.snapshots.remove_unlisted(job.sync.end_offset)
+            return
+        log.recovery_point = job.sync.end_offset
+        if job.has_snapshot:
+            log.snapshots.note_written(job.sync.end_offset, [each.base_offset for each in log.segments])
+            log.delete_below_start()
+
+    def _make_room(self) -> None:
+        """Delete the segments below the start though no snapshot can be written: a full disk, which would stay full,
+        is worse than not to know a producer that wrote nothing since, and only after a crash.
+        """
+        chain = self._log.chain
+        chain.delete_oldest(chain.number_of(self._log.log_start_offset))
+
+    def begin_close(self) -> CheckpointJob | None:
+        """What to write and sync so that the next opening need not recover; None for nothing. `Log.abandon` follows.
+
+        A log that has failed stays as it is.
+        """
+        log = self._log
+        if log.failure is not None:
+            return None
+        try:
+            log.chain.seal()
+            job = self.begin()
+            if job is None and log.chain.unsynced and log.chain.end_offset > 0:
+                job = CheckpointJob(log.files, log.begin_sync(), (), {})
+        except OSError as error:
+            log.fail(StorageFailure(f"cannot close {log.directory}: {error.strerror}"))
+            return None
+        return job

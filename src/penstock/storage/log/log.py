@@ -1,0 +1,642 @@
+"""The log of one partition: what is in it, what is durable, who wrote it, and in which leader's time.
+
+    log_start_offset <= recovery_point <= durable_offset <= log_end_offset
+
+Everything below `durable_offset` survives a power cut; everything below `recovery_point` need not be looked at
+after one. Only the event loop calls a log, and no call waits for the disk longer than a write to the page cache
+takes, but for the rare ones that say so. What blocks is handed out as a job (`begin_sync`), to be run on a thread and
+given back (`finish_sync`), or is awaited (`read_cold`).
+
+Its parts: `segment_chain` has the records, `reader` reads them, `journal.records` collects what is to become durable by
+the journal. Its clients: `append` (as a leader), `checkpoint`, `repair`, `replay`.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from penstock.config.topic import TopicConfig
+from penstock.observability.offload import InlineOffload, Offload
+from penstock.protocol.records.batch import NO_PRODUCER_ID
+from penstock.storage.damaged_ranges import DamagedRanges
+from penstock.storage.files import Buffer, FileSystem
+from penstock.storage.journal.entries import Kind
+from penstock.storage.journal.journal import Journal
+from penstock.storage.journal.reading import PartitionId
+from penstock.storage.journal.records import JournalRecords
+from penstock.storage.leader_epochs import EpochEntry
+from penstock.storage.log.errors import (
+    LogClosed,
+    LogCorrupt,
+    OffsetOutOfRange,
+    StorageError,
+    StorageFailure,
+)
+from penstock.storage.log.producers import note_stored
+from penstock.storage.log.reader import LogReader, SegmentsChanged
+from penstock.storage.log.replicated import LEADER_EPOCH_MAX, prepare_replicated
+from penstock.storage.log.sync import SyncJob
+from penstock.storage.log.values import Appended, Cold, LoadedLog, LogSlice, TimestampOffset
+from penstock.storage.segment import Segment
+from penstock.storage.segment_chain import Discard, SegmentChain
+from penstock.storage.storable_batch import StorableBatch
+from penstock.storage.timestamp_search import TimestampSearch
+from penstock.storage.transaction_index import AbortedTransaction
+
+NO_TOPIC_ID = bytes(16)
+CHECKPOINT_BYTES = 64 << 20
+CHECKPOINT_BATCHES = 200_000
+"""A checkpoint is due after so much: reading and checking it again takes a recovery a fraction of a second."""
+
+_log = logging.getLogger(__name__)
+
+
+def _ignore() -> None:
+    pass
+
+
+class LogObserver(Protocol):
+    """Notified of what has to be written outside of the log's directory."""
+
+    def on_checkpoint_due(self, log: "Log") -> None:
+        """So much was appended that a checkpoint is worthwhile, or an offset in a checkpoint file is no longer true."""
+        ...
+
+    def on_damage_change(self, log: "Log") -> None:
+        """`Log.damaged` has changed."""
+        ...
+
+
+class Log:
+    __slots__ = (
+        "_journal",
+        "_observer",
+        "_pending",
+        "_reader",
+        "cache",
+        "chain",
+        "clean_offset",
+        "config",
+        "damage",
+        "damaged",
+        "directory",
+        "durable_offset",
+        "epochs",
+        "failure",
+        "generation",
+        "idle_sweeps",
+        "is_journaling",
+        "log_start_offset",
+        "losses",
+        "offload",
+        "on_durable",
+        "on_suspicion",
+        "partition",
+        "partition_id",
+        "producers",
+        "recovery_point",
+        "segments_durable_offset",
+        "snapshots",
+        "syncing",
+        "topic",
+    )
+
+    def __init__(
+        self,
+        topic: str,
+        partition: int,
+        directory: str,
+        config: TopicConfig,
+        *,
+        loaded: LoadedLog,
+        offload: Offload | None = None,
+        discard: Discard | None = None,
+        is_new: bool = False,
+        topic_id: bytes = NO_TOPIC_ID,
+        journal: Journal | None = None,
+        observer: LogObserver | None = None,
+    ) -> None:
+        """`offload` is where reads from the disk wait; without one they wait where they are.
+
+        `discard` gets the files of deleted segments, already renamed, to remove them where it may take its time.
+        """
+        self.topic = topic
+        self.partition = partition
+        self.partition_id = PartitionId(topic_id, partition)
+        self.directory = directory
+        self.config = config
+        self.cache = loaded.cache
+        self.offload = offload or InlineOffload()
+        self.chain = chain = SegmentChain(
+            directory,
+            config,
+            loaded.cache,
+            loaded.segments,
+            end_offset=loaded.log_end_offset,
+            discard=discard or self._remove_at_once,
+        )
+        chain.is_new = is_new
+        chain.names_unsynced = is_new or not loaded.names_are_synced
+        chain.unsynced = list(loaded.unsynced)
+        self.log_start_offset = loaded.log_start_offset
+        self.recovery_point = loaded.recovery_point
+        self.durable_offset = loaded.durable_offset
+        self.segments_durable_offset = loaded.durable_offset
+        """All below survives a power cut without the journal."""
+        self.producers = loaded.producers
+        self.epochs = loaded.epochs
+        self.clean_offset = loaded.clean_offset
+        """Where the last compaction ended: the next begins there. None until the cleaner has looked it up."""
+        self.damage = loaded.damage
+        self.damaged = DamagedRanges(loaded.damaged, self._damage_changed)
+        self.losses = loaded.losses
+        """What was missing when the log was opened."""
+        self.snapshots = loaded.snapshots
+        self._reader = LogReader(chain, loaded.cache, self.offload, self.damaged)
+        self.failure: StorageFailure | None = None
+        self.generation = 0
+        """Changes when records at the end are dropped: other records may have their offsets by now."""
+        self.idle_sweeps = 0
+        """How often `LogStore.release_idle` has come by since the log was last read or written."""
+        self.on_durable: Callable[[], None] = _ignore
+        """Called when `durable_offset` has grown, or the log has failed."""
+        self.on_suspicion: Callable[[], None] = _ignore
+        """Called when a read has found bytes that are not what was written."""
+        self.is_journaling = False
+        """Whether a round of the journal is on its way that holds records of this log."""
+        self._observer = observer
+        self._journal = journal
+        self.syncing: SyncJob | None = None
+        """The latest sync, while it has not ended."""
+        self._pending: JournalRecords | None = None
+        """What the journal is to make durable next; None when only a sync of the segments can: too much was appended,
+        or something before it is not durable.
+        """
+        if self.durable_offset == chain.end_offset:
+            self._pending = JournalRecords(self, chain.end_offset)
+
+    def __repr__(self) -> str:
+        return f"Log({self.topic}-{self.partition}, {self.log_start_offset} to {self.log_end_offset})"
+
+    def configure(self, config: TopicConfig) -> None:
+        """Take new settings; they apply from the next append on."""
+        self.config = config
+        self.chain.configure(config)
+
+    @property
+    def log_end_offset(self) -> int:
+        return self.chain.end_offset
+
+    @property
+    def committed_offset(self) -> int:
+        """All below may be acknowledged and shown: what is durable, unless the topic waives that."""
+        return self.durable_offset if self.config.flush_messages == 1 else self.chain.end_offset
+
+    @property
+    def first_unstable_offset(self) -> int | None:
+        """Where the oldest transaction begins that is open, or whose end is not committed yet.
+
+        Never below the log start: records there are deleted, and nobody can be sent to read them.
+        """
+        unstable = self.producers.first_unstable_offset
+        return None if unstable is None else max(unstable, self.log_start_offset)
+
+    @property
+    def first_missing_offset(self) -> int | None:
+        """The first record that was missing when the log was opened, and still is."""
+        missing = (loss.damage.base_offset for loss in self.losses if loss.damage in self.damaged)
+        return next(missing, None)
+
+    @property
+    def segments(self) -> Sequence[Segment]:
+        """Ascending; the last is active."""
+        return self.chain.segments
+
+    @property
+    def size_bytes(self) -> int:
+        return self.chain.size_bytes
+
+    @property
+    def files(self) -> FileSystem:
+        """The file system, for paths of this log. Raises `LogClosed` once the log is closed."""
+        return self.cache.files
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was closed or deleted: then it cannot even be read. After a failure of the disk it can be."""
+        return self.cache.refusal is not None
+
+    def require_open(self) -> None:
+        """Raises `LogClosed`."""
+        refusal = self.cache.refusal
+        if refusal is not None:
+            raise refusal.with_traceback(None)
+
+    # -- appending ------------------------------------------------------------------------------------
+
+    def append_replicated(
+        self, records: Buffer, *, now_ms: int, leader_epoch: int = LEADER_EPOCH_MAX
+    ) -> Appended | None:
+        """Store batches from the leader of an epoch, with the offsets they have; None when there is no whole one."""
+        if self.failure is not None:
+            raise self.failure.with_traceback(None)
+        batches = prepare_replicated(records, self.chain.end_offset, leader_epoch)
+        if not batches:
+            return None
+        self.store(batches, now_ms)
+        for batch in batches:
+            epoch = batch.header.leader_epoch
+            if epoch != self.epochs.latest_epoch and epoch >= 0:
+                self.epochs.assign(epoch, batch.base_offset)
+        return Appended(
+            base_offset=batches[0].base_offset,
+            last_offset=batches[-1].last_offset,
+            leader_epoch=batches[-1].header.leader_epoch,
+            log_append_time_ms=-1,
+            log_start_offset=self.log_start_offset,
+        )
+
+    def store(self, batches: list[StorableBatch], now_ms: int) -> None:
+        """Write batches that have their offsets behind the last one: all or, raising `LogError`, none."""
+        self.idle_sweeps = 0
+        try:
+            self.chain.write(batches, now_ms)
+        except StorageFailure as failure:
+            self.fail(failure)
+            raise
+        except StorageError:
+            self.distrust_length()
+            raise
+        pending = self._pending
+        if pending is not None and (not pending.add(batches) or self.config.flush_messages != 1):
+            self._pending = None
+        producers = self.producers
+        for batch in batches:
+            if batch.header.producer_id != NO_PRODUCER_ID:
+                aborted = note_stored(producers, batch)
+                if aborted is not None:
+                    self.chain.segments[self.chain.number_of(aborted.last_offset)].note_aborted(aborted)
+        producers.end_offset = batches[-1].last_offset + 1
+
+    def begin_epoch(self, epoch: int) -> None:
+        """From here on the leader of this epoch writes; known before its first record, as Kafka has it."""
+        self.epochs.assign(epoch, self.chain.end_offset)
+
+    # -- reading --------------------------------------------------------------------------------------
+
+    def read(
+        self,
+        offset: int,
+        size_bytes_max: int,
+        *,
+        offset_limit: int,
+        at_least_one: bool = True,
+        check_crc: bool = False,
+    ) -> LogSlice | Cold:
+        """Whole batches of one segment, from the one that contains `offset`, all below `offset_limit`.
+
+        Never waits: gives `COLD` when the records are not in memory. Empty when nothing lies below the limit, or
+        the first batch is larger than `size_bytes_max` and `at_least_one` is off. Raises `OffsetOutOfRange`, and
+        `LogCorrupt` for what is known to be damaged or, with `check_crc`, found to be.
+        """
+        limit = self._read_limit(offset, offset_limit)
+        try:
+            return self._reader.read(
+                offset, limit, size_bytes_max, at_least_one=at_least_one, check_crc=check_crc
+            )
+        except LogCorrupt:
+            self.on_suspicion()
+            raise
+
+    async def read_cold(
+        self, offset: int, size_bytes_max: int, *, offset_limit: int, at_least_one: bool = True
+    ) -> LogSlice:
+        """Like `read`, but off the loop: for records that must come from the disk, whose checksums are checked."""
+        while True:
+            limit = self._read_limit(offset, offset_limit)
+            try:
+                return await self._reader.read_cold(offset, limit, size_bytes_max, at_least_one=at_least_one)
+            except SegmentsChanged:
+                continue
+            except LogCorrupt:
+                self.on_suspicion()
+                raise
+
+    def _read_limit(self, offset: int, offset_limit: int) -> int:
+        """Where a read ends at the latest, after a failed sync at what is known to be durable."""
+        end_offset = self.chain.end_offset
+        if not self.log_start_offset <= offset <= end_offset:
+            raise OffsetOutOfRange(offset, self.log_start_offset, end_offset)
+        self.idle_sweeps = 0
+        if self.failure is not None:
+            self.require_open()
+            end_offset = self.durable_offset
+        limit = min(offset_limit, end_offset)
+        return self._reader.before_damage(offset, limit) if self.damaged else limit
+
+    async def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
+        """The first record whose timestamp is `timestamp` or later."""
+        return await self._search(lambda search: search.first_at_or_after(timestamp))
+
+    async def offset_of_max_timestamp(self) -> TimestampOffset | None:
+        """The first record that has the greatest timestamp of all."""
+        return await self._search(lambda search: search.first_with_greatest())
+
+    async def _search(
+        self, find: Callable[[TimestampSearch], TimestampOffset | None]
+    ) -> TimestampOffset | None:
+        while True:
+            self.require_open()
+            self.idle_sweeps = 0
+            try:
+                return await self._reader.search(find, self.log_start_offset)
+            except SegmentsChanged:
+                continue
+
+    def aborted_transactions(self, begin: int, end: int) -> list[AbortedTransaction]:
+        """Transactions with records in [begin, end) that were aborted. May wait for a small file."""
+        return self._reader.aborted_transactions(begin, end)
+
+    def epoch_of(self, offset: int) -> int:
+        """The leader epoch in which the record at `offset` was written, -1 when it is not known."""
+        epoch = self.epochs.epoch_for(offset)
+        return -1 if epoch is None else epoch
+
+    def epoch_end_offset(self, epoch: int) -> EpochEntry:
+        """The greatest known epoch at or below `epoch` and where it ends; (-1, -1) when there is none (KIP-101)."""
+        return self.epochs.end_offset_for(epoch, self.chain.end_offset)
+
+    # -- durability -----------------------------------------------------------------------------------
+
+    def fail(self, failure: StorageFailure) -> None:
+        """Take no more writes: what is on the disk is no longer known. What is known to be durable stays readable."""
+        if self.failure is None:
+            _log.error("%s-%d is offline for writes: %s", self.topic, self.partition, failure)
+            self.failure = failure
+            self.on_durable()
+
+    def require_segment_sync(self) -> None:
+        """Put nothing into the journal before a sync of the segments."""
+        self._pending = None
+
+    def distrust_length(self) -> None:
+        """Put nothing into the journal before a sync of the segments: a truncation may be in memory only.
+
+        A kill may have left one, and a write that the disk refused after it had taken a part of it. Else a power cut
+        puts the truncated records in the place of later ones.
+        """
+        self._pending = None
+        self.chain.note_unsynced(self.chain.active)
+
+    def rely_on_journal(self) -> None:
+        """By the journal, all that the log has survives a power cut, its names included."""
+        self.durable_offset = self.chain.end_offset
+        self.chain.names_unsynced = self.chain.is_new = False
+        self._pending = JournalRecords(self, self.chain.end_offset)
+
+    @property
+    def may_journal(self) -> bool:
+        return self._pending is not None and not self.chain.names_unsynced
+
+    def begin_journal(self, size_bytes_max: int) -> JournalRecords | None:
+        """What to put into the next round of the journal; None when the segments are to be synced instead."""
+        records = self._pending
+        if records is None or not self.may_journal:
+            return None
+        if not records.buffers or records.size_bytes > size_bytes_max:
+            return None
+        records.end_offset = self.chain.end_offset
+        records.leader_epoch = self.epochs.latest_epoch or 0
+        records.generation = self.generation
+        self._pending = JournalRecords(self, records.end_offset)
+        self.is_journaling = True
+        return records
+
+    def finish_journal(self, records: JournalRecords, error: StorageFailure | None) -> bool:
+        """The round has ended. As `finish_sync`."""
+        self.is_journaling = False
+        if error is not None:
+            self.fail(error)
+        elif (
+            self.failure is None
+            and records.generation == self.generation
+            and records.end_offset > self.durable_offset
+        ):
+            self.durable_offset = records.end_offset
+            return True
+        return False
+
+    @property
+    def has_unsynced(self) -> bool:
+        chain = self.chain
+        is_incomplete = self.durable_offset < chain.end_offset or chain.names_unsynced
+        return is_incomplete or (self._pending is None and bool(chain.unsynced))
+
+    def begin_direct_sync(self) -> SyncJob:
+        """Like `begin_sync`, instead of a round of the journal."""
+        job = self.begin_sync()
+        self._pending = JournalRecords(self, self.chain.end_offset)
+        return job
+
+    def begin_sync(self) -> SyncJob:
+        """What to sync for everything appended so far; run it on a thread and give it to `finish_sync`.
+
+        Raises `OSError` when the files cannot be opened; nothing is begun then.
+        """
+        handles, directories = self.chain.take_unsynced()
+        self.syncing = SyncJob(
+            self.files,
+            handles,
+            directories,
+            end_offset=self.chain.end_offset,
+            generation=self.generation,
+            before=self.syncing,
+        )
+        return self.syncing
+
+    def finish_sync(self, job: SyncJob, error: OSError | None = None) -> bool:
+        """The job ran: what it covers is durable or, with an error, nobody knows and the log has failed.
+
+        Whether more is durable than before: then `notify_durable` is to be called, which may take a while.
+        """
+        if self.syncing is job:
+            self.syncing = None
+        for handle in job.handles:
+            self.cache.unpin(handle)
+        if error is not None:
+            # Never tried again: the kernel may have dropped the dirty pages, and a second sync would "succeed".
+            self.fail(
+                StorageFailure(
+                    f"the records of {self.directory} could not be synced to disk ({error.strerror or error}): "
+                    "check the disk, then restart the broker"
+                )
+            )
+        elif self.failure is None and job.generation == self.generation:
+            self.segments_durable_offset = max(self.segments_durable_offset, job.end_offset)
+            if job.end_offset > self.durable_offset:
+                self.durable_offset = job.end_offset
+                # What a write left behind that was refused after this sync had begun waits for another sync.
+                is_all = job.end_offset == self.chain.end_offset and not self.chain.unsynced
+                if self._pending is None and is_all and self.syncing is None:
+                    self._pending = JournalRecords(self, job.end_offset)
+                return True
+        return False
+
+    def notify_durable(self) -> None:
+        """Wake those who wait for what has become durable; those who waited for a failed log were woken then."""
+        if self.failure is not None:
+            return
+        self.on_durable()
+        chain = self.chain
+        if chain.counted_bytes > CHECKPOINT_BYTES or chain.counted_batches > CHECKPOINT_BATCHES:
+            self._checkpoint_due()
+
+    def _checkpoint_due(self) -> None:
+        if self._observer is not None:
+            self._observer.on_checkpoint_due(self)
+
+    # -- dropping -------------------------------------------------------------------------------------
+
+    def truncate_to(self, offset: int, *, now_ms: int) -> int:
+        """Drop the records from `offset` on, as a follower must after a change of leaders; gives the new end.
+
+        Batches are dropped whole. Waits for the disk, and longer when producers must be read from the log again.
+        Await `LogStore.allow_truncation` first, which lowers the recovery point on disk. Raises `StorageFailure`.
+        """
+        if offset >= self.chain.end_offset:
+            # A leader that wrote nothing has an epoch here that nobody else knows of.
+            self._end_at(self.chain.end_offset)
+            return self.chain.end_offset
+        self.generation += 1
+        unverified_from = self.producers.unverified_from
+        try:
+            end_offset = self.chain.truncate_to(max(offset, self.log_start_offset))
+        except StorageFailure as failure:
+            self.fail(failure)
+            raise
+        self._end_at(end_offset)
+        self._pending = None
+        self.segments_durable_offset = min(self.segments_durable_offset, end_offset)
+        self.clean_offset = min(self.clean_offset or 0, end_offset)
+        self.snapshots.remove_above(end_offset)
+        self.snapshots.restore(
+            self.producers,
+            self.chain.segments,
+            log_start_offset=self.log_start_offset,
+            end_offset=end_offset,
+            now_ms=now_ms,
+        )
+        if unverified_from is not None and unverified_from < end_offset:
+            # It may be repaired, but only `LogRepair.rebuild_producer_state` finds out who aborted.
+            self.producers.mark_unverified(unverified_from)
+        if self.producers.unverified_from is not None:
+            self.on_suspicion()
+        return end_offset
+
+    def lower_recovery_point(self, offset: int) -> None:
+        """Let recovery look again at the segment that holds `offset`, or will hold it, and all after it."""
+        base_offset = self.chain.segments[self.chain.number_of(offset)].base_offset
+        self.recovery_point = min(self.recovery_point, base_offset, offset)
+        self.generation += 1  # a checkpoint that is being written no longer counts
+
+    def truncate_fully_and_start_at(self, offset: int) -> None:
+        """Drop all records and go on at `offset`, as a follower must that has fallen behind the leader's start.
+
+        Where that may be below the recovery point, await `LogStore.allow_truncation` first. Raises `StorageFailure`.
+        """
+        self.generation += 1
+        try:
+            self.chain.restart_at(offset)
+        except StorageFailure as failure:
+            self.fail(failure)
+            raise
+        self.damaged.clear()
+        self.log_start_offset = offset
+        self.durable_offset = offset
+        self._pending = None
+        self.segments_durable_offset = 0
+        if self._journal is not None:
+            self._journal.note(Kind.RESET, self.partition_id)
+        self.clean_offset = 0
+        self._end_at(offset)
+        self.epochs.clear()
+        self.producers.clear(offset)
+        self.snapshots.clear()
+        self._checkpoint_due()  # the start that was written down may be above what is appended from here on
+
+    def _end_at(self, end_offset: int) -> None:
+        self.durable_offset = min(self.durable_offset, end_offset)
+        if self.recovery_point > end_offset:
+            # Written down soon: after a crash, records appended from here on must not pass for checked ones.
+            self.recovery_point = end_offset
+            self._checkpoint_due()
+        self.epochs.truncate_from_end(end_offset)
+        self.damaged.truncate_to(end_offset)
+
+    def advance_log_start(self, offset: int) -> None:
+        """Forget the records below `offset`; segments that lie wholly below are deleted, now or when it is safe."""
+        if offset > self.chain.end_offset:
+            raise OffsetOutOfRange(offset, self.log_start_offset, self.chain.end_offset)
+        if offset > self.log_start_offset:
+            self._start_at(offset)
+        self.delete_below_start()
+
+    def delete_below_start(self) -> None:
+        """Delete the segments below the start whose producers are in a snapshot: retries must still be known."""
+        count = self.chain.number_of(self.log_start_offset)
+        if len(self.producers):
+            count = min(count, self.chain.number_of(self.snapshots.newest or 0))
+        self.chain.delete_oldest(count)
+
+    def _start_at(self, offset: int) -> None:
+        self.log_start_offset = offset
+        self.damaged.start_at(offset)
+        self.epochs.truncate_from_start(offset)
+        self.producers.advance_log_start(offset)
+        self._checkpoint_due()
+
+    def delete_oldest(self, count: int, *, now_ms: int) -> None:
+        """Delete the `count` oldest segments; when that is all of them, the log rolls first."""
+        if count >= len(self.chain.segments):
+            self.chain.roll(now_ms)
+            count = len(self.chain.segments) - 1
+        self.advance_log_start(self.chain.segments[count].base_offset)
+
+    def roll(self, *, now_ms: int) -> None:
+        """Begin a new segment, unless the active one is empty."""
+        if self.failure is not None:
+            raise self.failure.with_traceback(None)
+        self.chain.roll(now_ms)
+
+    def replace_segments(self, base_offset: int, size_bytes: int, replaced: Sequence[int]) -> None:
+        """Take in that a compacted segment stands in the place of those with the base offsets `replaced`.
+
+        Its files have their final names (`compaction_swap`). What was replaced lies below the recovery point:
+        recovery takes gaps between the segments above it for losses.
+        """
+        self.chain.replace(base_offset, size_bytes, replaced)
+
+    # -- the end --------------------------------------------------------------------------------------
+
+    def release(self) -> None:
+        """Hold no open file and little memory until the log is used again."""
+        self.chain.release()
+
+    def abandon(self, reason: str) -> None:
+        """Close all files as they are. Reads and writes raise `LogClosed` from now on: they would act on the files of
+        another log, if a topic is made that has the name of this one.
+        """
+        self.generation += 1
+        closed = LogClosed(f"{self.directory} is closed: {reason}")
+        if self.failure is None:
+            self.failure = closed
+        self.chain.close()
+        self.cache.end(closed)
+
+    def _damage_changed(self) -> None:
+        if self._observer is not None:
+            self._observer.on_damage_change(self)
+
+    def _remove_at_once(self, paths: Sequence[str]) -> None:
+        for path in paths:
+            self.cache.files.remove(path)
