@@ -310,9 +310,9 @@ def test_a_request_that_nobody_waits_for_any_more_is_not_sent_when_the_connectio
         played.leader = OTHER
         opened, call = asyncio.Event(), played.call
 
-        async def open_and_call(*request: Any) -> Any:
+        async def open_and_call(api_key: int, _version: int, request: Any) -> Any:
             await opened.wait()
-            return await call(*request)
+            return await call(api_key, _version, request)
 
         played.call = open_and_call  # type: ignore[method-assign]
         abandoned, queued = played.begin_write(1), asyncio.ensure_future(played.persister.read(KEY, 1))

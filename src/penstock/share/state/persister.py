@@ -54,16 +54,15 @@ class _Task(Generic[T]):
         self._waiters.append(waiter)
         return waiter
 
-    @property
     def _is_abandoned(self) -> bool:
         return all(waiter.cancelled() for waiter in self._waiters)
 
     def _on_waiter_done(self, _: "asyncio.Future[T]") -> None:
-        if self._worker is not None and self._is_abandoned:
+        if self._worker is not None and self._is_abandoned():
             self._worker.cancel()  # a connection that is being opened must not send it, either
 
     async def run(self) -> None:
-        if self._is_abandoned:
+        if self._is_abandoned():
             return
         worker = self._worker = asyncio.current_task()
         assert worker is not None
@@ -72,7 +71,7 @@ class _Task(Generic[T]):
         except PersisterError as error:
             self.fail(error)
         except asyncio.CancelledError:
-            if not self._is_abandoned or worker.uncancel():  # it is the worker that is to end
+            if not self._is_abandoned() or worker.uncancel():  # it is the worker that is to end
                 raise
         else:
             for waiter in self._waiters:
