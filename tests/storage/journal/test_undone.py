@@ -165,6 +165,24 @@ def test_a_truncation_waits_for_one_round_of_the_journal_and_not_until_nobody_wr
     asyncio.run(run())
 
 
+def test_a_truncation_that_is_cancelled_gives_back_the_files_that_it_syncs() -> None:
+    async def run() -> None:
+        store = await written()
+        log = store.log(1)
+        truncation = asyncio.ensure_future(store.logs.allow_truncation(log, 1))
+        while log.syncing is None:
+            await asyncio.sleep(0)
+        truncation.cancel()
+        for _ in range(30):
+            await asyncio.sleep(0)
+        assert log.syncing is None
+        assert log.segments_durable_offset == 3
+        log.release()
+        assert not [path for path in log._cache._handles if "t-1" in path]
+
+    asyncio.run(run())
+
+
 async def save_high_watermark(store: Store) -> None:
     await store.logs.save_high_watermarks({PartitionName("t", 1): store.log(1).log_end_offset})
 
