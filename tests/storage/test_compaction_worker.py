@@ -4,13 +4,14 @@ import signal
 import struct
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any, cast
 
 import msgspec
 import pytest
 
-from penstock.observability.offload import InlineOffload
+from penstock.observability.offload import InlineOffload, ThreadOffload
 from penstock.storage.compaction_rewrite import CompactionJob, CompactionResult, compact
 from penstock.storage.compaction_worker import (
     CompactionError,
@@ -151,6 +152,37 @@ def test_the_offloaded_compactor_works_on_any_file_system() -> None:
     result = asyncio.run(OffloadedCompactor(disk, InlineOffload()).run(job_of(segments, end=3)))
     assert isinstance(result, CompactionResult)
     assert all_pairs(disk, ".log.cleaned") == "1:b=1 2:a=2"
+
+
+def test_a_cancelled_pass_on_a_thread_ends_before_the_cancellation_does_and_writes_no_more() -> None:
+    disk = new_disk()
+    job = job_of(write_log(disk, "a=1|a=2", "b=1|b=2"), end=4)
+    job = msgspec.structs.replace(job, segment_bytes_max=1)  # each segment by itself
+    started, may_go_on = threading.Event(), threading.Event()
+
+    def wait(_path: str) -> None:
+        started.set()
+        may_go_on.wait()
+
+    async def scenario() -> None:
+        threads = ThreadOffload(1, "compactor")
+        disk.before_sync(wait)
+        running = asyncio.ensure_future(OffloadedCompactor(disk, threads).run(job))
+        await asyncio.to_thread(started.wait)
+        running.cancel()
+        for _ in range(10):
+            await asyncio.sleep(0)
+        was_done = running.done()
+        may_go_on.set()
+        await asyncio.wait([running])
+        assert not was_done
+        assert running.cancelled()
+        threads.close()
+
+    asyncio.run(scenario())
+    assert [name for name in disk.list(DIRECTORY) if name.endswith(".log.cleaned")] == [
+        "00000000000000000000.log.cleaned"
+    ]
 
 
 def test_jobs_and_outcomes_survive_the_trip_between_processes() -> None:

@@ -6,21 +6,25 @@ from typing import Any, TypeVar
 import pytest
 
 from penstock.observability.clock import ManualClock
-from penstock.observability.offload import InlineOffload
+from penstock.observability.offload import InlineOffload, Offload
 from penstock.storage.checkpoints import PartitionName
 from penstock.storage.files import FileSystem, RealFileSystem
 from penstock.storage.flusher import Flusher
 from penstock.storage.log.errors import DirectoryInUse, DirectoryMismatch
 from penstock.storage.log.log import Log
+from penstock.storage.log.values import LEADER_EPOCHS
 from penstock.storage.log_store import LogStore
 from penstock.testing.disk import FaultyDisk, Keep
+from penstock.testing.offload import LoopOffload
 from tests.storage.logs import NOW_MS, all_values, append, config_of
 
 T = TypeVar("T")
 ORDERS = bytes(range(16))
 
 
-def open_store(files: FileSystem, directory: str = "/data", node_id: int = 1) -> LogStore:
+def open_store(
+    files: FileSystem, directory: str = "/data", node_id: int = 1, offload: Offload | None = None
+) -> LogStore:
     return LogStore.open(
         directory,
         files=files,
@@ -28,7 +32,7 @@ def open_store(files: FileSystem, directory: str = "/data", node_id: int = 1) ->
         new_cluster_id=lambda: "cluster",
         new_directory_id=lambda: bytes(16),
         clock=ManualClock(NOW_MS),
-        offload=InlineOffload(),
+        offload=offload or InlineOffload(),
     )
 
 
@@ -288,6 +292,29 @@ def test_a_log_that_grows_while_the_store_is_closed_keeps_the_stop_from_counting
     store = open_store(disk.kill())
     assert not store.was_clean
     assert all_values(orders(store)) == ["a", "b"]
+
+
+def test_leader_epochs_that_a_cancelled_checkpoint_could_not_write_are_written_at_the_stop(
+    disk: FaultyDisk,
+) -> None:
+    async def scenario() -> None:
+        store = open_store(disk, offload=LoopOffload())
+        log = orders(store)
+        append(log, "a", epoch=3)
+        await store.checkpoint()
+        append(log, "b", epoch=7)
+        disk.fail("write", LEADER_EPOCHS, times=1)
+        checkpoint = asyncio.ensure_future(store.checkpoint())
+        while log.syncing is None:
+            await asyncio.sleep(0)
+        checkpoint.cancel()  # the broker stops
+        await asyncio.wait([checkpoint])
+        await store.close()
+
+    run(scenario())
+    again = open_store(disk)
+    assert again.was_clean
+    assert orders(again).epochs.latest_epoch == 7
 
 
 def test_much_appended_moves_the_recovery_point_without_being_asked(

@@ -58,10 +58,22 @@ class OffloadedCompactor:
         self._offload = offload
 
     async def run(self, job: CompactionJob) -> CompactionResult:
+        is_cancelled = threading.Event()
+
+        def go_on(_size_bytes: int) -> None:
+            if is_cancelled.is_set():
+                raise CompactionError("the pass was cancelled")
+
+        work = self._offload.start(lambda: compact(self._files, job, go_on))
         try:
-            return await self._offload.run(lambda: compact(self._files, job))
+            return await asyncio.shield(work)
         except CorruptRecords as error:
             raise LogCorrupt(str(error)) from error
+        except asyncio.CancelledError:
+            # A thread does not end by being cancelled, and the directory may soon be that of another log.
+            is_cancelled.set()
+            await asyncio.gather(work, return_exceptions=True)
+            raise
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):

@@ -45,6 +45,7 @@ from penstock.storage.log.errors import DirectoryInUse, DirectoryMismatch, LogCo
 from penstock.storage.log.log import Log
 from penstock.storage.log.repair import LogRepair
 from penstock.storage.log.replay import replay_journal
+from penstock.storage.log.sync import CheckpointJob
 from penstock.storage.log.values import LoadedLog
 from penstock.storage.offset_checkpoints import OffsetCheckpoints
 from penstock.storage.producer_state import EXPIRATION_MS_DEFAULT
@@ -114,6 +115,8 @@ class LogStore:
         self._saving = asyncio.Lock()
         self._checkpointing = asyncio.Lock()
         """Two checkpoints of one log at once would share a temporary file."""
+        self._unfinished: set[asyncio.Future[None]] = set()
+        """Checkpoints that have begun: they end, though whoever wanted them may be cancelled."""
 
     @classmethod
     def open(
@@ -622,8 +625,14 @@ class LogStore:
             )
             return
         if job is not None:
-            await self._offload.run(job.run_noting_failure)
-            LogCheckpoint(log).finish(job, job.failure)
+            finishing = asyncio.ensure_future(self._run_and_finish(log, job))
+            self._unfinished.add(finishing)
+            finishing.add_done_callback(self._unfinished.discard)
+            await asyncio.shield(finishing)
+
+    async def _run_and_finish(self, log: Log, job: CheckpointJob) -> None:
+        await self._offload.run(job.run_noting_failure)
+        LogCheckpoint(log).finish(job, job.failure)
 
     async def allow_truncation(self, log: Log, offset: int) -> None:
         """Lower what the disk says is durable, so that the log may drop what it has from `offset` on, or go on there.
@@ -712,8 +721,8 @@ class LogStore:
         if flusher is not None:
             await flusher.drain()
         self._due.clear()
-        if self._tasks:
-            await asyncio.wait(self._tasks)
+        if running := self._tasks | self._unfinished:
+            await asyncio.wait(running)
         logs = list(self._logs.values())
         waiting = iter(logs)
         await asyncio.gather(*(self._close_each(waiting) for _ in range(_CLOSES_AT_ONCE)))
@@ -773,8 +782,7 @@ class LogStore:
         for log in logs:
             job = LogCheckpoint(log).begin_close()
             if job is not None:
-                await self._offload.run(job.run_noting_failure)
-                LogCheckpoint(log).finish(job, job.failure)
+                await self._run_and_finish(log, job)
 
 
 def _require_no_logs(files: FileSystem, directory: str) -> None:

@@ -11,17 +11,17 @@ from penstock.cluster.raft.log import StoredRaftLog
 from penstock.protocol.wire import Buffer
 from penstock.testing.simulation.broker import run_simulated
 from penstock.testing.simulation.loop import SimulatedLoop
+from tests.cluster.raft.support import batch
 
 
-class EmptyLog:
-    """There is nothing to be applied in it: only offsets count here."""
+class FakeLog:
+    """It has one record at each offset."""
 
     start_offset = 0
 
-    async def batches(self, _start_offset: int, _end_offset: int) -> AsyncIterator[Buffer]:
-        nothing: tuple[Buffer, ...] = ()
-        for batch in nothing:
-            yield batch
+    async def batches(self, start_offset: int, end_offset: int) -> AsyncIterator[Buffer]:
+        for offset in range(start_offset, end_offset):
+            yield batch("record", epoch=1, offset=offset)
 
 
 class Machine:
@@ -38,7 +38,7 @@ class Machine:
 class Subject:
     def __init__(self) -> None:
         self.applier = Applier(
-            cast("StoredRaftLog", EmptyLog()),
+            cast("StoredRaftLog", FakeLog()),
             Machine(),
             voters_at=lambda _end_offset: None,
             on_snapshot=lambda _snapshot: None,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from penstock.cluster.raft.applying import Applier
-from penstock.cluster.raft.effects import InstallSnapshot
+from penstock.cluster.raft.effects import Committed, InstallSnapshot
 from penstock.cluster.raft.log import StoredRaftLog
 from penstock.cluster.raft.records import kraft_version_batch, leader_change_batch, voters_batch
 from penstock.cluster.raft.snapshots import snapshot_batches
@@ -21,7 +21,7 @@ from penstock.observability.offload import InlineOffload
 from penstock.protocol.records.batch import iter_batches_strict
 from penstock.protocol.wire import Buffer
 from penstock.storage.flusher import Flusher
-from penstock.storage.log.errors import LogCorrupt
+from penstock.storage.log.errors import LogCorrupt, StorageFailure
 from penstock.storage.log_store import LogStore
 from penstock.testing.disk import FaultyDisk, Keep, PowerCut
 from tests.cluster.raft.support import batch, voters
@@ -260,32 +260,58 @@ async def test_half_a_snapshot_is_none(opened: Opened) -> None:
     assert not [path for path in again.disk.paths() if path.endswith(".part")]
 
 
+class Machine:
+    def __init__(self) -> None:
+        self.applied: list[int] = []
+        """The offsets of batches."""
+        self.loaded: list[int] = []
+        """The ends of snapshots."""
+
+    async def apply(self, batches: Buffer) -> None:
+        self.applied += [header.base_offset for _, header in iter_batches_strict(batches)]
+
+    async def load(self, content: Iterable[bytes], end_offset: int) -> None:
+        list(content)
+        self.loaded.append(end_offset)
+
+    def snapshot(self) -> Iterable[bytes]:
+        return ()
+
+    def leader_changed(self, leader_id: int | None, epoch: int) -> None: ...
+
+
+@on_a_loop
+async def test_what_a_failed_disk_does_not_have_for_sure_does_not_count_as_applied(opened: Opened) -> None:
+    """The two other voters have committed it, and the leader's answer came before the sync here failed."""
+    log, machine = opened.log, Machine()
+    applier = Applier(log, machine, voters_at=lambda _offset: None, on_snapshot=lambda _snapshot: None)
+    log.append(batch("durable here", epoch=1, offset=0))
+    await log.sync()
+    log.append(batch("durable elsewhere", epoch=1, offset=1))
+    opened.disk.fail("sync", "__cluster_metadata")
+    with pytest.raises(StorageFailure):
+        await log.sync()
+    waiter: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    applier.answer_when_applied(waiter, 1, 1)
+    applier.add(Committed(2))
+    await applier.catch_up()
+    assert machine.applied == [0]
+    assert applier.applied_offset == 1
+    assert not waiter.done()
+
+
 @on_a_loop
 async def test_a_snapshot_that_a_newer_one_replaced_before_it_was_loaded_is_passed_over(
     opened: Opened,
 ) -> None:
     """The state machine was slow, and two snapshots of the leader were installed meanwhile."""
-    loaded: list[int] = []
-
-    class Machine:
-        async def apply(self, batches: Buffer) -> None: ...
-
-        async def load(self, content: Iterable[bytes], end_offset: int) -> None:
-            list(content)
-            loaded.append(end_offset)
-
-        def snapshot(self) -> Iterable[bytes]:
-            return ()
-
-        def leader_changed(self, leader_id: int | None, epoch: int) -> None: ...
-
-    log = opened.log
-    applier = Applier(log, Machine(), voters_at=lambda _offset: None, on_snapshot=lambda _snapshot: None)
+    log, machine = opened.log, Machine()
+    applier = Applier(log, machine, voters_at=lambda _offset: None, on_snapshot=lambda _snapshot: None)
     for snapshot in (LogPosition(1, 100), LogPosition(1, 200)):
         content = b"".join(snapshot_batches(snapshot, None, (), timestamp=0))
         await log.store_chunk(snapshot, 0, content)
         await log.install(snapshot)
         applier.add(InstallSnapshot(snapshot))
     await applier.catch_up()
-    assert loaded == [200]
+    assert machine.loaded == [200]
     assert applier.applied_offset == 200

@@ -9,6 +9,7 @@ import pytest
 from penstock.storage.checkpoints import HIGH_WATERMARKS, RECOVERY_POINTS, PartitionName
 from penstock.storage.journal.reading import list_files, read_journal
 from penstock.storage.log.errors import StorageError
+from penstock.storage.log.log import Log
 from penstock.testing.disk import FaultyDisk, Keep
 from tests.storage.journal.store import DATA, OTHER_TOPIC_ID, Store
 from tests.storage.journal.test_journal_model import values_of
@@ -161,6 +162,28 @@ def test_a_truncation_waits_for_one_round_of_the_journal_and_not_until_nobody_wr
         await asyncio.gather(*producers)
         assert journal._round < 100
         await truncation
+
+    asyncio.run(run())
+
+
+def is_syncing(log: Log) -> bool:
+    return log.syncing is not None
+
+
+def test_a_truncation_that_is_cancelled_gives_back_the_files_that_it_syncs() -> None:
+    async def run() -> None:
+        store = await written()
+        log = store.log(1)
+        truncation = asyncio.ensure_future(store.logs.allow_truncation(log, 1))
+        while not is_syncing(log):
+            await asyncio.sleep(0)
+        truncation.cancel()
+        for _ in range(30):
+            await asyncio.sleep(0)
+        assert not is_syncing(log)
+        assert log.segments_durable_offset == 3
+        log.release()
+        assert not [path for path in log.cache._handles if "t-1" in path]
 
     asyncio.run(run())
 

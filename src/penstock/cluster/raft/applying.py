@@ -13,6 +13,7 @@ from penstock.cluster.raft.errors import NotLeader
 from penstock.cluster.raft.log import StoredRaftLog
 from penstock.cluster.raft.values import LogPosition
 from penstock.cluster.raft.voters import VoterSet
+from penstock.protocol.records.batch import iter_batches
 from penstock.protocol.wire import Buffer
 from penstock.storage.log.errors import OffsetOutOfRange
 
@@ -111,8 +112,10 @@ class Applier:
     async def _apply_up_to(self, offset: int) -> None:
         async for batches in self._log.batches(self.applied_offset, offset):
             await self._machine.apply(batches)
-        self.applied_offset = max(self.applied_offset, offset)
-        for last_offset in [each for each in self._waiting if each < offset]:
+            for _, header in iter_batches(batches):
+                self.applied_offset = header.next_offset
+        # They end early when the disk has failed: what is not durable here for sure is left to the watcher.
+        for last_offset in [each for each in self._waiting if each < self.applied_offset]:
             _, waiter = self._waiting.pop(last_offset)
             if not waiter.done():
                 waiter.set_result(last_offset)

@@ -366,11 +366,13 @@ class RaftDriver:
     def _note_appended(self, effect: AppendAnswered) -> None:
         waiter = effect.token
         assert isinstance(waiter, asyncio.Future)
+        if waiter.done():
+            return  # whoever waited was cancelled
         if self._refusal is not None:
             waiter.set_exception(self._refusal)
         elif effect.error is ErrorCode.NONE:
             self._applier.answer_when_applied(waiter, effect.last_offset, self.node.epoch)
-        elif not waiter.done():
+        else:
             waiter.set_exception(self._not_leader())
 
     def _not_leader(self) -> NotLeader:

@@ -388,6 +388,11 @@ class Journal:
                 jobs.append((log, log.begin_sync()))
             except OSError as error:
                 _log.warning("a segment could not be opened to sync it: %s", error.strerror)
+        await asyncio.shield(
+            self._run_and_finish(jobs)
+        )  # a truncation that is cancelled leaves no sync unfinished
+
+    async def _run_and_finish(self, jobs: Sequence[tuple[JournaledLog, SyncJob]]) -> None:
         await self._offload.run(partial(_run_all, [job for _, job in jobs]))
         for log, job in jobs:
             if log.finish_sync(job, job.failure):

@@ -1,9 +1,12 @@
 """The quorum as it really runs: its driver on the real log over faulty disks, speaking Kafka's bytes."""
 
+import asyncio
+import errno
 from functools import partial
 
 import pytest
 
+from penstock.protocol.records.builder import NewRecord, build_batch
 from penstock.testing.simulation.broker import run_simulated
 from penstock.testing.simulation.loop import SimulatedLoop
 from penstock.testing.simulation.raft.drivers import SimulatedQuorum
@@ -39,3 +42,26 @@ def test_a_quorum_of_one_leads_when_its_start_returns_and_goes_on_after_a_power_
 
     values, _ = run_simulated(1, alone)
     assert values == [b"kept"]
+
+
+def test_a_cancelled_append_that_a_full_disk_refuses_does_not_end_the_driver() -> None:
+    async def alone(loop: SimulatedLoop) -> list[bytes]:
+        quorum = SimulatedQuorum(loop, 1, voter_count=1)
+        machine = quorum.machines[0]
+        await loop.run_on(machine.name, machine.start())
+        driver = machine.driver
+        assert driver is not None
+        fault = machine.disk.fail("write", "__cluster_metadata", error=errno.ENOSPC)
+        appending = asyncio.create_task(
+            driver.append(build_batch([NewRecord(value=b"x")]), driver.node.epoch)
+        )
+        while not driver._appending:
+            await asyncio.sleep(0)
+        appending.cancel()
+        await asyncio.sleep(1)
+        machine.disk.heal(fault)
+        await quorum.append_one(driver, b"later")
+        return quorum.acked
+
+    acked, _ = run_simulated(1, alone)
+    assert acked == [b"later"]
