@@ -625,13 +625,18 @@ class LogStore:
             )
             return
         if job is not None:
-            finishing = asyncio.ensure_future(self._run_and_finish(log, job))
-            self._unfinished.add(finishing)
-            finishing.add_done_callback(self._unfinished.discard)
-            await asyncio.shield(finishing)
+            await self._run_and_finish(log, job)
 
     async def _run_and_finish(self, log: Log, job: CheckpointJob) -> None:
-        await self._offload.run(job.run_noting_failure)
+        """Begin at once, and end though the caller is cancelled: the next sync of the log waits for this one."""
+        running = self._offload.start(job.run_noting_failure)
+        finishing = asyncio.ensure_future(self._finish(log, job, running))
+        self._unfinished.add(finishing)
+        finishing.add_done_callback(self._unfinished.discard)
+        await asyncio.shield(finishing)
+
+    async def _finish(self, log: Log, job: CheckpointJob, running: "asyncio.Future[None]") -> None:
+        await running
         LogCheckpoint(log).finish(job, job.failure)
 
     async def allow_truncation(self, log: Log, offset: int) -> None:
