@@ -296,6 +296,48 @@ def test_a_follower_below_its_leaders_start_begins_anew_there(tmp_path: Path) ->
     run(tmp_path, scenario)
 
 
+def test_records_that_no_leader_can_compare_any_more_are_forgotten_with_what_they_said_of_producers(
+    tmp_path: Path,
+) -> None:
+    """Another record may have stood there, such as the end of a transaction that is open here."""
+
+    async def scenario(stage: Stage) -> None:
+        stage.holds(records(0, "a", epoch=1), records(1, "never committed", epoch=2))
+        stage.replica.log.producers.mark_unverified(
+            0
+        )  # stands for anything that the records said of producers
+        stage.fetcher.follow(stage.replica)
+        assert wanted(await stage.asked(1)) == [(0, 2, 2)]
+        stage.leader.answer(records=records(2, "c"), high_watermark=3, log_start_offset=2)
+        assert wanted(await stage.asked(2)) == [(0, 3, 3)]
+        log = stage.replica.log
+        assert (log.log_start_offset, log.log_end_offset) == (2, 3)
+        assert log.first_unstable_offset is None
+
+    run(tmp_path, scenario)
+
+
+@pytest.mark.parametrize(
+    ("epoch", "high_watermark"), [(3, 1), (2, 2)], ids=["of the same leader", "known to be committed"]
+)
+def test_records_that_are_deleted_at_the_leader_and_cannot_differ_there_are_not_forgotten(
+    tmp_path: Path, epoch: int, high_watermark: int
+) -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.holds(records(0, "a", "b", epoch=epoch))
+        await stage.taken()
+        stage.following(stage.replica).follow_offsets(high_watermark, 0)
+        assert stage.replica.high_watermark == high_watermark
+        stage.fetcher.follow(stage.replica)
+        await stage.asked(1)
+        generation = stage.replica.log.generation
+        stage.leader.answer(records=b"", high_watermark=2, log_start_offset=2)
+        await stage.asked(2)
+        assert stage.replica.log.generation == generation, "nothing was truncated"
+
+    run(tmp_path, scenario)
+
+
 def test_a_follower_catches_up_with_a_leader_whose_log_starts_inside_a_batch(tmp_path: Path) -> None:
     """DeleteRecords moves the start to any record; the leader still sends the whole batch that holds it."""
 

@@ -235,6 +235,13 @@ class Fetcher:
     async def _append(self, followed: FollowedPartition, answer: Append) -> Commit | None:
         replica = followed.replica
         try:
+            if position.must_start_over(
+                answer,
+                _view(replica),
+                high_watermark=replica.high_watermark,
+                leader_epoch=followed.leader_epoch,
+            ):
+                await self._forget_deleted(followed, answer.log_start_offset)
             start = position.start_before(answer.records, _view(replica))
             if start is not None:
                 await self._start_at_batch(followed, start)
@@ -247,6 +254,20 @@ class Fetcher:
         followed.lacks_space = False
         self._throttle.record(replica, len(answer.records))
         return commit
+
+    async def _forget_deleted(self, followed: FollowedPartition, log_start_offset: int) -> None:
+        replica = followed.replica
+        end_offset = replica.log.log_end_offset
+        await followed.start_over(log_start_offset)
+        log.info(
+            "Truncated %s-%d fully, from offset %d: its leader in epoch %d has deleted all records below %d, "
+            "so the last records here cannot be compared",
+            replica.topic,
+            replica.partition,
+            end_offset,
+            followed.leader_epoch,
+            log_start_offset,
+        )
 
     async def _start_at_batch(self, followed: FollowedPartition, base_offset: int) -> None:
         """Until `_take_over` the log starts a few records before its leader's."""

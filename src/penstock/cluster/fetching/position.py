@@ -90,6 +90,16 @@ def start_before(records: Buffer, log: LogView) -> int | None:
     return None
 
 
+def must_start_over(answer: Append, log: LogView, *, high_watermark: int, leader_epoch: int) -> bool:
+    """Whether the last records here are an earlier leader's, are not known to be committed and cannot be compared.
+
+    The leader has deleted all that this log has, so it does not know what stood there. It may have been something else,
+    such as the end of a transaction that would stay open here for ever.
+    """
+    is_deleted = answer.log_start_offset >= log.end_offset
+    return is_deleted and high_watermark < log.end_offset and 0 <= log.latest_epoch < leader_epoch
+
+
 def truncation_offset(truncate: Truncate, own_epoch: int, own_end_offset: int, end_offset: int) -> int:
     """Where to cut. `own_epoch` is the greatest known here at or below the leader's, and where that ends here.
 
