@@ -1,13 +1,12 @@
-"""After a kill a broker recovers its partitions before it serves, with their syncs side by side.
-
-Without a journal, that is: it would tell that nothing needs a sync.
-"""
+"""After a kill a broker recovers its partitions before it serves: with one sync of the file system, or side by side."""
 
 import asyncio
 import contextlib
 import shutil
 import threading
 from pathlib import Path
+
+import pytest
 
 from penstock.config.broker import BrokerConfig
 from penstock.server.broker import Broker
@@ -25,6 +24,10 @@ class Rendezvous(RealFileSystem):
         self._topic = topic
         self._all_begun = threading.Barrier(PARTITIONS, timeout=60)
         self.synced: set[str] = set()
+
+    @property
+    def can_sync_all(self) -> bool:
+        return False
 
     def sync_dir(self, path: str) -> None:
         if self._topic in path and len(self.synced) < PARTITIONS:
@@ -51,35 +54,50 @@ async def test_partitions_are_made_durable_side_by_side(tmp_path: Path) -> None:
 
 
 class Held(RealFileSystem):
-    """Syncs of a topic's directories wait to be let go."""
+    """Syncs of the whole file system, or of a topic's directories where that cannot be, wait to be let go."""
 
-    def __init__(self, topic: str) -> None:
+    def __init__(self, topic: str, *, can_sync_all: bool) -> None:
         self._topic = topic
+        self._can_sync_all = can_sync_all
         self.has_begun = threading.Event()
         self.let_go = threading.Event()
 
+    @property
+    def can_sync_all(self) -> bool:
+        return self._can_sync_all and super().can_sync_all
+
+    def sync_all(self, directory: str) -> None:
+        self._hold()
+        super().sync_all(directory)
+
     def sync_dir(self, path: str) -> None:
-        if self._topic in path:
-            self.has_begun.set()
-            self.let_go.wait(60)
+        if self._topic in path and not self.can_sync_all:
+            self._hold()
         super().sync_dir(path)
 
+    def _hold(self) -> None:
+        self.has_begun.set()
+        self.let_go.wait(60)
 
-async def killed_broker(tmp_path: Path) -> tuple[Broker, Held]:
+
+async def killed_broker(tmp_path: Path, *, can_sync_all: bool) -> tuple[Broker, Held]:
     running, killed = tmp_path / "running", tmp_path / "killed"
     async with running_broker(running) as live:
         client = await live.connect()
         topic = await client.create_topic()
         await client.produce(topic, batch(b"0"))
         shutil.copytree(running, killed, ignore=shutil.ignore_patterns(".journal.*"))
-    files = Held(topic.name)
+    files = Held(topic.name, can_sync_all=can_sync_all)
     config = BrokerConfig({"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": str(killed), "node.id": "1"})
     return Broker(config, real_ports(files=files)), files
 
 
-async def test_decisions_do_not_wait_for_partitions_that_are_being_recovered(tmp_path: Path) -> None:
+@pytest.mark.parametrize("can_sync_all", [True, False])
+async def test_decisions_do_not_wait_for_partitions_that_are_being_recovered(
+    tmp_path: Path, can_sync_all: bool
+) -> None:
     """The node that recovers may be the controller of a whole cluster."""
-    broker, files = await killed_broker(tmp_path)
+    broker, files = await killed_broker(tmp_path, can_sync_all=can_sync_all)
     starting = asyncio.ensure_future(broker.start())
     try:
         await asyncio.to_thread(files.has_begun.wait, 60)
@@ -96,8 +114,11 @@ async def test_decisions_do_not_wait_for_partitions_that_are_being_recovered(tmp
         await broker.stop()
 
 
-async def test_a_start_that_is_given_up_while_partitions_are_recovered_ends(tmp_path: Path) -> None:
-    broker, files = await killed_broker(tmp_path)
+@pytest.mark.parametrize("can_sync_all", [True, False])
+async def test_a_start_that_is_given_up_while_partitions_are_recovered_ends(
+    tmp_path: Path, can_sync_all: bool
+) -> None:
+    broker, files = await killed_broker(tmp_path, can_sync_all=can_sync_all)
     starting = asyncio.ensure_future(broker.start())
     await asyncio.to_thread(files.has_begun.wait, 60)
     starting.cancel()

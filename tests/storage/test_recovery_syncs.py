@@ -67,6 +67,68 @@ def test_what_is_left_is_durable_after_the_sync(machine: Machine) -> None:
     assert machine.values_after_power_cut() == ["durable", "in the page cache"]
 
 
+def test_one_sync_of_the_file_system_makes_all_durable_that_is_open(machine: Machine) -> None:
+    with machine.store.leaving_syncs():
+        log = orders(machine.store)
+    before = machine.disk.operation_count
+    asyncio.run(machine.store.sync_opened())
+    assert "sync_all" in {operation for operation, _ in machine.disk.operations[before:]}
+    assert (log.durable_offset, log.segments_durable_offset, log.has_unsynced) == (2, 2, False)
+    assert log.may_journal
+    assert machine.values_after_power_cut() == ["durable", "in the page cache"]
+
+
+def test_a_sync_of_the_file_system_that_fails_takes_the_open_logs_offline(machine: Machine) -> None:
+    with machine.store.leaving_syncs():
+        log = orders(machine.store)
+    machine.disk.fail("sync_all")
+    asyncio.run(machine.store.sync_opened())
+    assert log.failure is not None
+    assert log.committed_offset == 0
+
+
+def test_what_is_appended_during_a_sync_of_the_file_system_waits_for_another(machine: Machine) -> None:
+    with machine.store.leaving_syncs():
+        log = orders(machine.store)
+
+    def append_once(_path: str) -> None:
+        if log.log_end_offset == 2:
+            append(log, "meanwhile")
+
+    machine.disk.before_sync(append_once)
+    asyncio.run(machine.store.sync_opened())
+    assert (log.durable_offset, log.has_unsynced) == (2, True)
+
+
+def test_a_log_that_is_being_synced_is_left_to_that_sync(machine: Machine) -> None:
+    with machine.store.leaving_syncs():
+        log = orders(machine.store)
+    job = log.begin_sync()
+    append(log, "meanwhile")
+    asyncio.run(machine.store.sync_opened())
+    assert (log.durable_offset, log.syncing) == (0, job)
+
+
+def test_where_there_is_no_sync_of_the_file_system_everything_waits_for_that_of_its_log(
+    machine: Machine,
+) -> None:
+    machine.disk.can_sync_all = False
+    with machine.store.leaving_syncs():
+        log = orders(machine.store)
+    asyncio.run(machine.store.sync_opened())
+    assert (log.durable_offset, log.has_unsynced) == (0, True)
+
+
+def test_a_log_that_is_first_used_after_a_crash_puts_nothing_into_a_journal_before_a_sync(
+    machine: Machine,
+) -> None:
+    log = orders(machine.store)
+    append(log, "first")
+    assert not log.may_journal
+    sync(log)
+    assert log.may_journal
+
+
 def test_who_stops_before_that_sync_leaves_all_durable(machine: Machine) -> None:
     with machine.store.leaving_syncs():
         orders(machine.store)

@@ -394,3 +394,21 @@ def test_the_room_that_is_left_is_told() -> None:
     disk.fail("usage", error=errno.EIO)
     with pytest.raises(OSError, match="/data"):
         disk.usage("/data")
+
+
+@pytest.mark.parametrize("cut_at", range(5))
+def test_a_sync_of_everything_makes_files_and_names_durable_unless_the_power_fails_in_it(cut_at: int) -> None:
+    disk = FaultyDisk(Random(1))
+    disk.make_dirs("/d")
+    for name in "ab":
+        file = disk.open(f"/d/{name}", create=True)
+        file.write([b"x"], 0)
+    disk.cut_power_at(cut_at)
+    if cut_at == 4:  # the beginning, two files, the names
+        disk.sync_all("/d")
+        disk = disk.crash()
+        assert [read_whole(disk, path) for path in disk.paths()] == [b"x", b"x"]
+    else:
+        with pytest.raises(PowerCut):
+            disk.sync_all("/d")
+        assert disk.crash().paths() == []

@@ -14,15 +14,12 @@ from penstock.cli.errors import CommandError
 from penstock.storage.directory_files import encode_uuid, read_clean_mark, read_topic_id
 from penstock.storage.files import Buffer, RealFileSystem, read_whole
 from penstock.storage.journal.entries import (
-    ENTRY_BYTES,
     HEADER_BYTES,
     Entry,
     Kind,
     NotAJournal,
     decode_header,
-    decode_segments,
     decode_start,
-    guess_entry,
 )
 from penstock.storage.journal.reading import FoundJournal, PartitionId, Piece, find_entries, read_journal
 
@@ -31,7 +28,7 @@ _LEFT_OVER: Final = "left over from an earlier use of the file, or from a round 
 
 
 class JournalEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """An entry, or a place where none can be read. Of a damaged entry the fields are what it says of itself."""
+    """An entry, whose records may be damaged, or a place where none can be read."""
 
     file: str
     file_number: int
@@ -106,17 +103,11 @@ class JournalFile:
         position = HEADER_BYTES
         for begin, entry in find_entries(self._data, self._header.crc):
             if begin != position:
-                yield self._between(position, begin)
-            yield self._shown(begin, entry, is_crc_valid=True), _records_of(entry)
-            position = begin + ENTRY_BYTES + len(entry.payload)
+                yield self._nothing(position, begin, _NO_ENTRY), b""
+            yield self._shown(begin, entry), entry.payload if entry.is_sound else b""
+            position = begin + entry.size_bytes
         if bytes(self._data[position:]).strip(b"\0"):
             yield self._nothing(position, len(self._data), _LEFT_OVER), b""
-
-    def _between(self, begin: int, end: int) -> tuple[JournalEntry, Buffer]:
-        entry = guess_entry(self._data, begin)
-        if entry is None:
-            return self._nothing(begin, end, _NO_ENTRY), b""
-        return self._shown(begin, entry, is_crc_valid=False), b""
 
     def _nothing(self, begin: int, end: int, what: str) -> JournalEntry:
         return JournalEntry(
@@ -128,46 +119,31 @@ class JournalFile:
             detail=what,
         )
 
-    def _shown(self, position: int, entry: Entry, *, is_crc_valid: bool) -> JournalEntry:
+    def _shown(self, position: int, entry: Entry) -> JournalEntry:
         has_records = entry.kind is Kind.APPEND
-        has_partition = entry.kind not in (Kind.START, Kind.SEGMENTS)
+        has_partition = entry.kind is not Kind.START
         return JournalEntry(
             file=self._name,
             file_number=self.number,
             position=position,
-            size_bytes=ENTRY_BYTES + len(entry.payload),
-            crc_valid=is_crc_valid,
+            size_bytes=entry.size_bytes,
+            crc_valid=entry.is_sound,
             round=entry.round,
             kind=entry.kind.name.lower(),
             partition=self._names.of(PartitionId(entry.topic_id, entry.partition)) if has_partition else None,
             leader_epoch=entry.leader_epoch if has_records else None,
             base_offset=entry.base_offset if has_records else None,
             end_offset=entry.end_offset if has_records else None,
-            detail=self._detail(entry),
+            detail=_detail(entry),
         )
 
-    def _detail(self, entry: Entry) -> str | None:
-        if entry.kind is Kind.SEGMENTS:
-            durable = [
-                f"{self._names.of(PartitionId(topic_id, partition))} up to {end_offset}"
-                for topic_id, partition, end_offset in decode_segments(entry)
-            ]
-            return "; ".join(durable)
-        if entry.kind is Kind.TRUNCATION:
-            return f"from offset {entry.end_offset} on"
-        start = decode_start(entry)
-        if start is None:
-            return None
-        before = (
-            f", file {start.previous_number} ends at byte {start.previous_bytes}"
-            if start.previous_number
-            else ""
-        )
-        return f"file {start.oldest_number} is the oldest" + before
 
-
-def _records_of(entry: Entry) -> Buffer:
-    return entry.payload if entry.kind is Kind.APPEND else b""
+def _detail(entry: Entry) -> str | None:
+    start = decode_start(entry)
+    if start is None:
+        return None
+    before = f", round {start.complete_round} was the last complete one" if start.complete_round else ""
+    return f"file {start.oldest_number} is the oldest" + before
 
 
 class Unreplayed(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -229,10 +205,10 @@ def _beyond(partition: Partition, pieces: Sequence[Piece]) -> Iterator[Unreplaye
     for piece in pieces:
         if piece.end_offset <= end_offset:
             continue
-        if piece.base_offset > end_offset or not piece.records:
+        if piece.base_offset > end_offset or piece.is_damaged:
             if begin_offset < end_offset:
                 yield part(begin_offset, end_offset, is_lost=False)
-            lost_until = piece.base_offset if piece.records else piece.end_offset
+            lost_until = piece.end_offset if piece.is_damaged else piece.base_offset
             yield part(end_offset, lost_until, is_lost=True)
             begin_offset = lost_until
         end_offset = piece.end_offset

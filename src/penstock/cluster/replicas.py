@@ -246,24 +246,25 @@ class Replicas:
             or self.topic_config(each.topic).flush_messages != 1
         ]
         if not replicas:
-            self._store.recovered()
+            await self._store.recovered()
             return
         log.info("recovering %d partitions after an unclean shutdown", len(replicas))
         clock = self.deps.clock
         began_ms = clock.monotonic_ms()
-        syncs: dict[Replica, asyncio.Future[None]] = {}
+        opened: list[Replica] = []
         pace = _Pace(clock)
         for replica in replicas:
             with self._store.leaving_syncs():
-                is_open = self._open(replica)
-            if is_open and replica.log.has_unsynced:
-                syncs[replica] = self.deps.flusher.sync(replica.log)
+                if self._open(replica):
+                    opened.append(replica)
             await pace.breathe()
+        await self._store.sync_opened()
+        syncs = [self.deps.flusher.sync(each.log) for each in opened if each.log.has_unsynced]
         if syncs:
-            await asyncio.wait(syncs.values())  # unlike `gather` it leaves them to others if it is cancelled
-        for replica in syncs:
+            await asyncio.wait(syncs)  # unlike `gather` it leaves them to others if it is cancelled
+        for replica in opened:
             replica.recovered()  # or its log has failed, and says so itself
-        self._store.recovered({_id_of(each) for each in replicas if not each.is_open})
+        await self._store.recovered({_id_of(each) for each in replicas if not each.is_open})
         duration_s = (clock.monotonic_ms() - began_ms) / 1000
         log.info("recovered %d partitions in %.1f s", len(replicas), duration_s)
 

@@ -7,11 +7,15 @@ What is created belongs to the broker's user alone, whatever the umask: records,
 """
 
 import contextlib
+import ctypes
 import errno
 import fcntl
+import functools
 import os
+import re
 import stat
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 Buffer = bytes | bytearray | memoryview
@@ -92,6 +96,15 @@ class FileSystem(Protocol):
 
     def sync_dir(self, path: str) -> None:
         """Make creations, renames and removals in this directory survive a power cut."""
+        ...
+
+    @property
+    def can_sync_all(self) -> bool:
+        """Whether there is `sync_all`."""
+        ...
+
+    def sync_all(self, directory: str) -> None:
+        """Make all files and names survive a power cut that are on the file system of this directory."""
         ...
 
     def lock(self, path: str) -> contextlib.AbstractContextManager[None]:
@@ -236,6 +249,21 @@ class RealFileSystem:
         finally:
             os.close(fd)
 
+    @property
+    def can_sync_all(self) -> bool:
+        return _find_syncfs() is not None
+
+    def sync_all(self, directory: str) -> None:
+        syncfs = _find_syncfs()
+        assert syncfs is not None
+        fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            if syncfs(fd) != 0:
+                number = ctypes.get_errno()
+                raise OSError(number, os.strerror(number), directory)
+        finally:
+            os.close(fd)
+
     @contextlib.contextmanager
     def lock(self, path: str) -> Iterator[None]:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
@@ -244,6 +272,20 @@ class RealFileSystem:
             yield
         finally:
             os.close(fd)
+
+
+@functools.cache
+def _find_syncfs() -> Callable[[int], int] | None:
+    """Linux's `syncfs`; None where it is missing, is not allowed, or does not report failed writes (before 5.8)."""
+    if sys.platform != "linux" or _kernel_version() < (5, 8):
+        return None
+    syncfs: Callable[[int], int] | None = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
+    is_there = syncfs is not None and syncfs(-1) != 0 and ctypes.get_errno() == errno.EBADF
+    return syncfs if is_there else None
+
+
+def _kernel_version() -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", os.uname().release)[:2])
 
 
 TEMPORARY = ".tmp"

@@ -11,7 +11,6 @@ the first of them; nobody waits for that.
 """
 
 import asyncio
-import logging
 from collections import deque
 from collections.abc import Sequence
 from functools import partial
@@ -26,10 +25,8 @@ from penstock.storage.journal.journal import Journal
 from penstock.storage.journal.records import JournalRecords
 from penstock.storage.log.errors import StorageFailure
 from penstock.storage.log.log import Log
-from penstock.storage.log.sync import SyncJob
+from penstock.storage.log.sync import SyncJob, run_all
 from penstock.storage.ring import Ended, SyncRing
-
-_log = logging.getLogger(__name__)
 
 _LANES = 8
 """How many threads at most share the syncs of one turn: the kernel joins syncs that run at the same time."""
@@ -62,7 +59,7 @@ class Flusher:
     ) -> None:
         """`in_flight_max` is how many logs are synced at once: each holds its files open meanwhile.
 
-        Without a `ring`, which may be closed after `drain`, all syncs run where `offload` runs them.
+        Without a `ring`, which is not used after `drain`, all syncs run where `offload` runs them.
         """
         self._offload = offload
         self._clock = clock
@@ -128,8 +125,6 @@ class Flusher:
             syncs = next(iter(self._rounds.values()))
             syncs.current = (*syncs.current, ended)
             await asyncio.wait((ended,))
-        if self._ring is not None:
-            self._ring.unwatch()
         self._ring = None
 
     async def _sync_later(self, log: Log, delay_ms: int) -> None:
@@ -229,7 +224,7 @@ class Flusher:
         for lane in range(lanes):
             part = ready[lane::lanes]
             jobs = [syncs.job for _, syncs in part if isinstance(syncs.job, SyncJob)]
-            self._offload.call(partial(_run_all, jobs), partial(self._ended, part))
+            self._offload.call(partial(run_all, jobs), partial(self._ended, part))
 
     def _leave_to_kernel(self, ring: SyncRing, ready: list[tuple[Log, _Round]]) -> list[tuple[Log, _Round]]:
         """Begin what the kernel can do alone; gives what is left for the threads."""
@@ -285,10 +280,7 @@ class Flusher:
         failure = job.failure
         if failure is None and error is not None:
             failure = OSError(str(error))
-        is_further = log.finish_sync(job, failure)
-        if self._journal is not None and log.failure is None:
-            self._journal.note_segments_durable(log)
-        return is_further
+        return log.finish_sync(job, failure)
 
     def _notify(self) -> None:
         advanced, self._advanced = self._advanced, []
@@ -306,15 +298,6 @@ class Flusher:
         else:
             _resolve(syncs.following, log.failure)
             del self._rounds[log]
-
-
-def _run_all(jobs: Sequence[SyncJob]) -> None:
-    """On a thread: one log's failure is its own."""
-    for job in jobs:
-        try:
-            job.run()
-        except OSError:
-            _log.debug("a sync failed; the log that it belongs to says so")
 
 
 def _resolve(waiters: "Sequence[asyncio.Future[None]]", failure: StorageFailure | None) -> None:

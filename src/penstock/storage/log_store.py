@@ -37,15 +37,14 @@ from penstock.storage.file_cache import FileCache
 from penstock.storage.files import FileSystem
 from penstock.storage.flusher import Flusher
 from penstock.storage.inventory import LogInventory, SegmentInventory
-from penstock.storage.journal.entries import Kind
 from penstock.storage.journal.journal import Journal
-from penstock.storage.journal.reading import PartitionId, Piece, read_journal
+from penstock.storage.journal.reading import FoundJournal, PartitionId, Piece, first_unsynced, read_journal
 from penstock.storage.log.checkpoint import LogCheckpoint
 from penstock.storage.log.errors import DirectoryInUse, DirectoryMismatch, LogCorrupt, StorageError
 from penstock.storage.log.log import Log
 from penstock.storage.log.repair import LogRepair
 from penstock.storage.log.replay import replay_journal
-from penstock.storage.log.sync import CheckpointJob
+from penstock.storage.log.sync import CheckpointJob, SyncJob, sync_segments
 from penstock.storage.log.values import LoadedLog
 from penstock.storage.offset_checkpoints import OffsetCheckpoints
 from penstock.storage.producer_state import EXPIRATION_MS_DEFAULT
@@ -175,7 +174,9 @@ class LogStore:
         self, size_bytes: int, new_nonce: Callable[[], bytes], ring: SyncRing | None
     ) -> Journal | None:
         """Reads what it holds, after a crash. Waits for the disk."""
-        found = read_journal(self._files, self.directory, headers_only=self.was_clean)
+        found = read_journal(
+            self._files, self.directory, directory_id=self.directory_id, headers_only=self.was_clean
+        )
         self.journal_damage = tuple(found.damage)
         self._knows_suspects = bool(found.files) and not found.damage
         for damage in found.damage:
@@ -187,8 +188,7 @@ class LogStore:
             )
         try:
             if size_bytes == 0 and not found.pieces:
-                for each in found.files:
-                    self._files.remove(each.path)
+                self._remove_journal(found)
                 return None
             return Journal(
                 self._files,
@@ -197,6 +197,7 @@ class LogStore:
                 size_bytes=min(size_bytes, self._files.usage(self.directory).total_bytes // _JOURNAL_PART),
                 found=found,
                 new_nonce=new_nonce,
+                directory_id=self.directory_id,
                 ring=ring,
             )
         except OSError as error:
@@ -212,6 +213,12 @@ class LogStore:
                 error.strerror,
             )
             return None
+
+    def _remove_journal(self, found: FoundJournal) -> None:
+        """Oldest first, durably: the last one may say that the others mean nothing."""
+        for each in found.files:
+            self._files.remove(each.path)
+            self._files.sync_dir(self.directory)
 
     def __iter__(self) -> Iterator[Log]:
         """The logs that are open."""
@@ -271,15 +278,25 @@ class LogStore:
         """Which partitions may have lost something in a crash, by the journal; None when that is not known."""
         return None if self.journal is None or not self._knows_suspects else set(self.journal.unrecovered)
 
-    def recovered(self, failed: Collection[PartitionId] = ()) -> None:
-        """All partitions are open that may have lost something, but for those that cannot be opened.
+    async def sync_opened(self) -> None:
+        """Make all durable that is open, with one sync of the file system; where there is none, nothing happens."""
+        if not self._files.can_sync_all:
+            return
+        # Not those that are being synced: one job must not end before another that it relies on.
+        logs = [log for log in self._logs.values() if log.has_unsynced and not (log.failure or log.syncing)]
+        jobs = [(log, log.begin_sync(opens_files=False)) for log in logs]
+        ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        # Not awaited itself: the jobs end though nobody waits any more, or a close would wait for them for ever.
+        self._offload.call(partial(self._files.sync_all, self.directory), partial(_end_syncs, jobs, ended))
+        await ended
+
+    async def recovered(self, failed: Collection[PartitionId] = ()) -> None:
+        """All partitions are open and synced that may have lost something, but for those that have failed.
 
         What else the journal names is not here any more.
         """
         if self.journal is not None:
-            for partition_id in self.journal.unrecovered:
-                if partition_id not in failed:
-                    self.journal.forget(partition_id)
+            await self.journal.end_recovery(failed)
 
     def _belongs_to(self, name: PartitionName, topic_id: bytes, expected: LogInventory | None) -> bool:
         """Whether a directory holds the log of this topic. If not, it is set aside.
@@ -346,17 +363,16 @@ class LogStore:
         self, name: PartitionName, topic_id: bytes, config: TopicConfig, expected: LogInventory | None
     ) -> Log:
         pieces = self._pieces_of(topic_id, name.partition)
+        committed_offset = self._offsets.high_watermarks.get(name, 0) if config.flush_messages == 1 else 0
         checkpointed = Checkpointed(
             was_clean=self.was_clean,
             recovery_point=self._offsets.recovery_points.get(name),
             log_start_offset=self._offsets.log_starts.get(name, 0),
-            committed_offset=self._offsets.high_watermarks.get(name, 0) if config.flush_messages == 1 else 0,
+            committed_offset=committed_offset,
             expected=expected,
             has_gaps=name in self._compacted,
-            journaled=tuple((each.base_offset, each.end_offset) for each in pieces if each.records),
-            journal_start=min(
-                (each.base_offset for each in pieces if each.records or each.is_damaged), default=None
-            ),
+            journaled=tuple((each.base_offset, each.end_offset) for each in pieces if not each.is_damaged),
+            journal_start=first_unsynced(pieces, committed_offset, is_damaged=bool(self.journal_damage)),
             journal_end=max((each.end_offset for each in pieces if each.is_damaged), default=0),
         )
         log, is_replayed = self._load(name, topic_id, config, checkpointed)
@@ -429,8 +445,10 @@ class LogStore:
         # Nor, for all we know, was one that has no recovery point, if it was a kill that ended its first sync.
         is_new = loaded.log_end_offset == 0 or not (self.was_clean or checkpointed.recovery_point)
         log = self._log(name, topic_id, config, loaded, is_new=is_new)
+        if not self.was_clean:
+            log.distrust_length()
         pieces = self._pieces_of(topic_id, name.partition)
-        is_replayed = replay_journal(log, pieces, now_ms=self._clock.now_ms(), is_intact=loaded.is_intact)
+        is_replayed = replay_journal(log, pieces, now_ms=self._clock.now_ms())
         if is_replayed and log.durable_offset < log.log_end_offset and not self._leaves_syncs:
             job = log.begin_direct_sync()
             job.run()
@@ -472,13 +490,12 @@ class LogStore:
         name = PartitionName(topic, partition)
         self._inventory.take(name)  # it may come back to this broker
         log = self._logs.pop(name, None)
+        if log is None and name not in self._unopened:
+            return
         if log is not None:
             log.abandon("its topic was deleted")
             self._due.pop(log, None)
-            if self.journal is not None:
-                self.journal.note(Kind.RESET, log.partition_id)
-        elif name not in self._unopened:
-            return
+        self._forget_in_journal(name, log)
         self._unopened.discard(name)
         self._offsets.forget(name)
         self._damage.forget(name)
@@ -491,13 +508,25 @@ class LogStore:
             raise
         self._in_background(partial(self._remove_directory, target))
 
+    def _forget_in_journal(self, name: PartitionName, log: Log | None) -> None:
+        if self.journal is None:
+            return
+        if log is not None:
+            self.journal.forget(log.partition_id, log)
+        elif self.journal.unrecovered:  # it could not be opened after a crash
+            topic_id = self.topic_id(name.topic, name.partition)
+            if topic_id is not None:
+                self.journal.forget(PartitionId(topic_id, name.partition))
+
     async def drop(self, topic: str, partition: int) -> None:
         """Delete the log of a partition that goes on on other brokers. It may come back here, and then begins anew: so
         this returns when the journal holds nothing of it any more.
         """
         self.delete(topic, partition)
-        if self.journal is not None:
-            await self.journal.written()
+        if self.journal is not None and not await self.journal.written():
+            raise StorageError(
+                f"the journal in {self.directory} cannot be written: {topic}-{partition} may come back after a crash"
+            )
 
     def set_aside(self, name: PartitionName) -> None:
         """Take a log out of the way that no topic here has: its topic was deleted just before a crash, say."""
@@ -647,7 +676,7 @@ class LogStore:
         """
         name = PartitionName(log.topic, log.partition)
         if self.journal is not None:
-            await self.journal.let_go(log, offset)
+            await self.journal.let_go(log)
         while self._is_durable_above(log, name, offset):  # also by what is saved while this waits
             if log.failure is not None:  # closed, say: the name may be that of another log now
                 raise log.failure.with_traceback(None)
@@ -657,7 +686,7 @@ class LogStore:
             if not await self.save_offsets():
                 raise StorageError(f"{log.directory} is not truncated: its recovery point cannot be written")
             if self.journal is not None:
-                await self.journal.let_go(log, offset)
+                await self.journal.let_go(log)
 
     def _is_durable_above(self, log: Log, name: PartitionName, offset: int) -> bool:
         """Whether a recovery would miss records from `offset` on, by what is saved or may be any moment."""
@@ -678,10 +707,13 @@ class LogStore:
         """Write down recovery points and log starts; whether the disk took them."""
         async with self._saving:  # whoever waits for another's save to end finds what it saved on disk
             offsets = self._offsets
+            held_back = await self._sync_around_starts()
             for name, log in self._logs.items():
                 if log.failure is None:
                     offsets.recovery_points[name] = log.recovery_point
                 # Even where a segment begins: that those below are gone may not be durable yet.
+                if log in held_back:
+                    continue
                 if log.log_start_offset > 0:
                     offsets.log_starts[name] = log.log_start_offset
                 else:
@@ -696,7 +728,16 @@ class LogStore:
                 return False
             if not self._damage.is_saved:
                 await self._offload.run(self._damage.prepare(self._is_unsynced))
-            return True
+            return all(log.failure is not None for log in held_back)
+
+    async def _sync_around_starts(self) -> set[Log]:
+        """Sync the logs that start behind what their segments have durably; gives those that could not be.
+
+        A start within a batch that only the journal has would let a recovery drop that batch.
+        """
+        early = [log for log in self._logs.values() if log.failure is None and _starts_unsynced(log)]
+        await sync_segments(early, self._offload)
+        return {log for log in self._logs.values() if _starts_unsynced(log)}
 
     async def save_high_watermarks(self, high_watermarks: Mapping[PartitionName, int]) -> None:
         """Write down the high watermarks, of which a follower that becomes leader knows by no other way."""
@@ -788,6 +829,27 @@ class LogStore:
             job = LogCheckpoint(log).begin_close()
             if job is not None:
                 await self._run_and_finish(log, job)
+
+
+def _end_syncs(
+    jobs: Sequence[tuple[Log, SyncJob]],
+    ended: "asyncio.Future[None]",
+    _: object,
+    error: BaseException | None,
+) -> None:
+    failure = error if error is None or isinstance(error, OSError) else OSError(str(error))
+    for log, job in jobs:
+        job.end(failure)
+        if log.finish_sync(job, failure):
+            log.notify_durable()
+    if not ended.done():
+        ended.set_result(None)
+    if error is not failure and error is not None:
+        raise error
+
+
+def _starts_unsynced(log: Log) -> bool:
+    return log.log_start_offset > log.segments_durable_offset
 
 
 def _require_no_logs(files: FileSystem, directory: str) -> None:

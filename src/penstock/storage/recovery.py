@@ -136,7 +136,6 @@ class _Loader:
         self._damaged: list[Damage] = []
         self._losses: list[Loss] = []
         self._has_lost_records = False
-        self._was_cut = False
         self._cut_reason: str | None = None
         self._has_news = False
         """Whether a segment was removed."""
@@ -182,7 +181,6 @@ class _Loader:
             log_end_offset=end_offset,
             durable_offset=min(max(point, log_start), end_offset) if self._unsynced else end_offset,
             unsynced=tuple(self._unsynced),
-            is_intact=not (self._was_cut or self._has_news or self._losses),
             recovery_point=min(point, end_offset),
             producers=self._producers,
             epochs=self._epochs,
@@ -313,7 +311,6 @@ class _Loader:
             if is_missing and self._snapshots.newest is not None:
                 vouched_until = self._snapshots.newest
             end_offset = recovery.check(segment, self._begin_of_next(number))
-        self._was_cut = recovery.was_cut
         self._damage += recovery.damage
         self._damaged = recovery.damaged
         self._losses += recovery.losses

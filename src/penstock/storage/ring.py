@@ -150,8 +150,9 @@ class SyncRing:
         return len(self._tickets)
 
     def close(self) -> None:
-        """Nothing may be in flight, and no event loop may watch the descriptor any more."""
+        """Nothing may be in flight."""
         assert not self._tickets, "syncs are in flight"
+        self.unwatch()
         self._words.release()
         self._rings.close()
         self._submissions.close()

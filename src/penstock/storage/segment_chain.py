@@ -343,10 +343,11 @@ class SegmentChain:
         """Begin again to count what is written."""
         self.counted_bytes = self.counted_batches = 0
 
-    def take_unsynced(self) -> tuple[list[Handle], list[str]]:
+    def take_unsynced(self, *, opens_files: bool = True) -> tuple[list[Handle], list[str]]:
         """The files and directories to sync for all that was written since the last call. Raises `OSError`.
 
-        The files are pinned. When one cannot be opened, nothing is taken.
+        The files are pinned. When one cannot be opened, nothing is taken. `opens_files` is off when the whole file
+        system is synced.
         """
         paths = [segment.log_path for segment in self.unsynced]
         directories = [self.directory] if self.names_unsynced else []
@@ -354,8 +355,8 @@ class SegmentChain:
             # Whose records they are must be as sure as the records: by it a new topic tells an old one's log.
             paths.append(f"{self.directory}/{PARTITION_METADATA}")
             directories.append(os.path.dirname(self.directory))
-        handles = self._cache.pin_all(paths)
-        if self.is_new:
+        handles = self._cache.pin_all(paths) if opens_files else []
+        if self.is_new and opens_files:
             self._cache.forget(paths[-1])
         for segment in self.unsynced:
             segment.has_unsynced_size = False

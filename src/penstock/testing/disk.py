@@ -122,6 +122,7 @@ class FaultyDisk(NamedFiles[FileNode]):
         disk = FaultyDisk(self._random, clock=self._clock)
         disk.set_capacity(old.capacity_bytes, writes_in_part=old.writes_in_part_when_full)
         disk.set_cold(old.cold)
+        disk.can_sync_all = self.can_sync_all
         disk._root = self._root
         for _, node in files_below(self._root):
             node.handle_count = 0
@@ -181,6 +182,10 @@ class FaultyDisk(NamedFiles[FileNode]):
     def _open_file(self, node: FileNode, path: str, *, writable: bool) -> File:
         node.handle_count += 1
         return FaultyFile(self._device, node, path, writable)
+
+    def _sync_file(self, node: FileNode, path: str) -> None:
+        if node.pending:
+            self._device.sync(node, path)
 
     def _gain_name(self, node: FileNode) -> None:
         node.link_count += 1

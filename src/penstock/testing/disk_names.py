@@ -26,12 +26,13 @@ Operation = Literal[
     "remove",
     "make_dirs",
     "sync_dir",
+    "sync_all",
     "list",
     "stat",
     "usage",
 ]
 CHANGING: frozenset[Operation] = frozenset(
-    {"create", "write", "truncate", "sync", "rename", "remove", "make_dirs", "sync_dir"}
+    {"create", "write", "truncate", "sync", "rename", "remove", "make_dirs", "sync_dir", "sync_all"}
 )
 
 
@@ -134,6 +135,7 @@ class NamedFiles(ABC, Generic[FileT]):
         self._root = root
         self._mutex = mutex
         self._locks: set[str] = set()
+        self.can_sync_all = True
 
     # -- what a disk is beside its names --------------------------------------------------------------
 
@@ -149,6 +151,9 @@ class NamedFiles(ABC, Generic[FileT]):
 
     @abstractmethod
     def _open_file(self, node: FileT, path: str, *, writable: bool) -> File: ...
+
+    @abstractmethod
+    def _sync_file(self, node: FileT, path: str) -> None: ...
 
     def _gain_name(self, node: FileT) -> None:
         """A file has one more name now."""
@@ -255,6 +260,18 @@ class NamedFiles(ABC, Generic[FileT]):
         with self._mutex:
             self._start("sync_dir", path)
             self._dir_node(path).make_durable()
+
+    def sync_all(self, directory: str) -> None:
+        """Each file and directory is an operation of its own: a crash may come in between."""
+        with self._mutex:
+            self._start("sync_all", directory)
+            found = list(files_below(self._root))
+        for path, node in found:
+            self._sync_file(node, path)
+        with self._mutex:
+            self._start("sync_all", directory)
+            for each in directories(self._root):
+                each.make_durable()
 
     @contextlib.contextmanager
     def lock(self, path: str) -> Iterator[None]:

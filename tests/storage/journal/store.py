@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from random import Random
 
+from penstock.config.topic import TopicConfig
 from penstock.observability.clock import ManualClock
 from penstock.observability.offload import Then
 from penstock.storage.files import read_whole
@@ -53,6 +54,7 @@ class Store:
         self.disk.make_dirs(DATA)
         self.disk.sync_dir("/")
         self.topic_ids = [TOPIC_ID] * partitions
+        self.configs: dict[int, TopicConfig] = {}
         self.written: list[list[str]] = [[] for _ in range(partitions)]
         self.acknowledged: list[list[str]] = [[] for _ in range(partitions)]
         self.open()
@@ -86,7 +88,8 @@ class Store:
         return range(len(self.topic_ids))
 
     def log(self, partition: int) -> Log:
-        return self.logs.open_or_create("t", self.topic_ids[partition], partition, config_of())
+        config = self.configs.get(partition) or config_of()
+        return self.logs.open_or_create("t", self.topic_ids[partition], partition, config)
 
     def is_journal_used_again(self) -> bool:
         """Whether a file of the journal has begun another use, with another header."""
@@ -146,9 +149,10 @@ class Store:
         self.open()
         with self.logs.leaving_syncs():
             logs = [self.log(partition) for partition in self.partitions]
-        self.logs.recovered()
+        await self.logs.sync_opened()
         for log in logs:
             await self.flusher.sync(log)
+        await self.logs.recovered()
 
     async def values(self) -> list[list[str]]:
         return [await values_of(self.log(partition)) for partition in self.partitions]
@@ -157,8 +161,9 @@ class Store:
         """All that was acknowledged is there, nothing else but what was written, and nothing is called damaged."""
         assert self.logs.journal_damage == ()
         for partition, found in enumerate(await self.values()):
-            assert found == self.written[partition][: len(found)]
-            assert found[: len(self.acknowledged[partition])] == self.acknowledged[partition]
+            assert found == self.written[partition][: len(found)], f"t-{partition}: nobody wrote that"
+            acknowledged = self.acknowledged[partition]
+            assert found[: len(acknowledged)] == acknowledged, f"t-{partition}: records are lost"
             assert self.log(partition).losses == ()
             self.written[partition] = found
 

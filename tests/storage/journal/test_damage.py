@@ -1,6 +1,7 @@
 """Damage in the files of a journal: what is whole is used, what is lost has a name, and nothing else is lost."""
 
 import asyncio
+import contextlib
 import logging
 
 import pytest
@@ -8,10 +9,10 @@ import pytest
 from penstock.storage.checkpoints import PartitionName
 from penstock.storage.files import read_whole
 from penstock.storage.journal.entries import ENTRY_BYTES, HEADER_BYTES, decode_entry, decode_header
-from penstock.storage.journal.reading import read_journal
-from penstock.storage.log.errors import LogCorrupt
+from penstock.storage.journal.reading import PartitionId, read_journal
+from penstock.storage.log.errors import DirectoryMismatch, LogCorrupt
 from penstock.storage.missing import report
-from penstock.testing.disk import FaultyDisk
+from penstock.testing.disk import FaultyDisk, Keep, PowerCut
 from tests.storage.journal.store import DATA, JOURNAL, Store
 from tests.storage.journal.test_journal_model import values_of
 from tests.storage.journal.test_power_cuts import SMALL_JOURNAL, fill_files
@@ -32,7 +33,7 @@ def entry_at(disk: FaultyDisk, path: str, partition: int, base_offset: int) -> r
     data = memoryview(read_whole(disk, path))
     crc, position = decode_header(data).crc, HEADER_BYTES
     while (entry := decode_entry(data, position, crc)) is not None:
-        end = position + ENTRY_BYTES + len(entry.payload)
+        end = position + entry.size_bytes
         if (entry.partition, entry.base_offset) == (partition, base_offset) and entry.payload:
             return range(position, end)
         position = end
@@ -188,7 +189,7 @@ async def with_two_files() -> Store:
     await fill_files(store, 1)
     while not store.disk.exists(OTHER):
         await asyncio.sleep(0)
-    await store.write("." * 1100, [0])
+    await store.write("." * 3000, [0])
     assert entry_at(store.disk, OTHER, 0, 2)
     return store
 
@@ -214,9 +215,10 @@ def test_a_journal_file_that_was_removed_is_noticed_though_there_is_a_spare_one(
     async def run() -> None:
         store = await with_two_files()
         while not store.disk.exists(f"{DATA}/.journal.2"):
-            await store.write("." * 1100, [0])
+            await store.write("." * 3000, [0])
         await store.write("last", [0])
-        assert read_journal(store.disk, DATA).files[-1].is_written is False
+        found = read_journal(store.disk, DATA)
+        assert found.files[-1].number not in found.written
         store.disk = store.disk.kill()
         store.disk.remove(JOURNAL)
         await store.recover()
@@ -251,5 +253,113 @@ def test_a_file_that_ends_before_its_entries_did_is_reported(caplog: pytest.LogC
         await store.recover()
         assert f"{JOURNAL} is damaged at byte" in errors(caplog)
         assert await store.values() == store.written
+
+    asyncio.run(run())
+
+
+def test_rot_in_the_last_round_but_one_is_damage_and_the_last_one_is_used(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def run() -> None:
+        store = await written()
+        await store.write("last", [0])
+        place = entry_at(store.disk, JOURNAL, 2, 3)
+        store.disk.flip_bit(JOURNAL, place[ENTRY_BYTES + 5])
+        await store.crash()
+        assert f"{JOURNAL} is damaged at byte {place.start}" in errors(caplog)
+        assert store.logs.has_lost_records
+        assert [await values_of(store.log(each)) for each in (0, 1)] == store.written[:2]
+        assert "t-2 has lost offsets 3 to 3" in report(PartitionName("t", 2), store.log(2).losses)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("can_sync_all", [True, False])
+def test_records_whose_entry_rotted_are_durable_in_the_segments_before_they_are_served(
+    can_sync_all: bool,
+) -> None:
+    """After a kill they are in the page cache, and the journal says nothing of them any more."""
+
+    async def run() -> None:
+        store = Store(5, journal_bytes=64 << 20)
+        store.disk.can_sync_all = can_sync_all
+        await store.write("x" * 70_000)
+        await store.logs.checkpoint()
+        for value in "yzwv":
+            await store.write(value * 18_000)
+        store.disk.flip_bit(JOURNAL, entry_at(store.disk, JOURNAL, 1, 1)[ENTRY_BYTES + 100])
+        await store.kill()
+        assert store.logs.journal_damage
+        await store.crash()
+        await store.check()
+
+    asyncio.run(run())
+
+
+def test_rounds_that_two_power_cuts_tore_are_not_called_damaged() -> None:
+    """The second cut comes before the first file is free: a partition of it could not be opened."""
+
+    async def run(seed: int) -> None:
+        store = await Store.made(5, seed=seed, journal_bytes=64 << 20)
+        await store.write("ok")
+        busy = store.begin_write("alone", [0])
+        store.begin_write("t" * 1500, [1, 2, 3, 4])
+        while not busy[0].done():
+            await asyncio.sleep(0)
+        store.note_acknowledged()
+        store.disk = store.disk.crash(Keep.PAGES, page_bytes=512)
+        store.open()
+        with store.logs.leaving_syncs():
+            logs = [store.log(partition) for partition in range(1, 5)]
+        await store.logs.sync_opened()
+        await store.logs.recovered({PartitionId(store.topic_ids[0], 0)})
+        journal = store.logs.journal
+        assert journal is not None
+        for log in logs:
+            store.written[log.partition] = await values_of(log)
+        while not journal._position:
+            store.begin_write("u" * 1500, [1, 2, 3])
+            await asyncio.sleep(0)
+        await store.crash(Keep.PAGES, page_bytes=512)
+        assert store.logs.journal_damage == ()
+
+    for seed in range(60):
+        asyncio.run(run(seed))
+
+
+def test_journal_files_of_which_a_power_cut_took_some_while_they_were_removed_are_not_called_damaged() -> (
+    None
+):
+    async def run(operation: int, seed: int) -> bool:
+        store = await Store.made(seed=seed, journal_bytes=SMALL_JOURNAL)
+        await fill_files(store)
+        await store.logs.close(store.flusher)
+        store._journal_bytes = 0
+        store.disk = store.disk.kill()
+        store.disk.cut_power_at(operation)
+        with contextlib.suppress(PowerCut):
+            store.open()
+        has_power = store.disk.has_power
+        store._journal_bytes = SMALL_JOURNAL
+        await store.crash(Keep.PREFIX)
+        await store.check()
+        return has_power
+
+    for seed in range(5):
+        operation = 0
+        while not asyncio.run(run(operation, seed)):
+            operation += 1
+
+
+def test_a_journal_file_of_another_data_directory_is_refused() -> None:
+    async def run() -> None:
+        store, other = await written(), await Store.made(seed=2)
+        content = read_whole(other.disk, JOURNAL)
+        store.disk = store.disk.kill()
+        file = store.disk.open(JOURNAL)
+        file.write((content,), 0)
+        file.close()
+        with pytest.raises(DirectoryMismatch, match=f"{JOURNAL} is a journal file of another data directory"):
+            await store.recover()
 
     asyncio.run(run())

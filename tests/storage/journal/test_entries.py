@@ -2,60 +2,63 @@
 
 import pytest
 
+from penstock.protocol.records.crc import crc32c
+from penstock.storage.files import Buffer
+from penstock.storage.journal import entries
 from penstock.storage.journal.entries import (
     ENTRY_BYTES,
-    DurableSegments,
     FileHeader,
     Kind,
     NotAJournal,
     Start,
     decode_entry,
     decode_header,
-    decode_segments,
     decode_start,
     encode_entry,
     encode_header,
-    encode_segments,
     encode_start,
 )
+from penstock.storage.journal.reading import find_entries
 
 TOPIC_ID = bytes(range(16))
 NONCE = bytes(range(100, 116))
+DIRECTORY_ID = bytes(range(50, 66))
 
 
 def entry(header_crc: int, payload: bytes, round_number: int = 1) -> bytes:
     return (
         encode_entry(
-            header_crc, Kind.APPEND, round_number, TOPIC_ID, 3, 7, 100, 110, (payload,), len(payload)
+            header_crc, Kind.APPEND, round_number, 1, 2, TOPIC_ID, 3, 7, 100, 110, (payload,), len(payload)
         )
         + payload
     )
 
 
 def test_an_entry_is_read_as_it_was_written() -> None:
-    _, crc = encode_header(5, NONCE)
+    _, crc = encode_header(5, NONCE, DIRECTORY_ID)
     found = decode_entry(memoryview(entry(crc, b"batches", 9)), 0, crc)
     assert found is not None
     assert (found.kind, found.round, found.topic_id, found.partition) == (Kind.APPEND, 9, TOPIC_ID, 3)
+    assert (found.index, found.count) == (1, 2)
     assert (found.leader_epoch, found.base_offset, found.end_offset) == (7, 100, 110)
     assert bytes(found.payload) == b"batches"
 
 
 def test_a_header_is_read_as_it_was_written() -> None:
-    data, crc = encode_header(5, NONCE)
-    assert decode_header(data) == FileHeader(number=5, crc=crc)
+    data, crc = encode_header(5, NONCE, DIRECTORY_ID)
+    assert decode_header(data) == FileHeader(5, crc, DIRECTORY_ID)
 
 
 def test_a_header_with_one_damaged_copy_is_read_from_the_other() -> None:
-    data, crc = encode_header(5, NONCE)
+    data, crc = encode_header(5, NONCE, DIRECTORY_ID)
     for position in range(len(data)):
         damaged = bytearray(data)
         damaged[position] ^= 1
-        assert decode_header(damaged) == FileHeader(number=5, crc=crc), position
+        assert decode_header(damaged) == FileHeader(5, crc, DIRECTORY_ID), position
 
 
 def test_a_header_with_both_copies_damaged_is_refused() -> None:
-    data = bytearray(encode_header(5, NONCE)[0])
+    data = bytearray(encode_header(5, NONCE, DIRECTORY_ID)[0])
     data[20] ^= 1
     data[532] ^= 1
     with pytest.raises(NotAJournal):
@@ -63,46 +66,61 @@ def test_a_header_with_both_copies_damaged_is_refused() -> None:
 
 
 def test_a_header_write_that_is_torn_at_any_byte_leaves_the_old_header_or_the_new_one() -> None:
-    old, old_crc = encode_header(5, NONCE)
-    new, new_crc = encode_header(9, NONCE)
+    old, old_crc = encode_header(5, NONCE, DIRECTORY_ID)
+    new, new_crc = encode_header(9, NONCE, DIRECTORY_ID)
     for size in range(len(new) + 1):
         found = decode_header(new[:size] + old[size:])
-        assert found in (FileHeader(number=5, crc=old_crc), FileHeader(number=9, crc=new_crc)), size
+        assert found in (FileHeader(5, old_crc, DIRECTORY_ID), FileHeader(9, new_crc, DIRECTORY_ID)), size
 
 
 def test_the_start_of_a_file_is_read_as_it_was_written() -> None:
-    _, crc = encode_header(5, NONCE)
-    found = decode_entry(memoryview(encode_start(crc, 9, Start(3, 4, 1234, 5))), 0, crc)
+    _, crc = encode_header(5, NONCE, DIRECTORY_ID)
+    found = decode_entry(memoryview(encode_start(crc, 9, 2, Start(3, 8, 5))), 0, crc)
     assert found is not None
-    assert decode_start(found) == Start(oldest_number=3, previous_number=4, previous_bytes=1234, file_count=5)
+    assert decode_start(found) == Start(oldest_number=3, complete_round=8, file_count=5)
 
 
-def test_partitions_with_durable_segments_are_read_as_they_were_written() -> None:
-    _, crc = encode_header(5, NONCE)
-    segments = [DurableSegments(TOPIC_ID, number, 100 + number) for number in range(3)]
-    found = decode_entry(memoryview(encode_segments(crc, 9, segments)), 0, crc)
-    assert found is not None
-    assert list(decode_segments(found)) == segments
-
-
-def test_an_entry_with_any_byte_flipped_is_not_taken() -> None:
-    _, crc = encode_header(5, NONCE)
+def test_an_entry_with_any_byte_flipped_is_not_taken_or_says_that_its_payload_is_damaged() -> None:
+    _, crc = encode_header(5, NONCE, DIRECTORY_ID)
     sound = entry(crc, b"batches")
     for position in range(len(sound)):
         damaged = bytearray(sound)
         damaged[position] ^= 0x10
-        assert decode_entry(memoryview(damaged), 0, crc) is None, position
+        found = decode_entry(memoryview(damaged), 0, crc)
+        assert (found is None) == (position < ENTRY_BYTES), position
+        assert found is None or (not found.is_sound and found.end_offset == 110), position
 
 
-def test_an_entry_that_ends_before_its_payload_is_not_taken() -> None:
-    _, crc = encode_header(5, NONCE)
+def test_an_entry_that_ends_before_its_payload_is_not_sound() -> None:
+    _, crc = encode_header(5, NONCE, DIRECTORY_ID)
     sound = entry(crc, b"batches")
     for size in range(len(sound)):
-        assert decode_entry(memoryview(sound)[:size], 0, crc) is None, size
+        found = decode_entry(memoryview(sound)[:size], 0, crc)
+        assert (found is None) == (size < ENTRY_BYTES), size
+        assert found is None or not found.is_sound, size
+
+
+def test_records_that_look_like_entries_are_passed_over_without_reading_what_they_claim_to_hold() -> None:
+    """A client may put into its records what it likes. Each candidate costs the check of its header, and no more."""
+    header, crc = encode_header(5, NONCE, DIRECTORY_ID)
+    _, other_crc = encode_header(6, NONCE, DIRECTORY_ID)
+    crafted = encode_entry(other_crc, Kind.APPEND, 1, 0, 1, TOPIC_ID, 0, 0, 0, 1, (), 1 << 20)
+    data = header + crafted * 20_000
+    read_bytes = 0
+
+    def counting(part: Buffer, seed: int = 0) -> int:
+        nonlocal read_bytes
+        read_bytes += len(part)
+        return crc32c(part, seed)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(entries, "crc32c", counting)
+        assert find_entries(memoryview(data), crc) == []
+    assert read_bytes <= len(data)
 
 
 def test_an_entry_of_an_earlier_use_of_the_file_is_not_taken() -> None:
-    _, earlier = encode_header(5, NONCE)
-    _, now = encode_header(5, bytes(16))
+    _, earlier = encode_header(5, NONCE, DIRECTORY_ID)
+    _, now = encode_header(5, bytes(16), DIRECTORY_ID)
     assert decode_entry(memoryview(entry(earlier, b"batches")), 0, now) is None
     assert decode_entry(memoryview(bytes(ENTRY_BYTES)), 0, now) is None

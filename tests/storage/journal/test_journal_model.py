@@ -1,11 +1,12 @@
 """Random histories of partitions that share a journal, on a failing disk, against a model.
 
-Whatever was acknowledged is there after every crash, in order, and nothing is there that was never written. A failure
-names its seed; `run(seed)` replays it.
+Whatever was acknowledged is there after every crash, in order, and nothing is there that was never written. Checkpoints
+and DeleteRecords run beside appends, truncations and deletions. A failure names its seed; `run(seed)` replays it.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import errno
+from collections.abc import Awaitable, Callable, Coroutine
 from random import Random
 
 import pytest
@@ -22,6 +23,7 @@ from penstock.testing.offload import LoopOffload
 from tests.storage.logs import NOW_MS, append, config_of
 
 PARTITIONS = 4
+BATCH_RECORDS_MAX = 5
 
 
 async def values_of(log: Log, offset: int = 0) -> list[str]:
@@ -29,8 +31,10 @@ async def values_of(log: Log, offset: int = 0) -> list[str]:
     offset = max(offset, log.log_start_offset)
     while offset < log.log_end_offset:
         found = await log.read_cold(offset, 1 << 20, offset_limit=log.log_end_offset)
-        for position, _ in iter_batches_strict(found.records):
-            values += [(each.value or b"").decode() for each in decode_records(found.records, pos=position)]
+        for position, header in iter_batches_strict(found.records):
+            records = [*decode_records(found.records, pos=position)]
+            first = max(0, offset - header.base_offset)  # the log may start within a batch
+            values += [(each.value or b"").decode() for each in records[first:]]
         assert found.next_offset > offset
         offset = found.next_offset
     return values
@@ -65,6 +69,10 @@ class History:
         self.partitions = [Partition() for _ in range(PARTITIONS)]
         self.config = config_of(segment_records=self.random.choice([3, 20, 1000]))
         self.journal_bytes = self.random.choice([4096, 16_384, 262_144])
+        self.disk.can_sync_all = self.random.random() < 0.7
+        self.has_fault = False
+        """Whether files of a partition cannot be opened: its log may have failed by that."""
+        self.background: set[asyncio.Task[None]] = set()
         self.value_count = 0
         self.changing: Partition | None = None
         """Which is being truncated, and may or may not be after a crash."""
@@ -93,11 +101,12 @@ class History:
         number = self.random.randrange(PARTITIONS)
         log = self.log(number)
         for _ in range(self.random.choice([1, 1, 3])):
-            filler = "." * self.random.choice([0, 10, 600, 9000, 70_000])
-            value = f"{self.value_count}{filler}"
-            self.value_count += 1
-            self.partitions[number].values.append(value)
-            append(log, value)
+            filler = "." * self.random.choice([0, 10, 600, 9000, 20_000, 70_000])
+            count = self.random.choice([1, 1, 2, BATCH_RECORDS_MAX])
+            values = [f"{self.value_count + each}{filler}" for each in range(count)]
+            self.value_count += count
+            append(log, *values)
+            self.partitions[number].values += values
             self.flusher.request(log)
 
     async def turn(self) -> None:
@@ -108,22 +117,27 @@ class History:
     def note_acknowledged(self) -> None:
         for number, partition in enumerate(self.partitions):
             log = self.store.get("t", number)
-            if log is not None and log.failure is None and partition is not self.changing:
+            is_running = self.disk.has_power and log is not None and log.failure is None
+            if log is not None and is_running and partition is not self.changing:
                 partition.acknowledge(log.durable_offset)
 
     async def truncate(self) -> None:
         """As a follower does whose leader has another history: even what it has synced goes."""
         number = self.random.randrange(PARTITIONS)
         partition, log = self.partitions[number], self.log(number)
-        offset = self.random.randint(log.log_start_offset, log.log_end_offset)
+        # Not into the batch that the log starts in.
+        least = log.log_start_offset + BATCH_RECORDS_MAX - 1 if log.log_start_offset else 0
+        offset = self.random.randint(least, max(least, log.log_end_offset))
         partition.earlier.append(partition.values[:offset])
-        partition.acknowledged = min(partition.acknowledged, offset)
+        # A batch that the offset lies in goes as a whole.
+        partition.acknowledged = min(partition.acknowledged, max(0, offset - BATCH_RECORDS_MAX + 1))
         self.changing = partition
         await self.store.allow_truncation(log, offset)
-        assert log.truncate_to(offset, now_ms=NOW_MS) == offset, self.context
+        end_offset = log.truncate_to(max(offset, log.log_start_offset), now_ms=NOW_MS)
+        partition.acknowledged = min(partition.acknowledged, end_offset)
         self.changing = None
         partition.earlier.append(partition.values)
-        partition.values = partition.values[:offset]
+        partition.values = partition.values[:end_offset]
 
     async def delete(self) -> None:
         number = self.random.randrange(PARTITIONS)
@@ -143,15 +157,54 @@ class History:
             await self.store.drop("t", number)
             partition.incarnation -= 1
 
+    def in_background(self, work: Coroutine[object, object, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self.background.add(task)
+        task.add_done_callback(self.background.discard)
+
     async def checkpoint(self) -> None:
-        await self.store.checkpoint()
-        self.note_acknowledged()
+        self.in_background(self.store.checkpoint())
+
+    async def delete_records(self) -> None:
+        log = self.log(self.random.randrange(PARTITIONS))
+        offset = self.random.randint(log.log_start_offset, max(log.log_start_offset, log.durable_offset))
+        log.advance_log_start(offset)
+        self.in_background(self.save_offsets())
+
+    async def save_offsets(self) -> None:
+        await self.store.save_offsets()
+
+    async def roll(self) -> None:
+        self.log(self.random.randrange(PARTITIONS)).roll(now_ms=NOW_MS)
+
+    async def release_idle(self) -> None:
+        for _ in range(2):
+            self.store.release_idle()
+
+    async def refuse_to_open(self) -> None:
+        """Too many files are open, once or for a while."""
+        await self.release_idle()
+        self.has_fault = True
+        number = self.random.randrange(PARTITIONS)
+        times = self.random.choice([1, 3, None])
+        self.disk.fail("open", f"/t-{number}/", error=errno.EMFILE, times=times)
+
+    async def heal(self) -> None:
+        self.disk.heal()
+
+    async def resize(self) -> None:
+        """From the next start on."""
+        self.journal_bytes = self.random.choice([0, 4096, 16_384, 65_536, 262_144])
 
     async def announce_power_cut(self) -> None:
         self.disk.cut_power_at(self.random.randrange(25))
 
     async def stop_cleanly(self) -> None:
         self.disk.cut_power_at(1 << 60)
+        if self.has_fault:
+            await self.restart()
+        if self.background:
+            await asyncio.wait(self.background)
         await self.store.close(self.flusher)
         self.note_acknowledged()
         self.disk = self.disk.kill()
@@ -162,7 +215,10 @@ class History:
     # -- crashes --------------------------------------------------------------------------------------
 
     async def restart(self) -> None:
+        for task in list(self.background):
+            task.cancel()
         self.note_acknowledged()
+        self.has_fault = False
         while True:
             if self.random.random() < 0.3:
                 self.disk = self.disk.kill()
@@ -195,26 +251,30 @@ class History:
     async def recover(self) -> None:
         with self.store.leaving_syncs():
             logs = [self.log(number) for number in range(PARTITIONS)]
-        self.store.recovered()
+        await self.store.sync_opened()
         for log in logs:
             await self.flusher.sync(log)
+        await self.store.recovered()
 
     async def check(self) -> None:
         assert not self.store.journal_damage, f"{self.context}: {self.store.journal_damage}"
         for number, partition in enumerate(self.partitions):
             log = self.log(number)
             found = await values_of(log)
-            assert log.durable_offset == log.log_end_offset, f"{self.context}, partition {number}"
+            context = f"{self.context}, partition {number}"
+            start, end = log.log_start_offset, log.log_end_offset
+            assert (log.durable_offset, log.losses, len(found)) == (end, (), end - start), context
             possible = [
-                each for each in (partition.values, *partition.earlier) if each[: len(found)] == found
+                each
+                for each in (partition.values, *partition.earlier)
+                if each[start:end] == found and len(each) >= end
             ]
-            assert possible, f"{self.context}, partition {number}: nobody wrote that"
-            assert found[: partition.acknowledged] == partition.values[: partition.acknowledged]
-            assert len(found) >= partition.acknowledged, (
-                f"{self.context}, partition {number}: records are lost"
-            )
-            partition.values, partition.earlier = found, []
-            partition.acknowledged = len(found)
+            assert possible, f"{context}: nobody wrote that"
+            assert end >= partition.acknowledged, f"{context}: records are lost"
+            acknowledged = partition.values[start : partition.acknowledged]
+            assert found[: len(acknowledged)] == acknowledged, f"{context}: other records are there"
+            partition.values, partition.earlier = possible[0][:end], []
+            partition.acknowledged = end
 
 
 async def _run(seed: int, step_count: int) -> None:
@@ -225,7 +285,13 @@ async def _run(seed: int, step_count: int) -> None:
         (14, history.turn),
         (2, history.truncate),
         (1, history.delete),
-        (2, history.checkpoint),
+        (3, history.checkpoint),
+        (1, history.delete_records),
+        (1, history.roll),
+        (1, history.release_idle),
+        (1, history.refuse_to_open),
+        (3, history.heal),
+        (1, history.resize),
         (2, history.announce_power_cut),
         (1, history.stop_cleanly),
         (3, history.restart),
@@ -238,8 +304,8 @@ async def _run(seed: int, step_count: int) -> None:
                 await step()
             else:
                 await history.attempt(step)
-        except (PowerCut, LogError):
-            assert not history.disk.has_power, history.context
+        except (PowerCut, LogError, OSError):
+            assert history.has_fault or not history.disk.has_power, history.context
             await history.restart()
     await history.restart()
 

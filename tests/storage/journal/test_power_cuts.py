@@ -9,7 +9,7 @@ from tests.storage.journal.store import DATA, JOURNAL, Store
 
 LARGE = "." * 4000
 SMALL_JOURNAL = 32_768
-"""Its files hold 6,144 bytes of records each: one round with one large record."""
+"""Its files hold 7,168 bytes of entries each: one round with one large record."""
 
 
 async def store_in_a_round(seed: int = 1) -> Store:

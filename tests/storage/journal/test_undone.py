@@ -3,17 +3,22 @@
 import asyncio
 import errno
 from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 import pytest
 
 from penstock.storage.checkpoints import HIGH_WATERMARKS, RECOVERY_POINTS, PartitionName
-from penstock.storage.journal.reading import list_files, read_journal
+from penstock.storage.journal.reading import PartitionId, list_files, read_journal
 from penstock.storage.log.errors import StorageError
 from penstock.storage.log.log import Log
 from penstock.testing.disk import FaultyDisk, Keep
+from penstock.testing.offload import LoopOffload
 from tests.storage.journal.store import DATA, OTHER_TOPIC_ID, Store
 from tests.storage.journal.test_journal_model import values_of
-from tests.storage.logs import NOW_MS
+from tests.storage.journal.test_power_cuts import LARGE, SMALL_JOURNAL
+from tests.storage.logs import NOW_MS, append, config_of
+
+T = TypeVar("T")
 
 CRASHES: list[Callable[[FaultyDisk], FaultyDisk]] = [
     FaultyDisk.kill,
@@ -136,7 +141,7 @@ def test_a_truncation_that_is_tried_again_waits_until_the_journal_has_let_go_of_
         await asyncio.wait([first])
         await store.logs.allow_truncation(log, 1)
         found = read_journal(store.disk.crash(), DATA)
-        assert [each.is_truncation for each in found.pieces[log.partition_id]] == [True]
+        assert log.partition_id not in found.pieces
 
     asyncio.run(run())
 
@@ -339,5 +344,150 @@ def test_without_a_journal_its_files_are_removed_when_nothing_needs_them_any_mor
         await store.write("synced by itself")
         await store.crash()
         await store.check()
+
+    asyncio.run(run())
+
+
+def test_a_truncation_counts_though_a_file_with_the_records_is_just_being_made_void() -> None:
+    async def run() -> None:
+        store = await Store.made(journal_bytes=SMALL_JOURNAL)
+        for value in "abc":
+            await store.write(value, [0])
+        await store.logs.checkpoint()
+        journal = store.logs.journal
+        assert journal is not None
+        held = HeldOffload(journal._files.begin_use)
+        journal._offload = held
+        for number in range(40):
+            await store.write(f"{number}{LARGE}", [1 + number % 2])
+            if held.has_begun:
+                break
+        assert held.has_begun
+        await truncate(store, 0, 2)
+        await store.crash()
+        await store.check()
+        assert len(store.written[0]) == 2
+
+    asyncio.run(run())
+
+
+class HeldOffload(LoopOffload):
+    """Work of one kind is begun and never done."""
+
+    def __init__(self, held: Callable[..., None]) -> None:
+        super().__init__()
+        self._held = held
+        self.has_begun = False
+
+    async def run(self, work: Callable[[], T]) -> T:
+        if getattr(work, "func", None) == self._held:
+            self.has_begun = True
+            await asyncio.get_running_loop().create_future()
+        return await super().run(work)
+
+
+def test_a_partition_that_could_not_be_opened_and_was_dropped_has_nothing_of_its_time_before() -> None:
+    async def run() -> None:
+        store = await written()
+        store.disk = store.disk.crash()
+        store.open()
+        fault = store.disk.fail("open", "/t-1/", error=errno.EIO)
+        with pytest.raises((StorageError, OSError)):
+            store.log(1)
+        store.disk.heal(fault)
+        with store.logs.leaving_syncs():
+            for partition in (0, 2):
+                store.log(partition)
+        await store.logs.sync_opened()
+        await store.logs.recovered({PartitionId(store.topic_ids[1], 1)})
+        await store.logs.drop("t", 1)
+        assert store.log(1).log_end_offset == 0
+        store.written[1] = store.acknowledged[1] = []
+        await store.write("from the leader", [1])
+        await store.crash()
+        await store.check()
+        assert store.written[1] == ["1-from the leader"]
+
+    asyncio.run(run())
+
+
+def test_the_journal_of_a_partition_that_could_not_be_opened_is_kept_for_a_later_start() -> None:
+    async def run() -> None:
+        store = await written()
+        store.disk = store.disk.crash()
+        store.open()
+        fault = store.disk.fail("open", "/t-1/", error=errno.EIO)
+        with pytest.raises((StorageError, OSError)):
+            store.log(1)
+        with store.logs.leaving_syncs():
+            logs = [store.log(0), store.log(2)]
+        await store.logs.sync_opened()
+        for log in logs:
+            await store.flusher.sync(log)
+        await store.logs.recovered({PartitionId(store.topic_ids[1], 1)})
+        for _ in range(30):
+            await store.write("more", [0, 2])
+        store.disk.heal(fault)
+        await store.crash()
+        await store.check()
+        assert len(store.written[1]) == 3
+
+    asyncio.run(run())
+
+
+def test_a_partition_whose_end_in_the_journal_cannot_be_written_is_not_called_dropped() -> None:
+    async def run() -> None:
+        store = await written()
+        store.disk.fail("sync", ".journal.")
+        with pytest.raises(StorageError, match="t-1 may come back after a crash"):
+            await store.logs.drop("t", 1)
+
+    asyncio.run(run())
+
+
+def test_partitions_that_come_and_go_leave_nothing_to_write_when_the_journal_has_nothing_of_them() -> None:
+    async def run() -> None:
+        store = await written()
+        journal = store.logs.journal
+        assert journal is not None
+        for number in range(100):
+            store.logs.open_or_create("u", OTHER_TOPIC_ID, number, config_of())
+            store.logs.delete("u", number)
+            await store.write("." * 70_000, [0])  # synced by itself
+        assert journal._resets == []
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("is_checkpointing", [False, True])
+def test_records_deleted_up_to_the_middle_of_a_batch_leave_the_rest_of_it(is_checkpointing: bool) -> None:
+    async def run() -> None:
+        store = await Store.made(2)
+        log = store.log(0)
+        append(log, *[f"{number}" for number in range(1, 11)])  # one batch, in the journal alone
+        await store.flusher.sync(log)
+        if is_checkpointing:
+            await store.logs._checkpointing.acquire()  # a pass over many logs takes its time
+        log.advance_log_start(5)
+        assert await store.logs.save_offsets()
+        await store.crash()
+        assert await values_of(store.log(0)) == [f"{number}" for number in range(5, 11)]
+
+    asyncio.run(run())
+
+
+def test_a_log_start_is_not_saved_while_the_records_around_it_cannot_be_synced() -> None:
+    async def run() -> None:
+        store = await Store.made(2)
+        log = store.log(0)
+        append(log, *[f"{number}" for number in range(1, 11)])
+        await store.flusher.sync(log)
+        log.release()
+        fault = store.disk.fail("open", f"{0:020d}.log", error=errno.EMFILE)
+        log.advance_log_start(5)
+        assert not await store.logs.save_offsets()
+        store.disk.heal(fault)
+        await store.crash()
+        assert len(await values_of(store.log(0))) == 11
 
     asyncio.run(run())

@@ -1,22 +1,23 @@
 """The format of a journal file: a header, then entries back to back. Pure; big-endian.
 
-    header   magic 8 bytes, version u16, 2 zeros, crc u32, number u64, nonce 16 bytes; zeros up to byte 512; the same
-             once more
-    entry    magic u32, crc u32, payload bytes u32, round u64, topic id 16 bytes, partition i32, leader epoch i32,
-             base offset i64, end offset i64, kind u8, 3 zeros; then the payload
+    header   magic 8 bytes, version u16, 2 zeros, crc u32, number u64, nonce 16 bytes, directory id 16 bytes; zeros up
+             to byte 512; the same once more
+    entry    magic u32, crc u32, payload crc u32, payload bytes u32, round u64, index u32, count u32, topic id 16 bytes,
+             partition i32, leader epoch i32, base offset i64, end offset i64, kind u8, 3 zeros; then the payload
 
-The crc is CRC-32C of everything behind it, payload included, and continues the crc of the file's header. A file is used
-again and again, with another number and nonce each time: what an earlier use left behind does not match, so it is never
-taken for an entry. Each entry can be checked by itself, so what stands behind a damaged one is still found.
+All crcs are CRC-32C. That of an entry covers what is behind it up to the payload, and continues the crc of the file's
+header. A file is used again and again, with another number and nonce each time: what an earlier use left behind does
+not match, so it is never taken for an entry. Each entry can be checked by itself, so those behind a damaged one are
+found; and an entry whose payload is damaged still says whose it was.
 
 A header is durable before the first entry is written, and stands there twice: a torn write leaves one of the two sound.
-All entries of one write have the same round, and a round is written when the one
-before is durable. So only the last round can be torn by a power cut; anything wrong before it is damage.
+All entries of one write have the same round; each has its index in it, and how many there are. A round is written when
+the one before is durable. So only the last round can be torn by a power cut: whatever else is incomplete is damaged.
 """
 
 import enum
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -25,34 +26,29 @@ from penstock.protocol.records.crc import crc32c
 from penstock.storage.files import Buffer
 
 MAGIC: Final = b"PNSTKJNL"
-ENTRY_MAGIC: Final = b"\xa5JE\x01"
-VERSION: Final = 1
+ENTRY_MAGIC: Final = b"\xa5JE\x02"
+VERSION: Final = 2
 
-_HEADER: Final = struct.Struct(">8sH2xIQ16s")
-_HEADER_BODY: Final = struct.Struct(">Q16s")
+_HEADER: Final = struct.Struct(">8sH2xIQ16s16s")
+_HEADER_BODY: Final = struct.Struct(">Q16s16s")
 _PREFIX: Final = struct.Struct(">4sI")
-_CRC: Final = struct.Struct(">I")
-_PREVIOUS: Final = struct.Struct(">Q8x")
-_SEGMENTS: Final = struct.Struct(">16siq")
-_BODY: Final = struct.Struct(">IQ16siiqqB3x")
+_COMPLETE: Final = struct.Struct(">Q8x")
+_BODY: Final = struct.Struct(">IIQII16siiqqB3x")
 _COPY_BYTES: Final = 512
 HEADER_BYTES: Final = 2 * _COPY_BYTES
 ENTRY_BYTES: Final = _PREFIX.size + _BODY.size
-SEGMENTS_BYTES: Final = _SEGMENTS.size
 
 
 class Kind(enum.IntEnum):
     APPEND = 1
-    """The payload is the record batches from `base_offset` up to `end_offset`: the log ended at `base_offset`."""
-    SEGMENTS = 2
-    """The payload names partitions, each with an offset: all records below that are durable in the segments of the
-    partition, where recovery is to look.
+    """The payload is the record batches from `base_offset` up to `end_offset`: the log ended at `base_offset`, and all
+    before that was durable, in the journal or in its segments.
     """
-    RESET = 3
-    """The partition was deleted, or starts over: entries before this one mean nothing."""
-    TRUNCATION = 4
-    """All records of the partition are durable in its segments, and those from `end_offset` on may be truncated."""
-    START = 5
+    RESET = 2
+    """Entries of the partition before this one mean nothing: it was deleted, it starts over, or all of it is durable in
+    its segments and it is going to be truncated.
+    """
+    START = 3
     """The first entry of a file; see `Start`."""
 
 
@@ -61,50 +57,47 @@ class Start(NamedTuple):
 
     oldest_number: int
     """Files with lower numbers mean nothing from here on."""
-    previous_number: int
-    """The file before, 0 if there is none that means anything."""
-    previous_bytes: int
-    """Where the entries of that file end: less is damage."""
+    complete_round: int
+    """The last complete round of the files before: those between it and this one were torn by a crash."""
     file_count: int
-    """How many files the journal had. There are never fewer: they are used again."""
-
-
-class DurableSegments(NamedTuple):
-    """One partition in an entry of kind `SEGMENTS`."""
-
-    topic_id: bytes
-    partition: int
-    end_offset: int
+    """How many files the journal had. There are never fewer, for they are used again; 0 when it has stopped cleanly."""
 
 
 _KINDS: Final = frozenset(Kind)
 
 
-class Entry(msgspec.Struct, frozen=True, gc=False):
+class Entry(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     kind: Kind
     round: int
+    index: int
+    count: int
     topic_id: bytes
     partition: int
     leader_epoch: int
     base_offset: int
     end_offset: int
     payload: Buffer = b""
+    size_bytes: int = 0
+    """With the payload."""
+    is_sound: bool = True
+    """Whether the payload is what was written."""
 
 
 class FileHeader(msgspec.Struct, frozen=True, gc=False):
     number: int
     """Of this use of the file, higher each time: recovery reads the files in this order."""
     crc: int
+    directory_id: bytes
 
 
 class NotAJournal(Exception):
     """The file does not begin with a header of this format."""
 
 
-def encode_header(number: int, nonce: bytes) -> tuple[bytes, int]:
+def encode_header(number: int, nonce: bytes, directory_id: bytes) -> tuple[bytes, int]:
     """The header of a file, and its crc, which those of the file's entries continue."""
-    crc = crc32c(_HEADER_BODY.pack(number, nonce))
-    header = _HEADER.pack(MAGIC, VERSION, crc, number, nonce)
+    crc = crc32c(_HEADER_BODY.pack(number, nonce, directory_id))
+    header = _HEADER.pack(MAGIC, VERSION, crc, number, nonce, directory_id)
     return 2 * header.ljust(_COPY_BYTES, b"\0"), crc
 
 
@@ -120,15 +113,19 @@ def decode_header(data: Buffer) -> FileHeader:
 
 
 def _decode_copy(data: Buffer, position: int) -> FileHeader | None:
-    magic, version, crc, number, nonce = _HEADER.unpack_from(data, position)
-    is_sound = crc == crc32c(_HEADER_BODY.pack(number, nonce))
-    return FileHeader(number, crc) if magic == MAGIC and version == VERSION and is_sound else None
+    magic, version, crc, number, nonce, directory_id = _HEADER.unpack_from(data, position)
+    is_sound = crc == crc32c(_HEADER_BODY.pack(number, nonce, directory_id))
+    return (
+        FileHeader(number, crc, directory_id) if magic == MAGIC and version == VERSION and is_sound else None
+    )
 
 
 def encode_entry(  # noqa: PLR0917  names are paid for at each call
     header_crc: int,
     kind: Kind,
     round_number: int,
+    index: int,
+    count: int,
     topic_id: bytes,
     partition: int,
     leader_epoch: int,
@@ -138,71 +135,72 @@ def encode_entry(  # noqa: PLR0917  names are paid for at each call
     payload_bytes: int = 0,
 ) -> bytes:
     """What stands before the payload of an entry."""
-    body = _BODY.pack(
-        payload_bytes, round_number, topic_id, partition, leader_epoch, base_offset, end_offset, kind
-    )
-    crc = crc32c(body, header_crc)
+    payload_crc = 0
     for part in payload:
-        crc = crc32c(part, crc)
-    return _PREFIX.pack(ENTRY_MAGIC, crc) + body
+        payload_crc = crc32c(part, payload_crc)
+    body = _BODY.pack(
+        payload_crc,
+        payload_bytes,
+        round_number,
+        index,
+        count,
+        topic_id,
+        partition,
+        leader_epoch,
+        base_offset,
+        end_offset,
+        kind,
+    )
+    return _PREFIX.pack(ENTRY_MAGIC, crc32c(body, header_crc)) + body
 
 
-def encode_start(header_crc: int, round_number: int, start: Start) -> bytes:
+def encode_start(header_crc: int, round_number: int, count: int, start: Start) -> bytes:
+    """The first of the `count` entries of a round."""
     return encode_entry(
         header_crc,
         Kind.START,
         round_number,
-        _PREVIOUS.pack(start.previous_number),
+        0,
+        count,
+        _COMPLETE.pack(start.complete_round),
         start.file_count,
         -1,
         start.oldest_number,
-        start.previous_bytes,
+        0,
     )
 
 
 def decode_start(entry: Entry) -> Start | None:
     if entry.kind is not Kind.START:
         return None
-    previous_number = _PREVIOUS.unpack(entry.topic_id)[0]
-    return Start(entry.base_offset, previous_number, entry.end_offset, entry.partition)
-
-
-def encode_segments(header_crc: int, round_number: int, segments: Sequence[DurableSegments]) -> bytes:
-    payload = b"".join(_SEGMENTS.pack(*each) for each in segments)
-    head = encode_entry(
-        header_crc, Kind.SEGMENTS, round_number, bytes(16), -1, -1, 0, 0, (payload,), len(payload)
-    )
-    return head + payload
-
-
-def decode_segments(entry: Entry) -> Iterator[DurableSegments]:
-    return map(DurableSegments._make, _SEGMENTS.iter_unpack(entry.payload))
+    return Start(entry.base_offset, _COMPLETE.unpack(entry.topic_id)[0], entry.partition)
 
 
 def decode_entry(data: memoryview, position: int, header_crc: int) -> Entry | None:
-    """The entry that begins at `position`, if a sound one does."""
-    entry = _unchecked_entry(data, position)
-    if entry is None:
-        return None
-    end = position + ENTRY_BYTES + len(entry.payload)
-    (crc,) = _CRC.unpack_from(data, position + len(ENTRY_MAGIC))
-    return entry if crc32c(data[position + _PREFIX.size : end], header_crc) == crc else None
-
-
-def guess_entry(data: memoryview, position: int) -> Entry | None:
-    """What an entry at `position` says that does not match its checksum, if it may be one of records."""
-    entry = _unchecked_entry(data, position)
-    is_plausible = entry is not None and entry.kind is Kind.APPEND and entry.base_offset < entry.end_offset
-    return entry if is_plausible else None
-
-
-def _unchecked_entry(data: memoryview, position: int) -> Entry | None:
+    """The entry that begins at `position`, if one does. Its payload may be damaged."""
     begin = position + ENTRY_BYTES
-    if begin > len(data) or bytes(data[position : position + len(ENTRY_MAGIC)]) != ENTRY_MAGIC:
+    if begin > len(data):
         return None
-    size, number, topic_id, partition, epoch, base, end, kind = _BODY.unpack_from(
+    magic, crc = _PREFIX.unpack_from(data, position)
+    if magic != ENTRY_MAGIC or crc32c(data[position + _PREFIX.size : begin], header_crc) != crc:
+        return None
+    payload_crc, size, number, index, count, topic_id, partition, epoch, base, end, kind = _BODY.unpack_from(
         data, position + _PREFIX.size
     )
-    if size > len(data) - begin or kind not in _KINDS:
+    if kind not in _KINDS:
         return None
-    return Entry(Kind(kind), number, topic_id, partition, epoch, base, end, data[begin : begin + size])
+    payload = data[begin : begin + size]
+    return Entry(
+        kind=Kind(kind),
+        round=number,
+        index=index,
+        count=count,
+        topic_id=topic_id,
+        partition=partition,
+        leader_epoch=epoch,
+        base_offset=base,
+        end_offset=end,
+        payload=payload,
+        size_bytes=ENTRY_BYTES + size,
+        is_sound=len(payload) == size and crc32c(payload) == payload_crc,
+    )

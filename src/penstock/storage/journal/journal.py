@@ -12,31 +12,25 @@ for a checkpoint. Only the event loop calls it.
 """
 
 import asyncio
-import itertools
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from operator import attrgetter
-from typing import NamedTuple
 
 from penstock.observability.offload import Offload
 from penstock.storage.files import Buffer, FileSystem
 from penstock.storage.journal.entries import (
     ENTRY_BYTES,
     HEADER_BYTES,
-    SEGMENTS_BYTES,
-    DurableSegments,
     Kind,
     Start,
     encode_entry,
-    encode_segments,
     encode_start,
 )
 from penstock.storage.journal.journal_file import JournaledLog, JournalFile, JournalFiles
 from penstock.storage.journal.reading import FoundJournal, PartitionId, Piece
 from penstock.storage.journal.records import JournalRecords
 from penstock.storage.log.errors import StorageError, StorageFailure
-from penstock.storage.log.sync import SyncJob
+from penstock.storage.log.sync import sync_segments
 from penstock.storage.ring import Ended, SyncRing
 
 _log = logging.getLogger(__name__)
@@ -45,14 +39,6 @@ _FIRST_PART = 64
 """The first file has this part of the journal's size: most brokers in tests write little."""
 _FILES_MAX = 4
 _FILE_BYTES_MIN = 8192
-
-
-class _Note(NamedTuple):
-    """What goes into the next round besides records."""
-
-    kind: Kind
-    partition_id: PartitionId
-    end_offset: int
 
 
 class Journal:
@@ -65,9 +51,13 @@ class Journal:
         size_bytes: int,
         found: FoundJournal,
         new_nonce: Callable[[], bytes],
+        directory_id: bytes,
         ring: SyncRing | None = None,
     ) -> None:
-        """Waits for the disk: makes the first file if there is none. Raises `OSError`."""
+        """Waits for the disk: makes the first file if there is none. Raises `OSError`.
+
+        With `size_bytes` 0 it only keeps what was found, until that is recovered.
+        """
         self._directory = directory
         self._offload = offload
         self._ring = ring
@@ -75,20 +65,25 @@ class Journal:
         self._size_bytes = size_bytes
         self._found = found
         self._round = found.last_round
-        self._files = JournalFiles(files, directory, found, new_nonce)
+        self._complete_round = found.complete_round
+        self._files = JournalFiles(files, directory, found, new_nonce, directory_id)
         self._live, self._spare = self._files.live, self._files.spare
-        self._notes: list[_Note] = []
+        self._resets: list[PartitionId] = []
+        """What the next round says before its records. Never more than there are partitions in the files."""
         self._task: asyncio.Task[bool] | None = None
-        self._adding = asyncio.Lock()
+        self._making = asyncio.Lock()
+        """Held while a file gets its number: files are used in the order of their numbers."""
+        self._voiding: JournalFile | None = None
+        """The file that is being made void: it may hold its former content, or the header of its next use."""
         self._refusal: OSError | None = None
         """Why the last file could not be made."""
         self._position = 0
         """Where the last of the live files is written to next; 0 when it was found and is only read."""
-        self._previous_bytes = found.last_bytes if self._live else 0
+        self._is_closed = False
         self.failure: StorageFailure | None = None
         self.is_busy = False
         """Whether a round is on its way to the disk."""
-        if not self._live and not self._spare:
+        if size_bytes and not self._live and not self._spare:
             self._spare.append(self._files.make(max(size_bytes // _FIRST_PART, _FILE_BYTES_MIN)))
 
     # -- after a crash --------------------------------------------------------------------------------
@@ -102,43 +97,51 @@ class Journal:
         return self._found.pieces.get(partition_id, ())
 
     def recovered(self, log: JournaledLog) -> None:
-        """What the journal has for this log is in its segments, though not synced."""
+        """What the journal has for this log is in its segments, synced or not."""
         for piece in self._found.pieces.pop(log.partition_id, ()):
             for each in self._live:
                 if each.number == piece.file_number:
                     each.partitions.discard(log.partition_id)
                     each.logs[log] = max(each.logs.get(log, 0), piece.end_offset)
 
-    def forget(self, partition_id: PartitionId) -> None:
-        """The partition is not here any more: what was found for it means nothing."""
-        self._found.pieces.pop(partition_id, None)
-        for each in self._live:
-            each.partitions.discard(partition_id)
+    async def end_recovery(self, failed: Collection[PartitionId]) -> None:
+        """All is in segments, and synced, that was found and still has a log; but for the partitions that have failed.
+
+        The files that were found are free, from the oldest on up to one that a failed partition needs.
+        """
+        for partition_id in self.unrecovered:
+            if partition_id not in failed:
+                self.forget(partition_id)
+        while self._live and self._live[0].number <= self._found.last_number:
+            if not await self._checkpoint_oldest():
+                return
+        if not self._live:
+            self._resets.clear()
 
     # -- rounds ---------------------------------------------------------------------------------------
 
-    def note(self, kind: Kind, partition_id: PartitionId, end_offset: int = 0) -> None:
-        """Put an entry without records into the next round, before its records."""
-        self._notes.append(_Note(kind, partition_id, end_offset))
+    def forget(self, partition_id: PartitionId, log: JournaledLog | None = None) -> None:
+        """From the next round on, let nothing count that the journal has of this partition."""
+        self._found.pieces.pop(partition_id, None)
+        is_held = False
+        for each in self._live:
+            if log in each.logs or partition_id in each.partitions:
+                is_held = True
+                each.partitions.discard(partition_id)
+                if log is not None:
+                    each.logs.pop(log, None)
+        if is_held:
+            self._resets.append(partition_id)
 
-    def note_segments_durable(self, log: JournaledLog) -> None:
-        """What this log has is durable in its segments, as far as it says: recovery is to look there."""
-        if not self._position:
-            return
-        current = self._live[-1]
-        if log.recovery_point < log.segments_durable_offset > current.segments.get(log, -1):
-            current.segments[log] = log.segments_durable_offset
-            self.note(Kind.SEGMENTS, log.partition_id, log.segments_durable_offset)
-
-    async def let_go(self, log: JournaledLog, offset: int) -> None:
-        """Hold nothing of this log that a recovery would use, so that its records from `offset` on may be truncated.
+    async def let_go(self, log: JournaledLog) -> None:
+        """Hold nothing of this log that a recovery would use, so that its records may be truncated.
 
         All that it has becomes durable in its segments. Raises `StorageError`, `StorageFailure`.
         """
-        await self._require_written()  # an earlier try may have been given up before its note was durable
-        while any(log in each.logs or log in each.segments for each in self._live):
+        await self._require_written()  # an earlier try may have been given up before its entry was durable
+        while any(log in each.logs for each in self._live):
             end_offset = log.log_end_offset
-            await self._sync_segments((log,))
+            await sync_segments((log,), self._offload)
             if log.failure is not None:
                 raise log.failure.with_traceback(None)
             if log.log_end_offset != end_offset:
@@ -147,10 +150,7 @@ class Journal:
                 raise StorageError(
                     "records that only the journal holds could not be synced: nothing is truncated"
                 )
-            for each in self._live:
-                each.logs.pop(log, None)
-                each.segments.pop(log, None)
-            self.note(Kind.TRUNCATION, log.partition_id, offset)
+            self.forget(log.partition_id, log)
             await self._require_written()
 
     async def _require_written(self) -> None:
@@ -183,35 +183,40 @@ class Journal:
 
         Not for later rounds: while others write, they follow one another without a pause.
         """
-        last = self._round + 1 if self._notes else self._round  # a round takes all notes that there are
+        last = self._round + 1 if self._resets else self._round  # a round takes all that there are
         while self.failure is None and (self._round < last or (self._round == last and self.is_busy)):
             if not self.is_busy:
                 self.begin_round((), _ignore)
             if self.is_busy:
-                free: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-                self.when_free(partial(_resolve, free))
-                await free
-            elif not await self._room_made():
+                await self._round_ended()
+            elif self._is_closed or not await self._room_made():
                 return False
         return self.failure is None
 
+    async def _round_ended(self) -> None:
+        free: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.when_free(partial(_resolve, free))
+        await free
+
     async def _room_made(self) -> bool:
         """Wait for a file to go on in: one more than there should be, if none becomes free."""
-        if asyncio.current_task() is not self._task:  # it cannot wait for itself
-            self._make_spare()
-            if self._task is not None:
-                await asyncio.wait([self._task])
+        self._make_spare()
+        if self._task is not None:
+            await asyncio.wait([self._task])
         return bool(self._spare) or await self._add_file(is_needed=True)
 
     def _write_round(self, records: Sequence[JournalRecords]) -> int:
-        size_bytes = ENTRY_BYTES + self._notes_bytes()
+        if self._is_closed:
+            return 0
+        size_bytes = ENTRY_BYTES * (1 + len(self._resets))
         if not self._has_room(size_bytes, records):
             if not self._spare:
                 self._make_spare()
                 return 0
-            self._begin_file()
+            self._position = HEADER_BYTES
+            self._live.append(self._spare.popleft())
         current = self._live[-1]
-        room_bytes = current.records_end - self._position - size_bytes
+        room_bytes = current.size_bytes - self._position - size_bytes
         count = 0
         for each in records:
             room_bytes -= ENTRY_BYTES + each.size_bytes
@@ -223,42 +228,28 @@ class Journal:
             self._make_spare()
         return count
 
-    def _has_room(self, notes_bytes: int, records: Sequence[JournalRecords]) -> bool:
-        """Whether the current file takes the notes and the first of the records, if there are any."""
+    def _has_room(self, size_bytes: int, records: Sequence[JournalRecords]) -> bool:
+        """Whether the current file takes so much and the first of the records, if there are any."""
         if self._position <= HEADER_BYTES:
             return self._position == HEADER_BYTES  # at the start of a file, whatever there is goes in
-        current = self._live[-1]
-        limit = current.records_end if records else current.size_bytes
         records_bytes = ENTRY_BYTES + records[0].size_bytes if records else 0
-        return self._position + notes_bytes + records_bytes <= limit
-
-    def _notes_bytes(self) -> int:
-        if not self._notes:
-            return 0
-        kinds = [each.kind for each in self._notes]
-        segments = kinds.count(Kind.SEGMENTS)
-        packed = sum(kind is Kind.SEGMENTS for kind, _ in itertools.groupby(kinds))
-        return ENTRY_BYTES * (len(kinds) - segments + packed) + SEGMENTS_BYTES * segments
+        return self._position + size_bytes + records_bytes <= self._live[-1].size_bytes
 
     def _write(self, current: JournalFile, records: Sequence[JournalRecords]) -> None:
-        self._round += 1
-        buffers: list[Buffer] = []
+        is_first = self._position == HEADER_BYTES
+        resets, self._resets = self._resets, []
+        complete_round, self._round = self._complete_round, self._round + 1
         crc, number = current.header_crc, self._round
-        if self._position == HEADER_BYTES:
-            previous = self._live[-2].number if len(self._live) > 1 else 0
-            previous_bytes = self._previous_bytes if previous else 0
-            start = Start(self._live[0].number, previous, previous_bytes, self._files.count)
-            buffers.append(encode_start(crc, number, start))
-        notes, self._notes = self._notes, []
-        for kind, group in itertools.groupby(notes, key=attrgetter("kind")):
-            if kind is Kind.SEGMENTS:
-                segments = [DurableSegments(*each.partition_id, each.end_offset) for each in group]
-                buffers.append(encode_segments(crc, number, segments))
-            else:
-                buffers += [
-                    encode_entry(crc, kind, number, *each.partition_id, -1, 0, each.end_offset)
-                    for each in group
-                ]
+        count = is_first + len(resets) + len(records)
+        buffers: list[Buffer] = []
+        index = 0
+        if is_first:
+            oldest = next(each.number for each in self._live if each is not self._voiding)
+            buffers.append(encode_start(crc, number, count, Start(oldest, complete_round, self._files.count)))
+            index = 1
+        for partition_id in resets:
+            buffers.append(encode_entry(crc, Kind.RESET, number, index, count, *partition_id, -1, 0, 0))
+            index += 1
         for each in records:
             topic_id, partition = each.log.partition_id
             buffers.append(
@@ -266,6 +257,8 @@ class Journal:
                     crc,
                     Kind.APPEND,
                     number,
+                    index,
+                    count,
                     topic_id,
                     partition,
                     each.leader_epoch,
@@ -275,10 +268,12 @@ class Journal:
                     each.size_bytes,
                 )
             )
+            index += 1
             buffers += each.buffers
             current.logs[each.log] = each.end_offset
         current.file.write(buffers, self._position)
         self._position += sum(map(len, buffers))
+        self._complete_round = number  # when the next one is written, which waits for this
         self.is_busy = True
 
     def _sync(self, ended: Ended) -> None:
@@ -307,16 +302,10 @@ class Journal:
             )
             _log.error("all partitions are offline for writes: %s", self.failure)
 
-    def _begin_file(self) -> None:
-        if self._position:
-            self._previous_bytes = self._position
-        self._position = HEADER_BYTES
-        self._live.append(self._spare.popleft())
-
     # -- checkpoints ----------------------------------------------------------------------------------
 
     def _make_spare(self) -> None:
-        if self._task is None and self.failure is None:
+        if self._task is None and self.failure is None and self._size_bytes and not self._is_closed:
             self._task = asyncio.get_running_loop().create_task(self._make_spare_file())
             self._task.add_done_callback(self._made_spare)
 
@@ -327,17 +316,14 @@ class Journal:
 
     async def _make_spare_file(self) -> bool:
         """Make a file, or free the oldest one; whether there is one to use then. Never two of these at once."""
-        if self._spare:
+        if self._spare or (len(self._live) < _FILES_MAX and await self._add_file()):
             return True
-        if (len(self._live) < _FILES_MAX or not self._has_room_for_notes()) and await self._add_file():
-            return True
-        is_full = len(self._live) > 1 or not self._position
-        return is_full and await self._checkpoint_oldest()
+        return await self._checkpoint_oldest()
 
     async def _add_file(self, *, is_needed: bool = False) -> bool:
         largest = max((each.size_bytes for each in self._live), default=_FILE_BYTES_MIN)
         size_bytes = max(_FILE_BYTES_MIN, min(self._size_bytes // _FILES_MAX, 2 * largest))
-        async with self._adding:
+        async with self._making:
             try:
                 self._spare.append(
                     await self._offload.run(partial(self._files.make, size_bytes, is_needed=is_needed))
@@ -348,60 +334,41 @@ class Journal:
                 return False
         return True
 
-    def _has_room_for_notes(self) -> bool:
-        """Whether what must be noted before the oldest file is used again fits into the current one."""
-        if not self._position:
-            return True
-        oldest, current = self._live[0], self._live[-1]
-        notes = len(oldest.logs) + len(oldest.segments)
-        size_bytes = 2 * ENTRY_BYTES + self._notes_bytes() + SEGMENTS_BYTES * notes
-        return self._position + size_bytes <= current.size_bytes
-
     async def _checkpoint_oldest(self) -> bool:
         """Sync the segments of all that the oldest file holds, so that it can be used again; whether it can."""
-        oldest = self._live[0]
-        if oldest.partitions:
-            return False  # something in it could not be recovered: it is kept
-        unsynced = [log for log, end_offset in oldest.logs.items() if not _is_needless(log, end_offset)]
-        await self._sync_segments([log for log in unsynced if log.failure is None])
-        if not all(_is_needless(log, end_offset) for log, end_offset in oldest.logs.items()):
-            return False  # what it has may be nowhere else
-        for log in (*oldest.logs, *oldest.segments):
-            if not log.is_closed:
-                self.note_segments_durable(log)
-        if self._position and not await self.written():  # before what the notes stand for is gone
-            return False
-        self._live.popleft()
-        try:
-            await self._offload.run(partial(self._files.begin_use, oldest))
-        except OSError as error:
-            self.fail(error)
-            return False
-        self._spare.append(oldest)
-        return True
-
-    async def _sync_segments(self, logs: Sequence[JournaledLog]) -> None:
-        """Sync those whose files can be opened. The caller compares `segments_durable_offset`: it tells which were."""
-        jobs: list[tuple[JournaledLog, SyncJob]] = []
-        for log in logs:
+        async with self._making:
+            if len(self._live) - bool(self._position) < 1:
+                return False
+            oldest = self._live[0]
+            if oldest.partitions:
+                return False  # something in it could not be recovered: it is kept
+            unsynced = [log for log, end_offset in oldest.logs.items() if not _is_needless(log, end_offset)]
+            await sync_segments([log for log in unsynced if log.failure is None], self._offload)
+            if not all(_is_needless(log, end_offset) for log, end_offset in oldest.logs.items()):
+                return False  # what it has may be nowhere else
+            # It stays among the live ones, for whoever truncates a log that it holds, until its header is durable.
+            self._voiding = oldest
             try:
-                jobs.append((log, log.begin_sync()))
+                await self._offload.run(partial(self._files.begin_use, oldest))
             except OSError as error:
-                _log.warning("a segment could not be opened to sync it: %s", error.strerror)
-        await asyncio.shield(
-            self._run_and_finish(jobs)
-        )  # a truncation that is cancelled leaves no sync unfinished
-
-    async def _run_and_finish(self, jobs: Sequence[tuple[JournaledLog, SyncJob]]) -> None:
-        await self._offload.run(partial(_run_all, [job for _, job in jobs]))
-        for log, job in jobs:
-            if log.finish_sync(job, job.failure):
-                log.notify_durable()
+                self.fail(error)
+                return False
+            self._live.popleft()
+            self._voiding = None
+            oldest.logs = {}
+            if self._size_bytes:
+                self._spare.append(oldest)
+            else:
+                oldest.file.close()
+        return True
 
     async def close(self, *, is_clean: bool) -> None:
         """After a clean stop nothing of it means anything: what it held is in the segments, and synced."""
+        self._is_closed = True
         if self._task is not None:
             await asyncio.wait([self._task])
+        while self.is_busy:
+            await self._round_ended()
         files = [*self._spare, *self._live]
         if is_clean and self.failure is None and files:
             try:
@@ -414,8 +381,8 @@ class Journal:
     def _make_void(self, last: JournalFile) -> None:
         """Let the last file say that nothing before it means anything. Waits for the disk."""
         self._files.begin_use(last)
-        start = encode_start(last.header_crc, self._round + 1, Start(last.number, 0, 0, self._files.count))
-        last.file.write((start,), HEADER_BYTES)
+        start = Start(last.number, self._round, file_count=0)
+        last.file.write((encode_start(last.header_crc, self._round + 1, 1, start),), HEADER_BYTES)
         last.file.sync()
 
 
@@ -440,11 +407,3 @@ def _is_needless(log: JournaledLog, end_offset: int) -> bool:
     """Whether recovery needs nothing below `end_offset` that a file of the journal holds of this log."""
     is_durable = log.segments_durable_offset >= min(end_offset, log.log_end_offset)
     return log.is_closed or (log.failure is None and is_durable)
-
-
-def _run_all(jobs: Sequence[SyncJob]) -> None:
-    for job in jobs:
-        try:
-            job.run()
-        except OSError:
-            _log.debug("a sync failed; the log that it belongs to reports it")

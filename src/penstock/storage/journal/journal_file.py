@@ -9,21 +9,18 @@ from penstock.storage.files import File, FileSystem
 from penstock.storage.journal.entries import encode_header
 from penstock.storage.journal.reading import PREFIX, TEMPORARY, FoundJournal, PartitionId
 from penstock.storage.log.errors import StorageFailure
-from penstock.storage.log.sync import SyncJob
+from penstock.storage.log.sync import Syncable
 
 _ZEROS = bytes(1 << 20)
 _FREE_PART = 10
 """No file is made that would leave less than this part of the disk free, unless nothing else helps."""
-_NOTES_PART = 4
-"""This part of a file is kept for notes: one for each log that has an entry in a file of the same size."""
 
 
-class JournaledLog(Protocol):
+class JournaledLog(Syncable, Protocol):
     """What the journal asks of a log whose records it holds."""
 
     partition_id: PartitionId
     segments_durable_offset: int
-    recovery_point: int
     failure: StorageFailure | None
 
     @property
@@ -32,56 +29,32 @@ class JournaledLog(Protocol):
     @property
     def log_end_offset(self) -> int: ...
 
-    def begin_sync(self) -> SyncJob: ...
-
-    def finish_sync(self, job: SyncJob, error: OSError | None = None) -> bool: ...
-
-    def notify_durable(self) -> None: ...
-
 
 class JournalFile:
-    __slots__ = (
-        "file",
-        "header_crc",
-        "logs",
-        "number",
-        "partitions",
-        "path",
-        "records_end",
-        "segments",
-        "size_bytes",
-    )
+    __slots__ = ("file", "header_crc", "logs", "number", "partitions", "path", "size_bytes")
 
     def __init__(self, path: str, file: File, size_bytes: int) -> None:
         self.path = path
         self.file = file
         self.size_bytes = size_bytes
-        self.records_end = size_bytes - size_bytes // _NOTES_PART
-        """Where records end at the latest: what is behind is room for the notes without which no file becomes free."""
-        self.number = 0
+        self.number = -1
         self.header_crc = 0
         self.logs: dict[JournaledLog, int] = {}
-        """Whose records it holds, and up to which offset."""
-        self.segments: dict[JournaledLog, int] = {}
-        """For which logs it says that their segments are durable up to an offset."""
+        """Of which logs it holds records, and up to which offset."""
         self.partitions: set[PartitionId] = set()
         """Found in it at the start, and not recovered yet."""
-
-    def begin_use(self, number: int, nonce: bytes) -> None:
-        """Make what it holds void, durably. Waits for the disk."""
-        header, self.header_crc = encode_header(number, nonce)
-        self.file.write((header,), 0)
-        self.file.sync()
-        self.number = number
-        self.logs = {}
-        self.segments = {}
 
 
 class JournalFiles:
     """Those in use and those that may be used next."""
 
     def __init__(
-        self, files: FileSystem, directory: str, found: FoundJournal, new_nonce: Callable[[], bytes]
+        self,
+        files: FileSystem,
+        directory: str,
+        found: FoundJournal,
+        new_nonce: Callable[[], bytes],
+        directory_id: bytes,
     ) -> None:
         """Waits for the disk. Raises `OSError`.
 
@@ -90,6 +63,7 @@ class JournalFiles:
         self._files = files
         self._directory = directory
         self._new_nonce = new_nonce
+        self._directory_id = directory_id
         self._last_number = found.last_number
         self._paths: set[str] = set()
         self.live: deque[JournalFile] = deque()
@@ -97,10 +71,10 @@ class JournalFiles:
         self.spare: deque[JournalFile] = deque()
         needed = [piece.file_number for pieces in found.pieces.values() for piece in pieces]
         oldest = min(needed, default=self._last_number + 1)
-        for each in sorted(found.files, key=lambda found: found.number):
+        for each in found.files:
             journal_file = JournalFile(each.path, self._open(each.path), each.size_bytes)
             journal_file.number = each.number
-            is_live = each.is_written and each.number >= oldest
+            is_live = each.number in found.written and each.number >= oldest
             (self.live if is_live else self.spare).append(journal_file)
         for key, pieces in found.pieces.items():
             numbers = {piece.file_number for piece in pieces}
@@ -153,6 +127,10 @@ class JournalFiles:
         return made
 
     def begin_use(self, journal_file: JournalFile) -> None:
-        """Make what it holds void, durably. Waits for the disk."""
+        """Make what it holds void, durably. Waits for the disk; never two at once."""
         self._last_number += 1
-        journal_file.begin_use(self._last_number, self._new_nonce())
+        number = self._last_number
+        header, journal_file.header_crc = encode_header(number, self._new_nonce(), self._directory_id)
+        journal_file.file.write((header,), 0)
+        journal_file.file.sync()
+        journal_file.number = number

@@ -1,29 +1,27 @@
 """Reading a journal after a crash: what it holds for each partition, and what in it is torn or damaged.
 
-Files are read in the order of their numbers. What a later entry has undone (a truncation, a partition that was deleted
-or starts over) is left out.
+Files are read in the order of their numbers. Entries that a later one has reset are left out.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
 
 from penstock.storage.files import Buffer, FileSystem, read_whole
 from penstock.storage.journal.entries import (
-    ENTRY_BYTES,
     ENTRY_MAGIC,
     HEADER_BYTES,
     Entry,
+    FileHeader,
     Kind,
     NotAJournal,
     Start,
     decode_entry,
     decode_header,
-    decode_segments,
     decode_start,
-    guess_entry,
 )
+from penstock.storage.log.errors import DirectoryMismatch
 
 PREFIX = ".journal."
 TEMPORARY = ".tmp"
@@ -43,21 +41,16 @@ class Piece(msgspec.Struct, gc=False):
     base_offset: int
     end_offset: int
     records: Buffer
-    """Empty where only the partition's segments hold them."""
     is_damaged: bool = False
     """The journal had records here that it has no more."""
-    is_truncation: bool = False
-    """The log was going to be truncated, and may have been."""
 
 
 class FoundFile(msgspec.Struct, frozen=True):
-    """A journal file on disk; its number is -1 when it was never used or its header cannot be read."""
+    """A journal file on disk; its number is -1 when its header cannot be read."""
 
     path: str
     size_bytes: int
     number: int
-    is_written: bool
-    """Whether it holds an entry."""
 
 
 class JournalDamage(NamedTuple):
@@ -73,12 +66,17 @@ class JournalDamage(NamedTuple):
 
 class FoundJournal(msgspec.Struct):
     files: list[FoundFile] = msgspec.field(default_factory=list)
+    """In the order of their numbers."""
+    written: set[int] = msgspec.field(default_factory=set)
+    """The numbers of those that hold entries that mean something."""
     pieces: dict[PartitionId, list[Piece]] = msgspec.field(default_factory=dict)
     damage: list[JournalDamage] = msgspec.field(default_factory=list)
     last_number: int = 0
     last_bytes: int = 0
     """Where the entries of the last file end."""
     last_round: int = 0
+    complete_round: int = 0
+    """The last round that is not torn."""
 
 
 def list_files(files: FileSystem, directory: str) -> list[str]:
@@ -86,34 +84,33 @@ def list_files(files: FileSystem, directory: str) -> list[str]:
     return [f"{directory}/{name}" for name in names if name.removeprefix(PREFIX).isdecimal()]
 
 
-def read_journal(files: FileSystem, directory: str, *, headers_only: bool = False) -> FoundJournal:
+def read_journal(
+    files: FileSystem, directory: str, *, directory_id: bytes | None = None, headers_only: bool = False
+) -> FoundJournal:
     """Read the journal files of a data directory. Waits for the disk.
 
-    `headers_only`: after a clean stop nothing in them means anything any more.
+    `headers_only`: after a clean stop nothing in them means anything any more. Raises `DirectoryMismatch` for a file of
+    another directory than the one with `directory_id`.
     """
     found = FoundJournal()
     written: list[_File] = []
     for path in list_files(files, directory):
-        data = memoryview(b"")
-        header = None
+        number = -1
         try:
             data = memoryview(_read_start(files, path) if headers_only else read_whole(files, path))
             header = decode_header(data)
         except (NotAJournal, OSError) as error:
             if not headers_only:
                 found.damage.append(JournalDamage(path, 0, f"cannot be read: {error}"))
-        entries = [] if headers_only or header is None else find_entries(data, header.crc)
-        number = -1 if header is None else header.number
-        found.files.append(FoundFile(path, files.size(path), number, bool(entries)))
-        found.last_number = max(found.last_number, number)
-        if entries:
-            written.append(_File(path, number, data, entries))
-    starts = [each.start for each in written if each.start is not None]
-    oldest = max((start.oldest_number for start in starts), default=0)
-    written = sorted((each for each in written if each.number >= oldest), key=lambda each: each.number)
-    for number, each in enumerate(written, start=1):
-        _read_file(found, each, written[number] if number < len(written) else None)
-    _check_count(found, directory, starts)
+        else:
+            _require_own(path, header, directory_id)
+            number = header.number
+            if not headers_only:
+                written.append(_File(path, number, len(data), find_entries(data, header.crc)))
+        found.files.append(FoundFile(path, files.size(path), number))
+    found.files.sort(key=lambda each: each.number)
+    found.last_number = max([0, *(each.number for each in found.files)])
+    _read_entries(found, directory, written)
     return found
 
 
@@ -125,66 +122,16 @@ def _read_start(files: FileSystem, path: str) -> bytes:
         file.close()
 
 
-class _File(msgspec.Struct):
-    """A file that was used, and what stands in it."""
-
-    path: str
-    number: int
-    data: memoryview
-    entries: list[tuple[int, Entry]]
-    """The sound ones, and where they begin. What is between them is torn, or damaged."""
-
-    @property
-    def start(self) -> Start | None:
-        return decode_start(self.entries[0][1])
-
-
-def _read_file(found: FoundJournal, file: _File, following: _File | None) -> None:
-    """Apply the entries of a file. Behind a bad spot it is what comes later that tells a torn round from damage."""
-    durable_bytes = 0
-    start = None if following is None else following.start
-    if start is not None and start.previous_number == file.number:
-        durable_bytes = start.previous_bytes
-    sound: list[Entry] = []
-    rest: list[tuple[Entry, bool]] = []
-    bad_at: int | None = None
-    position = HEADER_BYTES
-    for begin, entry in file.entries:
-        if durable_bytes and begin >= durable_bytes:
-            break  # it was torn by an earlier crash
-        if begin != position:
-            bad_at = position if bad_at is None else bad_at
-            rest += _guess(file.data, position)
-        position = begin + ENTRY_BYTES + len(entry.payload)
-        if bad_at is None:
-            sound.append(entry)
-        else:
-            rest.append((entry, False))
-    if position < durable_bytes:
-        bad_at = position if bad_at is None else bad_at
-        rest += _guess(file.data, position)
-    rounds = {entry.round for entry, is_damaged in rest if not is_damaged}
-    is_last_round = len(rounds) <= 1 and all(each <= sound[-1].round + 1 for each in rounds if sound)
-    if bad_at is not None and following is None and is_last_round:
-        position, rest = bad_at, []
-    elif bad_at is not None:
-        found.damage.append(JournalDamage(file.path, bad_at, f"is damaged at byte {bad_at}"))
-    for entry in sound:
-        _apply(found, file.number, entry)
-    for entry, is_damaged in rest:
-        _apply(found, file.number, entry, is_damaged=is_damaged)
-    found.last_bytes = position
-    found.last_round = max([found.last_round, *(entry.round for entry in sound), *rounds])
-
-
-def _guess(data: memoryview, position: int) -> list[tuple[Entry, bool]]:
-    """The records that a damaged entry held, if it can be told."""
-    entry = guess_entry(data, position)
-    return [] if entry is None else [(entry, True)]
+def _require_own(path: str, header: FileHeader, directory_id: bytes | None) -> None:
+    if directory_id is not None and header.directory_id != directory_id:
+        raise DirectoryMismatch(
+            f"{path} is a journal file of another data directory, and its records would get into the partitions of "
+            "this one: put it back where it belongs"
+        )
 
 
 def find_entries(data: memoryview, header_crc: int) -> list[tuple[int, Entry]]:
-    """All sound entries of a file, and where they begin."""
+    """All entries of a file, and where they begin."""
     entries: list[tuple[int, Entry]] = []
     position = HEADER_BYTES
     content: bytes | None = None
@@ -192,7 +139,7 @@ def find_entries(data: memoryview, header_crc: int) -> list[tuple[int, Entry]]:
         entry = decode_entry(data, position, header_crc)
         if entry is not None:
             entries.append((position, entry))
-            position += ENTRY_BYTES + len(entry.payload)
+            position += entry.size_bytes
             continue
         if content is None:
             content = bytes(data)  # a memoryview cannot search
@@ -200,37 +147,118 @@ def find_entries(data: memoryview, header_crc: int) -> list[tuple[int, Entry]]:
     return entries
 
 
-def _apply(found: FoundJournal, file_number: int, entry: Entry, *, is_damaged: bool = False) -> None:
+class _File(msgspec.Struct):
+    """A journal file with a header, and the entries in it with their positions."""
+
+    path: str
+    number: int
+    size_bytes: int
+    entries: list[tuple[int, Entry]]
+
+    @property
+    def start(self) -> Start | None:
+        return decode_start(self.entries[0][1]) if self.entries else None
+
+    @property
+    def is_torn_at_start(self) -> bool:
+        """Whether its first round was not completed, and so no other was begun."""
+        return self.start is None and len({entry.round for _, entry in self.entries}) <= 1
+
+
+def _read_entries(found: FoundJournal, directory: str, files: list[_File]) -> None:
+    files = sorted(files, key=lambda each: each.number)
+    while files and files[-1].is_torn_at_start:
+        files.pop()  # it counts as never used
+    starts = [start for each in files if (start := each.start) is not None]
+    oldest = max((start.oldest_number for start in starts), default=0)
+    files = [each for each in files if each.number >= oldest]
+    if not files:
+        return
+    found.written = {each.number for each in files}
+    torn = _note_rounds(found, files)
+    _find_damage(found, files, torn)
+    _check_count(found, directory, starts)
+    for file in files:
+        for _, entry in file.entries:
+            if entry.is_sound or entry.round not in torn:
+                _apply(found, file.number, entry)
+    position, last = files[-1].entries[-1]
+    found.last_bytes = min(position + last.size_bytes, files[-1].size_bytes)
+
+
+def _note_rounds(found: FoundJournal, files: Sequence[_File]) -> set[int]:
+    """The rounds that may be incomplete: the last one, and those that were the last before an earlier crash."""
+    entries = [entry for file in files for _, entry in file.entries]
+    found.last_round = max(entry.round for entry in entries)
+    last = [entry for entry in entries if entry.round == found.last_round and entry.is_sound]
+    is_complete = bool(last) and len(last) == last[0].count
+    found.complete_round = found.last_round - (not is_complete)
+    torn = {found.last_round}
+    for entry in entries:
+        start = decode_start(entry)
+        if start is not None:
+            torn.update(range(start.complete_round + 1, entry.round))
+    return torn
+
+
+def _find_damage(found: FoundJournal, files: Sequence[_File], torn: Collection[int]) -> None:
+    """Note the first place in each file that lacks something of a round that was complete."""
+    for path, position in _damaged_places(files, torn):
+        if path not in {each.path for each in found.damage}:
+            found.damage.append(JournalDamage(path, position, f"is damaged at byte {position}"))
+
+
+def _damaged_places(files: Sequence[_File], torn: Collection[int]) -> Iterator[tuple[str, int]]:
+    before: Entry | None = None
+    end_before = ("", 0)
+    for file in files:
+        position = HEADER_BYTES
+        if not file.entries:
+            yield file.path, position  # later ones were used
+        for begin, entry in file.entries:
+            if _is_missing_between(before, entry, torn):
+                yield (file.path, position) if begin != position or before is None else end_before
+            elif not entry.is_sound and entry.round not in torn:
+                yield file.path, begin
+            before = entry
+            position = begin + entry.size_bytes
+            end_before = file.path, position
+
+
+def _is_missing_between(before: Entry | None, entry: Entry, torn: Collection[int]) -> bool:
+    """Whether an entry of a round that was complete should stand between these two."""
+    if before is None:
+        return entry.kind is not Kind.START
+    if before.round == entry.round:
+        return entry.index != before.index + 1 and entry.round not in torn
+    return (
+        (before.index + 1 < before.count and before.round not in torn)
+        or (entry.index > 0 and entry.round not in torn)
+        or any(number not in torn for number in range(before.round + 1, entry.round))
+    )
+
+
+def _apply(found: FoundJournal, file_number: int, entry: Entry) -> None:
     if entry.kind is Kind.START:
         return
-    if entry.kind is Kind.SEGMENTS:
-        for topic_id, partition, end_offset in decode_segments(entry):
-            key = PartitionId(topic_id, partition)
-            kept = [each for each in found.pieces.get(key, ()) if each.end_offset > end_offset]
-            found.pieces[key] = [*kept, Piece(file_number, -1, 0, end_offset, b"")]
-    else:
-        _apply_to_one(found, file_number, entry, is_damaged=is_damaged)
-
-
-def _apply_to_one(found: FoundJournal, file_number: int, entry: Entry, *, is_damaged: bool) -> None:
     key = PartitionId(entry.topic_id, entry.partition)
-    before = found.pieces.pop(key, [])
     if entry.kind is Kind.RESET:
+        found.pieces.pop(key, None)
         return
-    kept = [] if entry.kind is Kind.TRUNCATION else _below(before, entry.base_offset)
-    records = b"" if is_damaged else entry.payload
-    kept.append(
+    pieces = found.pieces.setdefault(key, [])
+    if pieces and pieces[-1].end_offset > entry.base_offset:
+        pieces[:] = _below(pieces, entry.base_offset)
+    records = entry.payload if entry.is_sound else b""
+    pieces.append(
         Piece(
             file_number,
             entry.leader_epoch,
             entry.base_offset,
             entry.end_offset,
             records,
-            is_damaged,
-            is_truncation=entry.kind is Kind.TRUNCATION,
+            is_damaged=not entry.is_sound,
         )
     )
-    found.pieces[key] = kept
 
 
 def _below(pieces: list[Piece], end_offset: int) -> list[Piece]:
@@ -241,10 +269,31 @@ def _below(pieces: list[Piece], end_offset: int) -> list[Piece]:
     return kept
 
 
+def first_unsynced(pieces: Sequence[Piece], committed_offset: int, *, is_damaged: bool) -> int | None:
+    """From which offset on the segments of a partition need not be durable, by what the journal has of it.
+
+    Records are journaled when all before them is durable. So the segments were synced up to a piece that does not begin
+    where the one before ends, and up to what was committed behind the last piece; unless pieces may have been lost.
+    """
+    if not pieces:
+        return None
+    if is_damaged:
+        return pieces[0].base_offset
+    if committed_offset > pieces[-1].end_offset:
+        return None
+    begin = pieces[0].base_offset
+    end = begin
+    for piece in pieces:
+        if piece.base_offset > end:
+            begin = piece.base_offset
+        end = piece.end_offset
+    return begin
+
+
 def _check_count(found: FoundJournal, directory: str, starts: Sequence[Start]) -> None:
     """A file that is missing may have had anything in it. Files are numbered from 0 in their names."""
     slots = [int(each.path.rpartition(".")[2]) for each in found.files]
-    count = max([*(start.file_count for start in starts), *(slot + 1 for slot in slots)], default=0)
-    if starts and len(slots) < count:
+    count = max([starts[-1].file_count, *(slot + 1 for slot in slots)]) if starts else 0
+    if starts and starts[-1].file_count and len(slots) < count:
         reason = f"has {len(slots)} of {count} journal files: the others were removed"
         found.damage.append(JournalDamage(directory, 0, reason))

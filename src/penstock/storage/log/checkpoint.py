@@ -101,7 +101,8 @@ class LogCheckpoint:
         try:
             log.chain.seal()
             job = self.begin()
-            if job is None and log.chain.unsynced and log.chain.end_offset > 0:
+            is_unsynced = bool(log.chain.unsynced) or log.chain.names_unsynced
+            if job is None and is_unsynced and log.chain.end_offset > 0:
                 job = CheckpointJob(log.files, log.begin_sync(), (), {})
         except OSError as error:
             log.fail(StorageFailure(f"cannot close {log.directory}: {error.strerror}"))

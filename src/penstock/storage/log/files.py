@@ -75,5 +75,12 @@ class LogFiles:
         """Not refused: it takes long, and at worst makes another log's files durable sooner than they need be."""
         self._files.sync_dir(path)
 
+    @property
+    def can_sync_all(self) -> bool:
+        return self._files.can_sync_all
+
+    def sync_all(self, directory: str) -> None:
+        self._files.sync_all(directory)
+
     def lock(self, path: str) -> contextlib.AbstractContextManager[None]:
         return self._checked(lambda: self._files.lock(path))

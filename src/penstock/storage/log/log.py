@@ -20,7 +20,6 @@ from penstock.observability.offload import InlineOffload, Offload
 from penstock.protocol.records.batch import NO_PRODUCER_ID
 from penstock.storage.damaged_ranges import DamagedRanges
 from penstock.storage.files import Buffer, FileSystem
-from penstock.storage.journal.entries import Kind
 from penstock.storage.journal.journal import Journal
 from penstock.storage.journal.reading import PartitionId
 from penstock.storage.journal.records import JournalRecords
@@ -388,15 +387,12 @@ class Log:
         self._pending = None
         self.chain.note_unsynced(self.chain.active)
 
-    def rely_on_journal(self) -> None:
-        """By the journal, all that the log has survives a power cut, its names included."""
-        self.durable_offset = self.chain.end_offset
-        self.chain.names_unsynced = self.chain.is_new = False
-        self._pending = JournalRecords(self, self.chain.end_offset)
-
     @property
     def may_journal(self) -> bool:
-        return self._pending is not None and not self.chain.names_unsynced
+        """Not while names are not durable: recovery finds no place for records of a file that is lost with its name."""
+        if self._pending is None or self.chain.names_unsynced:
+            return False
+        return self.syncing is None or not self.syncing.covers_names
 
     def begin_journal(self, size_bytes_max: int) -> JournalRecords | None:
         """What to put into the next round of the journal; None when the segments are to be synced instead."""
@@ -438,12 +434,13 @@ class Log:
         self._pending = JournalRecords(self, self.chain.end_offset)
         return job
 
-    def begin_sync(self) -> SyncJob:
+    def begin_sync(self, *, opens_files: bool = True) -> SyncJob:
         """What to sync for everything appended so far; run it on a thread and give it to `finish_sync`.
 
-        Raises `OSError` when the files cannot be opened; nothing is begun then.
+        Raises `OSError` when the files cannot be opened; nothing is begun then. Without `opens_files` the caller syncs
+        the whole file system.
         """
-        handles, directories = self.chain.take_unsynced()
+        handles, directories = self.chain.take_unsynced(opens_files=opens_files)
         self.syncing = SyncJob(
             self.files,
             handles,
@@ -473,13 +470,13 @@ class Log:
             )
         elif self.failure is None and job.generation == self.generation:
             self.segments_durable_offset = max(self.segments_durable_offset, job.end_offset)
-            if job.end_offset > self.durable_offset:
-                self.durable_offset = job.end_offset
-                # What a write left behind that was refused after this sync had begun waits for another sync.
-                is_all = job.end_offset == self.chain.end_offset and not self.chain.unsynced
-                if self._pending is None and is_all and self.syncing is None:
-                    self._pending = JournalRecords(self, job.end_offset)
-                return True
+            is_further = job.end_offset > self.durable_offset
+            self.durable_offset = max(self.durable_offset, job.end_offset)
+            # What a write left behind that was refused after this sync had begun waits for another sync.
+            is_all = job.end_offset == self.chain.end_offset and not self.chain.unsynced
+            if self._pending is None and is_all and self.syncing is None:
+                self._pending = JournalRecords(self, job.end_offset)
+            return is_further
         return False
 
     def notify_durable(self) -> None:
@@ -556,7 +553,7 @@ class Log:
         self._pending = None
         self.segments_durable_offset = 0
         if self._journal is not None:
-            self._journal.note(Kind.RESET, self.partition_id)
+            self._journal.forget(self.partition_id, self)
         self.clean_offset = 0
         self._end_at(offset)
         self.epochs.clear()

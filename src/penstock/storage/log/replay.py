@@ -8,21 +8,13 @@ from penstock.storage.journal.reading import Piece
 from penstock.storage.log.log import Log
 
 
-def replay_journal(log: Log, pieces: Sequence[Piece], *, now_ms: int, is_intact: bool) -> bool:
+def replay_journal(log: Log, pieces: Sequence[Piece], *, now_ms: int) -> bool:
     """Append what the journal has for the log and the log does not have. Raises `LogError`.
 
     False when the journal has records behind the end of the log and lacks those in between: it stops there.
-
-    `is_intact`: recovery has cut nothing off. Else the segments must be synced before the journal is relied on:
-    what was cut could come back, and stand behind other records.
     """
-    durable_offset = max(log.durable_offset, *(each.end_offset for each in pieces if not each.records), 0)
     for piece in pieces:
-        if not piece.records:
-            continue
-        if piece.base_offset <= durable_offset:
-            durable_offset = max(durable_offset, piece.end_offset)
-        if piece.end_offset <= log.log_end_offset:
+        if piece.is_damaged or piece.end_offset <= log.log_end_offset:
             continue
         if piece.leader_epoch < (log.epochs.latest_epoch or 0):
             break  # another leader has written since, and truncated these
@@ -31,11 +23,6 @@ def replay_journal(log: Log, pieces: Sequence[Piece], *, now_ms: int, is_intact:
         records = _between(piece.records, log.log_end_offset, piece.end_offset)
         if records:
             log.append_replicated(records, now_ms=now_ms)
-    has_truncation = any(each.is_truncation for each in pieces)
-    if is_intact and pieces and durable_offset >= log.log_end_offset and not has_truncation:
-        log.rely_on_journal()
-    elif log.chain.names_unsynced or log.durable_offset < log.log_end_offset:  # after a crash
-        log.distrust_length()
     return True
 
 

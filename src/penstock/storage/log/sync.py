@@ -1,14 +1,21 @@
 """What a log wants done on a thread: syncs, and checkpoints that shorten the recovery after a crash."""
 
+import asyncio
+import logging
 import os
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Protocol
 
+from penstock.observability.offload import Offload
 from penstock.storage.file_cache import Handle
 from penstock.storage.files import TEMPORARY, FileSystem, write_temporary
 from penstock.storage.log.errors import LogClosed
 
 Encode = Callable[[], bytes]
+
+_log = logging.getLogger(__name__)
 
 
 class SyncJob:
@@ -23,6 +30,7 @@ class SyncJob:
         "_directories",
         "_files",
         "_running",
+        "covers_names",
         "end_offset",
         "failure",
         "generation",
@@ -42,6 +50,8 @@ class SyncJob:
         self._files = files
         self._directories = directories
         self._before = before
+        self.covers_names: bool = bool(directories) or (before is not None and before.covers_names)
+        """Whether names become durable with it, or with the one that it waits for."""
         self.failure: OSError | None = None
         self._running = threading.Lock()
         self._running.acquire()
@@ -60,8 +70,8 @@ class SyncJob:
             for directory in self._directories:
                 # A file whose name is lost in a power cut is lost, however well its bytes were synced.
                 self._files.sync_dir(directory)
-        except OSError as error:
-            self.failure = error
+        except BaseException as error:
+            self.failure = error if isinstance(error, OSError) else OSError(str(error))
             raise
         finally:
             self._running.release()
@@ -153,3 +163,42 @@ class CheckpointJob:
             self.run()
         except OSError as error:
             self.failure = error
+
+
+class Syncable(Protocol):
+    """A log whose segments can be synced."""
+
+    def begin_sync(self) -> SyncJob: ...
+
+    def finish_sync(self, job: SyncJob, error: OSError | None = None) -> bool: ...
+
+    def notify_durable(self) -> None: ...
+
+
+async def sync_segments(logs: Sequence[Syncable], offload: Offload) -> None:
+    """Sync those whose files can be opened. The caller compares `segments_durable_offset`: it tells which were."""
+    jobs: list[tuple[Syncable, SyncJob]] = []
+    for log in logs:
+        try:
+            jobs.append((log, log.begin_sync()))
+        except OSError as error:
+            _log.warning("a segment could not be opened to sync it: %s", error.strerror)
+    if jobs:
+        running = offload.start(partial(run_all, [job for _, job in jobs]))
+        await asyncio.shield(_finish(jobs, running))  # a caller that is cancelled leaves no sync unfinished
+
+
+async def _finish(jobs: Sequence[tuple[Syncable, SyncJob]], running: "asyncio.Future[None]") -> None:
+    await running
+    for log, job in jobs:
+        if log.finish_sync(job, job.failure):
+            log.notify_durable()
+
+
+def run_all(jobs: Sequence[SyncJob]) -> None:
+    """On a thread: one log's failure is its own."""
+    for job in jobs:
+        try:
+            job.run()
+        except OSError:
+            _log.debug("a sync failed; the log that it belongs to reports it")

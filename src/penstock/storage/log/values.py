@@ -67,8 +67,6 @@ class LoadedLog(msgspec.Struct, kw_only=True):
     durable_offset: int
     unsynced: tuple[Segment, ...] = ()
     """What recovery has written and was told to leave to the log's next sync."""
-    is_intact: bool = True
-    """Whether recovery has neither cut nor removed anything, and misses nothing."""
     damage: tuple[str, ...] = ()
     """What recovery found wrong below the recovery point, and left as it is."""
     damaged: tuple[Damage, ...] = ()

@@ -1,0 +1,104 @@
+"""A clean stop while the journal writes a round of its own: it waits for that, and leaves nothing in the kernel."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from penstock.observability.clock import SystemClock
+from penstock.observability.offload import ThreadOffload
+from penstock.storage.files import RealFileSystem
+from penstock.storage.flusher import Flusher
+from penstock.storage.log.log import Log
+from penstock.storage.log_store import LogStore
+from penstock.storage.ring import SyncRing, open_ring
+from tests.storage.logs import append, config_of
+
+TOPIC_ID = Random(1).randbytes(16)
+
+
+class Machine:
+    """Three partitions with records in the journal, on the machine's own disk."""
+
+    def __init__(self, path: Path, ring: SyncRing | None) -> None:
+        self.offload = ThreadOffload(4, "test")
+        self.ring = ring
+        self.store = LogStore.open(
+            str(path),
+            files=RealFileSystem(),
+            node_id=1,
+            new_cluster_id=lambda: "cluster",
+            new_directory_id=lambda: os.urandom(16),
+            offload=self.offload,
+            journal_bytes=32_768,
+            ring=ring,
+        )
+        self.flusher = Flusher(self.offload, SystemClock(), journal=self.store.journal, ring=ring)
+        self.logs = [self.store.open_or_create("t", TOPIC_ID, number, config_of()) for number in range(3)]
+
+    async def write(self, log: Log) -> None:
+        append(log, "." * 70)
+        await self.flusher.sync(log)
+
+    async def close(self) -> None:
+        await asyncio.wait_for(self.store.close(self.flusher), 30)
+        if self.ring is not None:
+            self.ring.close()
+
+
+@asynccontextmanager
+async def machine(path: Path, *, has_ring: bool) -> AsyncIterator[Machine]:
+    made = Machine(path, open_ring() if has_ring else None)
+    try:
+        for _ in range(3):
+            await asyncio.gather(*(made.write(log) for log in made.logs))
+        yield made
+    finally:
+        made.offload.close()
+
+
+@pytest.mark.parametrize("has_ring", [True, False])
+def test_a_stop_waits_for_a_round_that_nobody_but_the_journal_has_begun(
+    tmp_path: Path, has_ring: bool
+) -> None:
+    async def run() -> None:
+        async with machine(tmp_path, has_ring=has_ring) as made:
+            dropping = asyncio.ensure_future(made.store.drop("t", 0))
+            await asyncio.sleep(0)
+            assert made.store.journal is not None
+            assert made.store.journal.is_busy
+            await made.close()
+            await dropping
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("has_ring", [True, False])
+def test_a_stop_ends_while_a_truncation_waits_for_the_journal(tmp_path: Path, has_ring: bool) -> None:
+    async def run() -> None:
+        async with machine(tmp_path, has_ring=has_ring) as made:
+            truncation = asyncio.ensure_future(made.store.allow_truncation(made.logs[0], 1))
+            for _ in range(3):
+                await asyncio.sleep(0)
+            await made.close()
+            await asyncio.wait([truncation], timeout=30)
+            assert truncation.done()
+            truncation.exception()
+
+    asyncio.run(run())
+
+
+def test_what_is_asked_of_a_closed_journal_is_refused(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with machine(tmp_path, has_ring=False) as made:
+            journal = made.store.journal
+            assert journal is not None
+            await made.close()
+            journal.forget(made.logs[1].partition_id, made.logs[1])
+            assert not await journal.written()
+
+    asyncio.run(run())
