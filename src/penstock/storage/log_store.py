@@ -680,9 +680,10 @@ class LogStore:
         while self._is_durable_above(log, name, offset):  # also by what is saved while this waits
             if log.failure is not None:  # closed, say: the name may be that of another log now
                 raise log.failure.with_traceback(None)
-            if offset < self._offsets.highest(HIGH_WATERMARKS, name):  # after an unclean election
-                await self.save_high_watermarks({name: offset})
             log.lower_recovery_point(offset)
+            if offset < self._offsets.highest(HIGH_WATERMARKS, name):  # after an unclean election
+                # Not the offset itself: a batch that it lies in goes as a whole.
+                await self.save_high_watermarks({name: log.recovery_point})
             if not await self.save_offsets():
                 raise StorageError(f"{log.directory} is not truncated: its recovery point cannot be written")
             if self.journal is not None:

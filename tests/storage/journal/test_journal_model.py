@@ -14,8 +14,9 @@ import pytest
 from penstock.observability.clock import ManualClock
 from penstock.protocol.records.batch import iter_batches_strict
 from penstock.protocol.records.record import decode_records
+from penstock.storage.checkpoints import HIGH_WATERMARKS, RECOVERY_POINTS, PartitionName
 from penstock.storage.flusher import Flusher
-from penstock.storage.log.errors import LogError
+from penstock.storage.log.errors import LogError, StorageError
 from penstock.storage.log.log import Log
 from penstock.storage.log_store import LogStore
 from penstock.testing.disk import FaultyDisk, Keep, PowerCut
@@ -132,12 +133,33 @@ class History:
         # A batch that the offset lies in goes as a whole.
         partition.acknowledged = min(partition.acknowledged, max(0, offset - BATCH_RECORDS_MAX + 1))
         self.changing = partition
+        if self.random.random() < 0.4:
+            await self.try_truncation(log, offset)
+            if self.random.random() < 0.5:  # the leader has changed meanwhile
+                self.changing = None
+                return
         await self.store.allow_truncation(log, offset)
         end_offset = log.truncate_to(max(offset, log.log_start_offset), now_ms=NOW_MS)
         partition.acknowledged = min(partition.acknowledged, end_offset)
         self.changing = None
         partition.earlier.append(partition.values)
         partition.values = partition.values[:end_offset]
+
+    async def try_truncation(self, log: Log, offset: int) -> None:
+        """The disk refuses something of it, once."""
+        if self.random.random() < 0.5:
+            await self.flusher.drain()  # else the log fails by its own sync
+            log.release()
+            fault = self.disk.fail("open", f"/t-{log.partition}/", times=1)
+        else:
+            name = self.random.choice([RECOVERY_POINTS, HIGH_WATERMARKS])
+            fault = self.disk.fail("write", name, error=errno.ENOSPC)
+        try:
+            await self.store.allow_truncation(log, offset)
+        except (StorageError, OSError):
+            assert self.disk.has_power, self.context
+        finally:
+            self.disk.heal(fault)
 
     async def delete(self) -> None:
         number = self.random.randrange(PARTITIONS)
@@ -164,6 +186,13 @@ class History:
 
     async def checkpoint(self) -> None:
         self.in_background(self.store.checkpoint())
+
+    async def save_high_watermarks(self) -> None:
+        """Of all that is durable: others have it too."""
+        found = {
+            PartitionName("t", log.partition): log.durable_offset for log in self.store if log.failure is None
+        }
+        self.in_background(self.store.save_high_watermarks(found))
 
     async def delete_records(self) -> None:
         log = self.log(self.random.randrange(PARTITIONS))
@@ -286,6 +315,7 @@ async def _run(seed: int, step_count: int) -> None:
         (2, history.truncate),
         (1, history.delete),
         (3, history.checkpoint),
+        (1, history.save_high_watermarks),
         (1, history.delete_records),
         (1, history.roll),
         (1, history.release_idle),

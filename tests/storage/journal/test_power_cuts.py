@@ -6,6 +6,7 @@ import pytest
 
 from penstock.testing.disk import Keep
 from tests.storage.journal.store import DATA, JOURNAL, Store
+from tests.storage.logs import NOW_MS
 
 LARGE = "." * 4000
 SMALL_JOURNAL = 32_768
@@ -161,5 +162,40 @@ def test_a_broker_that_stops_before_it_has_recovered_leaves_the_journal_to_the_n
         await store.logs.close(store.flusher)
         await store.recover()
         await store.check()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("value", ["small", "." * 100_000])
+def test_a_segment_that_was_begun_just_before_a_kill_is_not_lost_in_a_later_power_cut(value: str) -> None:
+    """Its name is in the page cache alone."""
+
+    async def run() -> None:
+        store = await Store.made()
+        await store.logs.checkpoint()
+        await store.write("second")
+        store.log(1).roll(now_ms=NOW_MS)
+        await store.kill()
+        await store.write(value)
+        await store.crash()
+        await store.check()
+
+    asyncio.run(run())
+
+
+def test_nothing_goes_into_the_journal_while_the_name_of_its_segment_is_being_synced() -> None:
+    async def run() -> None:
+        store = await Store.made(1)
+        log = store.log(0)
+        log.roll(now_ms=NOW_MS)
+        checkpoint = log.begin_sync()
+        (waiter,) = store.begin_write("second")
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert log.durable_offset == 1
+        checkpoint.run()
+        log.finish_sync(checkpoint)
+        await waiter
+        assert log.durable_offset == 2
 
     asyncio.run(run())

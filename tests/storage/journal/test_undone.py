@@ -197,6 +197,21 @@ async def save_high_watermark(store: Store) -> None:
     await store.logs.save_high_watermarks({PartitionName("t", 1): store.log(1).log_end_offset})
 
 
+def test_a_truncation_within_a_batch_leaves_no_high_watermark_above_the_end_of_the_log() -> None:
+    async def run() -> None:
+        store = await Store.made(2)
+        log = store.log(1)
+        append(log, "a", "b", "c")
+        await store.flusher.sync(log)
+        await save_high_watermark(store)
+        await store.logs.allow_truncation(log, 3)
+        assert log.truncate_to(3, now_ms=NOW_MS) == 1
+        await store.crash()
+        assert (store.log(1).losses, store.log(1).log_end_offset) == ((), 1)
+
+    asyncio.run(run())
+
+
 async def checkpoint(store: Store) -> None:
     await store.logs.checkpoint()
 
