@@ -73,7 +73,7 @@ def test_a_directory_that_many_share_keeps_its_mode_and_the_log_warns(
 def test_everything_on_a_file_system_can_be_synced_at_once(tmp_path: Path) -> None:
     files = RealFileSystem()
     if not files.can_sync_all:
-        pytest.skip("only Linux since 5.8 has it")
+        pytest.skip("only Linux since 5.17 has it")
     files.sync_all(str(tmp_path))
     with pytest.raises(FileNotFoundError):
         files.sync_all(str(tmp_path / "missing"))

@@ -276,8 +276,8 @@ class RealFileSystem:
 
 @functools.cache
 def _find_syncfs() -> Callable[[int], int] | None:
-    """Linux's `syncfs`; None where it is missing, is not allowed, or does not report failed writes (before 5.8)."""
-    if sys.platform != "linux" or _kernel_version() < (5, 8):
+    """Linux's `syncfs`; None where it is missing, not allowed, or does not report all failed writes (before 5.17)."""
+    if sys.platform != "linux" or _kernel_version() < (5, 17):
         return None
     syncfs: Callable[[int], int] | None = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
     is_there = syncfs is not None and syncfs(-1) != 0 and ctypes.get_errno() == errno.EBADF
